@@ -1,0 +1,206 @@
+/** Judges the house by its source text: floors, circles, rooms, names, openings, packages, SQL and the outside world. */
+import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts'
+
+const storied: readonly (readonly string[])[] = [
+  ['errors'],
+  ['resources'],
+  ['flow'],
+  ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
+  ['endpoints'],
+  ['service'],
+  ['describe'],
+  ['http'],
+  ['cli', 'testing'],
+  ['index'],
+]
+/** The cellar sees less than its floor allows: it does not know what a page, a version or a key is. */
+const cellar = ['errors', 'flow', 'resources/collection.ts']
+const singles = ['service', 'testing', 'index']
+const mostFiles = 15
+
+const roomOf = (path: string): string => /^src\/([^/]+?)(?:\/|\.ts$)/.exec(path)?.[1] ?? path
+const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.includes(room))
+
+function allowedFor(room: string): readonly string[] {
+  return room === 'store' ? cellar : storied.slice(0, floorOf(room)).flat()
+}
+
+/** Imports only go down the floors, type imports counted. */
+export function floors(files: readonly Source[]): string[] {
+  const complaints: string[] = []
+  for (const source of files.filter(({ path }) => isHouse(path))) {
+    const room = roomOf(source.path)
+    for (const { file, name, line } of imports(source)) {
+      if (!file || floorOf(room) < 0 || room === roomOf(file)) continue
+      const allowed = allowedFor(room)
+      if (allowed.some((entry) => entry === roomOf(file) || `src/${entry}` === file)) continue
+      const why = !file.startsWith('src/') ? 'which lies outside of src' : 'and imports only go down the floors'
+      complaints.push(
+        `${source.path}:${line} imports ${name}, ${why}. Allowed for ${room}: ${allowed.join(', ') || 'nothing'}. ` +
+          'Move what both need to a lower floor, or have it handed in.',
+      )
+    }
+  }
+  return complaints
+}
+
+/** No file imports itself by way of others. */
+export function circles(files: readonly Source[]): string[] {
+  const house = files.filter(({ path }) => isHouse(path))
+  const arrows = new Map(house.map((source) => [source.path, imports(source).flatMap(({ file }) => file ?? [])]))
+  const done = new Set<string>()
+  const complaints: string[] = []
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path)
+    if (start >= 0) {
+      const circle = [...way.slice(start), path].join(' -> ')
+      complaints.push(`${circle} is a circle of imports; none is allowed. Move what both need into a file below them.`)
+    } else if (!done.has(path)) {
+      for (const next of arrows.get(path) ?? []) visit(next, [...way, path])
+      done.add(path)
+    }
+  }
+  for (const path of arrows.keys()) visit(path, [])
+  return complaints
+}
+
+/** The rooms of the plan, one folder deep, with no more files than one can oversee. */
+export function rooms(files: readonly Source[]): string[] {
+  const house = files.map(({ path }) => path).filter(isHouse)
+  const misplaced = house.flatMap((path) => {
+    const [, room = '', file, ...deeper] = path.split('/')
+    const mend = 'Put it into the room whose convention it serves.'
+    if (deeper.length > 0) return `${path} lies two folders deep; a room has no folders inside. ${mend}`
+    if (file === 'index.ts')
+      return `${path} is an index inside a room; import the file that is meant, and remove this one.`
+    if (file === undefined) {
+      const known = singles.map((name) => `${name}.ts`)
+      return known.includes(room)
+        ? []
+        : `${path} stands outside of the rooms; allowed there: ${known.join(', ')}. ${mend}`
+    }
+    return floorOf(room) >= 0 && !singles.includes(room)
+      ? []
+      : `${path} is in a room the plan does not have; allowed: ${storied.flat().join(', ')}. ${mend}`
+  })
+  const full = storied.flat().flatMap((room) => {
+    const count = house.filter((path) => path.startsWith(`src/${room}/`)).length
+    return count <= mostFiles
+      ? []
+      : `src/${room} has ${count} source files; allowed are ${mostFiles}. Join what belongs together, or mend the plan first.`
+  })
+  return [...misplaced, ...full]
+}
+
+const emptyWords = /^(?:managers?|helpers?|utils?|utilit(?:y|ies)|common|core|base)$/i
+const wordsOf = (name: string): readonly string[] => name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/)
+const exported =
+  /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
+
+/** A file and what it exports are named by a noun or verb of the conventions, not by a word for anything. */
+export function names(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path))
+    .flatMap(({ path, text }) => {
+      const mend = 'Name it by the one noun or verb of the conventions that it is about.'
+      const file = path.replace(/^src\//, '').replace(/\.ts$/, '')
+      const inPath = [
+        ...wordsOf(file).filter((word) => emptyWords.test(word)),
+        ...(/(?:^|\/)types$/.test(file) ? ['types'] : []),
+      ]
+      const { bare } = mask(text)
+      const inText = [...bare.matchAll(exported)].filter(([, name = '']) =>
+        wordsOf(name).some((word) => emptyWords.test(word)),
+      )
+      return [
+        ...inPath.map((word) => `${path} is called "${word}", which says nothing; no such word is allowed. ${mend}`),
+        ...inText.map(
+          ({ 1: name, index }) => `${path}:${lineAt(bare, index)} exports ${name}, a word for anything. ${mend}`,
+        ),
+      ]
+    })
+}
+
+/** A file opens with one sentence that says what it is for. */
+export function openings(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path))
+    .flatMap(({ path, text }) => {
+      const comment =
+        /^(?:#!.*\n)?\/\*\*([\s\S]*?)\*\//
+          .exec(text)?.[1]
+          ?.replace(/\s*\n\s*\*?\s*/g, ' ')
+          .trim() ?? ''
+      return /^\S+\s+\S.*\.$/.test(comment)
+        ? []
+        : `${path}:1 does not open with a sentence. Allowed is \`/** Reads filters from the query string. Part 4, filtering. */\`` +
+            ' in the first line. Say there what the file is for, and end with a full stop.'
+    })
+}
+
+/** What runs comes from Node or from a dependency that is installed with the package. */
+export function packages(files: readonly Source[], dependencies: readonly string[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path))
+    .flatMap((source) =>
+      imports(source).flatMap(({ name, file, line }) => {
+        if (file || name.startsWith('node:')) return []
+        const own = name.split('/', name.startsWith('@') ? 2 : 1).join('/')
+        return dependencies.includes(own)
+          ? []
+          : `${source.path}:${line} imports ${name}. Allowed: node:* and the dependencies ${dependencies.join(', ')}. ` +
+              'Write node: before a module of Node, or do without the package.'
+      }),
+    )
+}
+
+const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
+
+/** One cellar for SQL. */
+export function cellarOnly(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path) && roomOf(path) !== 'store')
+    .flatMap(({ path, text }) => {
+      const { code } = mask(text)
+      return [...code.matchAll(sql)].map(
+        (found) =>
+          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store. ` +
+          'Say what is wanted as a Plan and let store/compile.ts turn it into a Statement.',
+      )
+    })
+}
+
+const worldly =
+  /^src\/(?:store\/(?!compile\.ts)|http\/(?:node|fetch|payload)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
+const worldlyList =
+  'store/* but compile, http/{node,fetch,payload}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
+const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
+const senses =
+  /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g
+
+/** Pure by default: files, sockets, clock and chance only where the plan allows them. */
+export function world(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path) && !worldly.test(path))
+    .flatMap((source) => {
+      const { bare } = mask(source.text)
+      const touched = [
+        ...imports(source).flatMap(({ name, line, typeOnly }) =>
+          modules.test(name) && !typeOnly ? [{ name, line }] : [],
+        ),
+        ...[...bare.matchAll(senses)].map((found) => ({ name: found[0], line: lineAt(bare, found.index) })),
+      ]
+      return touched.map(
+        ({ name, line }) =>
+          `${source.path}:${line} touches the world (${name}); allowed only in ${worldlyList}. ` +
+          'Have the clock, the random source or the file handed in.',
+      )
+    })
+}
+
+/** A test file without a test passes whatever happens. */
+export function empty(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path, text }) => isTest(path) && !/\b(?:test|it)\s*\(/.test(mask(text).bare))
+    .map(({ path }) => `${path} holds no test and would always pass. Write one with test(...), or remove the file.`)
+}

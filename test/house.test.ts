@@ -1,0 +1,297 @@
+/** The house rules, proven on the source text; each judge first on small houses made up to break it. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { cellarOnly, circles, empty, floors, names, openings, packages, rooms, world } from './help/house.ts'
+import { functions, longFiles, longFunctions } from './help/lengths.ts'
+import { imports, mask, type Source, sources } from './help/source.ts'
+
+const root = new URL('../', import.meta.url)
+const files = sources(root)
+const dependencies = Object.keys(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')).dependencies)
+
+/** A made-up house: path and text in turn. */
+const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
+const lines = (count: number, text: string): string => Array.from({ length: count }, () => text).join('\n')
+const lists = (text: string): Source[] => made({ 'src/lists/query.ts': text })
+
+function quiet(complaints: readonly string[]): void {
+  assert.ok(complaints.length === 0, `\n${complaints.join('\n')}`)
+}
+
+function complains(complaints: readonly string[], ...words: readonly string[]): void {
+  assert.equal(complaints.length, 1, `one complaint was expected:\n${complaints.join('\n')}`)
+  for (const word of words) assert.ok(complaints[0]?.includes(word), `"${complaints[0]}" does not say "${word}"`)
+}
+
+describe('the house', () => {
+  test('has its files where the judges look', () => {
+    for (const path of ['src/errors/problem.ts', 'test/house.test.ts'])
+      assert.ok(
+        files.some((file) => file.path === path),
+        path,
+      )
+  })
+  test('imports only go down the floors', () => quiet(floors(files)))
+  test('no file imports itself by way of others', () => quiet(circles(files)))
+  test('every file lies in a room of the plan', () => quiet(rooms(files)))
+  test('names say what a file is about', () => quiet(names(files)))
+  test('every file opens with a sentence', () => quiet(openings(files)))
+  test('only Node and the dependencies are imported', () => quiet(packages(files, dependencies)))
+  test('only the cellar speaks SQL', () => quiet(cellarOnly(files)))
+  test('only some files touch the world', () => quiet(world(files)))
+  test('no file is too long', () => quiet(longFiles(files)))
+  test('no function is too long', () => quiet(longFunctions(files)))
+  test('no test file is empty', () => quiet(empty(files)))
+})
+
+describe('floors', () => {
+  const on = (path: string, name: string) => floors(made({ [path]: `import type { A } from '${name}'` }))
+  test('a lower floor and the own room are allowed', () => {
+    quiet(on('src/lists/query.ts', '../flow/intent.ts'))
+    quiet(on('src/lists/query.ts', './sort.ts'))
+    quiet(on('src/service.ts', './endpoints/route.ts'))
+    quiet(on('src/index.ts', './testing.ts'))
+    quiet(on('src/store/open.ts', '../resources/collection.ts'))
+  })
+  test('up is refused, types too', () => {
+    complains(
+      on('src/flow/plan.ts', '../lists/query.ts'),
+      'src/flow/plan.ts:1',
+      '../lists/query.ts',
+      'errors, resources',
+      'Move',
+    )
+    complains(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
+  })
+  test('rooms on one floor do not know each other', () => {
+    complains(on('src/lists/query.ts', '../auth/allow.ts'), 'src/lists/query.ts:1')
+    complains(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
+  })
+  test('the cellar sees a resource only as a collection', () => {
+    complains(on('src/store/open.ts', '../resources/field.ts'), 'resources/collection.ts')
+  })
+  test('nothing outside of src is imported', () => {
+    complains(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
+  })
+  test('an export from above and an import while running count', () => {
+    complains(floors(made({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
+    complains(
+      floors(made({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
+      'src/flow/call.ts:2',
+    )
+  })
+  test('tests may look anywhere', () => {
+    quiet(on('src/flow/plan.test.ts', '../lists/query.ts'))
+  })
+})
+
+describe('circles', () => {
+  test('a circle of three is told once', () => {
+    const three = {
+      'src/flow/a.ts': "import './b.ts'",
+      'src/flow/b.ts': "import './c.ts'",
+      'src/flow/c.ts': "import './a.ts'",
+    }
+    complains(circles(made(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
+  })
+  test('two ways to one file are none', () => {
+    quiet(
+      circles(made({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' })),
+    )
+  })
+})
+
+describe('rooms', () => {
+  const at = (path: string) => rooms(made({ [path]: '' }))
+  test('the rooms of the plan are allowed', () => {
+    for (const path of ['src/lists/query.ts', 'src/service.ts', 'src/lists/query.test.ts', 'test/help/house.ts'])
+      quiet(at(path))
+  })
+  test('other places are refused', () => {
+    complains(at('src/tools/query.ts'), 'src/tools/query.ts', 'a room the plan does not have')
+    complains(at('src/query.ts'), 'outside of the rooms', 'service.ts, testing.ts, index.ts')
+    complains(at('src/lists/parts/query.ts'), 'two folders deep')
+    complains(at('src/lists/index.ts'), 'index inside a room')
+    complains(at('src/service/parts.ts'), 'a room the plan does not have')
+  })
+  test('fifteen files fill a room, tests not counted', () => {
+    const some = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [`src/lists/a${n}.ts`, '']).concat([['src/lists/a.test.ts', '']]),
+      )
+    quiet(rooms(made(some(15))))
+    complains(rooms(made(some(16))), 'src/lists has 16 source files', 'allowed are 15')
+  })
+})
+
+describe('names', () => {
+  test('words for anything are refused in paths', () => {
+    for (const path of ['src/lists/helper.ts', 'src/lists/query-utils.ts', 'src/core/query.ts', 'src/lists/types.ts']) {
+      complains(names(made({ [path]: '' })), path, 'no such word is allowed')
+    }
+    quiet(names(made({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })))
+  })
+  test('and in what is exported', () => {
+    complains(names(lists('\nexport class QueryManager {}')), 'src/lists/query.ts:2', 'QueryManager')
+    quiet(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
+  })
+})
+
+describe('openings', () => {
+  test('a sentence in the first line is wanted', () => {
+    quiet(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
+    quiet(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
+    for (const text of [
+      '',
+      'const a = 1\n/** Reads filters. */',
+      '/** query */',
+      '/** Reads filters */',
+      '// Reads filters.',
+    ]) {
+      complains(openings(lists(text)), 'src/lists/query.ts:1', 'full stop')
+    }
+  })
+})
+
+describe('packages', () => {
+  test('node: and dependencies are allowed', () => {
+    quiet(
+      packages(lists("import pino from 'pino'\nimport { x } from 'pino/file'\nimport { join } from 'node:path'"), [
+        'pino',
+      ]),
+    )
+  })
+  test('others are refused, and Node without its prefix', () => {
+    complains(
+      packages(lists("import Ajv from 'ajv/dist/2020.js'"), ['pino']),
+      'ajv/dist/2020.js',
+      'node:* and the dependencies pino',
+    )
+    complains(packages(lists("import { join } from 'path'"), ['pino']), 'imports path')
+    complains(packages(lists("import { a } from '@one/two/three'"), ['@one/three']), '@one/two/three')
+  })
+})
+
+describe('SQL', () => {
+  test('is spoken in the cellar only', () => {
+    const text = 'const a = 1\nconst b = `SELECT ${a} FROM b`'
+    complains(cellarOnly(lists(text)), 'src/lists/query.ts:2', 'SELECT', 'src/store')
+    complains(cellarOnly(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
+    quiet(cellarOnly(made({ 'src/store/compile.ts': text })))
+    quiet(cellarOnly(lists('// a SELECT is made of it\nconst select = 1')))
+  })
+})
+
+describe('the world', () => {
+  test('is touched where the plan says it', () => {
+    const text = "import { readFileSync } from 'node:fs'\nconst now = Date.now()"
+    for (const path of ['src/cli/dev.ts', 'src/store/sqlite.ts', 'src/http/node.ts', 'src/limits/rate.ts'])
+      quiet(world(made({ [path]: text })))
+    assert.equal(world(made({ 'src/store/compile.ts': text })).length, 2)
+    assert.equal(world(lists(text)).length, 2)
+  })
+  test('file, clock and chance are refused elsewhere', () => {
+    complains(world(lists("import net from 'node:net'")), 'src/lists/query.ts:1', 'node:net', 'handed in')
+    complains(world(lists('const at = new Date()')), 'new Date()')
+    complains(world(lists('const n = Math.random()')), 'Math.random')
+    complains(world(lists('const id = crypto.randomUUID()')), 'randomUUID')
+  })
+  test('types, given times and words are not the world', () => {
+    quiet(
+      world(
+        lists("import type { Server } from 'node:http'\nconst at = new Date(1)\n// Date.now\nconst say = 'Date.now()'"),
+      ),
+    )
+  })
+})
+
+describe('lengths', () => {
+  const house = (text: string) => lists(text)
+  const body = (head: string, count: number) => `${head}\n${lines(count - 2, '  a()')}\n}`
+  test('a file has up to 300 lines, or a reason at its top', () => {
+    quiet(longFiles(house(lines(300, 'a()'))))
+    complains(
+      longFiles(house(lines(301, 'a()'))),
+      'src/lists/query.ts has 301 lines',
+      'allowed are 300',
+      '// long because:',
+    )
+    quiet(longFiles(house(`// long because: one table\n${lines(301, 'a()')}`)))
+    complains(longFiles(house(`${lines(301, 'a()')}\n// long because: too late`)), '302 lines')
+    complains(longFiles(house(`// long because:\n${lines(301, 'a()')}`)), '302 lines')
+  })
+  const heads = {
+    plain: 'export async function plain(a: string, b = {}): Promise<{ a: string }> {',
+    shaped: 'function shaped<T extends { a: string }>(a: T): { b: string } | undefined {',
+    spread: 'function spread(\n  a: string,\n): a is string {',
+    bound: 'const bound = async (a: string): Promise<void> => {',
+    wide: 'export const wide = (\n  a: string,\n): Store => {',
+    inside: 'class A {\n  async inside(a: string): Promise<void> {',
+    private: 'const b = {\n  private() {',
+  }
+  for (const [name, head] of Object.entries(heads)) {
+    test(`a function has up to 40 lines: ${head.replaceAll('\n', ' ')}`, () => {
+      const [above, own] = head.startsWith('c') && head.includes('\n') ? head.split('\n') : ['', head]
+      const of = (count: number) => `${above}\n${body(own as string, count - (own as string).split('\n').length + 1)}\n`
+      quiet(longFunctions(house(of(40))))
+      complains(longFunctions(house(of(41))), `src/lists/query.ts:2 ${name} has 41 lines`, 'directly above')
+      quiet(longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)))
+    })
+  }
+  test('blocks, calls and declarations without a body are no functions', () => {
+    const text =
+      'interface A {\n  a(b: string): void\n  c: () => void\n}\nfunction f(a: 1): void\nif (a) {\n  b(c)\n}\nfor (;;) {\n}\n'
+    assert.deepEqual(
+      functions(text).map(({ name }) => name),
+      [],
+    )
+  })
+  test('braces in words do not count', () => {
+    const text = 'function f() {\n  return `}${a ? "}" : \'}\'}}` + /[}/]}/.source // }\n}\nconst after = 1\n'
+    assert.deepEqual(functions(text), [{ name: 'f', from: 1, to: 3 }])
+  })
+})
+
+describe('reading source', () => {
+  test('comments and words are blanked, places stay', () => {
+    const text = "a('//b') /* c */ + `d${e('f')}g` // h"
+    assert.equal(mask(text).code, "a('//b')         + `d${e('f')}g`     ")
+    assert.equal(mask(text).bare, "a('   ')         + ` ${e(' ')} `     ")
+  })
+  test('a division is no pattern', () => {
+    assert.equal(mask("a / b + 'c' / d").bare, "a / b + ' ' / d")
+    assert.equal(mask("x = /a'[/]b/ + 'c'").bare, "x = /      / + ' '")
+  })
+  test('imports are found however they are written', () => {
+    const text = [
+      "import a, { b } from './a.ts'",
+      "import type {\n  C,\n} from '../c.ts'",
+      "import 'node:fs'",
+      "export { d } from './d.ts'",
+      "// import e from './e.ts'",
+      "const f = `\nimport f from './f.ts'\n`",
+      "const g = await import('./g.ts')",
+    ].join('\n')
+    const found = imports({ path: 'src/lists/query.ts', text }).map(({ name, file, line, typeOnly }) => [
+      name,
+      file,
+      line,
+      typeOnly,
+    ])
+    assert.deepEqual(found, [
+      ['./a.ts', 'src/lists/a.ts', 1, false],
+      ['../c.ts', 'src/c.ts', 2, true],
+      ['node:fs', undefined, 5, false],
+      ['./d.ts', 'src/lists/d.ts', 6, false],
+      ['./g.ts', 'src/lists/g.ts', 11, false],
+    ])
+  })
+  test('a test file without a test is told', () => {
+    complains(
+      empty(made({ 'src/lists/query.test.ts': "// test('a')\nimport { test } from 'node:test'" })),
+      'holds no test',
+    )
+    quiet(empty(made({ 'src/lists/query.test.ts': "test('a', () => {})" })))
+  })
+})
