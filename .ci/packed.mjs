@@ -1,0 +1,86 @@
+// Uses the package as a stranger does: installs the tarball into an empty folder, serves a declaration and stops again.
+// Runs on the machine's own Node, which may be too old for the package; the folder gets its Node by npm.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, resolve } from 'node:path'
+
+const [tarball, folder] = process.argv.slice(2).map((path) => resolve(path))
+const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+const patience = 30_000
+
+const declaration = `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'notes',
+  versions: { v1: { released: '2026-01-15' } },
+  resources: {
+    notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public' },
+  },
+})
+`
+
+function run(command, ...args) {
+  console.log(`$ ${command} ${args.join(' ')}`)
+  return execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+}
+
+/** The URL in the first whole line that has one; what is printed later is still read, so that the server can go on. */
+function urlOf(server) {
+  let said = ''
+  return new Promise((found, failed) => {
+    server.stdout.on('data', (chunk) => {
+      process.stdout.write(chunk)
+      said += chunk
+      const url = /https?:\/\/[^\s"',]*[^\s"',./](?=[^\n]*\n)/.exec(said)
+      if (url) found(url[0])
+    })
+    server.on('exit', () => failed(new Error('bylaw serve ended without printing a URL.')))
+  })
+}
+
+async function use(url) {
+  const created = await fetch(`${url}/v1/notes`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ text: 'Hello' }),
+  })
+  const note = await created.json()
+  assert.equal(created.status, 201, `POST /v1/notes answered ${JSON.stringify(note)}`)
+  const one = await fetch(new URL(created.headers.get('Location'), url))
+  assert.equal(one.status, 200, 'GET of the Location')
+  assert.deepEqual(await one.json(), note)
+  assert.equal(note.text, 'Hello')
+  const all = await fetch(`${url}/v1/notes`)
+  assert.equal(all.status, 200, 'GET /v1/notes')
+  assert.deepEqual((await all.json()).data, [note])
+}
+
+async function serve() {
+  const args = ['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:']
+  console.log(`$ bylaw ${args.join(' ')}`)
+  // The command that npx runs, with the PATH npx gives it, but without the shell in between, which keeps signals to itself.
+  const bin = resolve(folder, 'node_modules/.bin')
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+  const server = spawn(resolve(bin, 'bylaw'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const end = once(server, 'exit')
+  const late = setTimeout(() => server.kill('SIGKILL'), patience)
+  try {
+    await use(await urlOf(server))
+    server.kill('SIGTERM')
+    const [code, signal] = await end
+    assert.equal(code, 0, `after SIGTERM bylaw serve ended with ${code ?? signal}, not with 0`)
+  } finally {
+    clearTimeout(late)
+    server.kill('SIGKILL')
+  }
+}
+
+mkdirSync(folder, { recursive: true })
+writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n')
+writeFileSync(resolve(folder, 'api.ts'), declaration)
+run('npm', 'install', tarball, `node@${read('node/package.json').version}`)
+assert.match(run('npx', 'bylaw', '--version'), new RegExp(`\\b${read('../package.json').version}$`))
+await serve()
+console.log('The packed package installs, serves and stops.')
