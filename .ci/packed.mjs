@@ -41,19 +41,19 @@ function urlOf(server) {
 }
 
 async function use(url) {
-  const created = await fetch(`${url}/v1/notes`, {
+  const created = await fetch(`${url}/notes`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ text: 'Hello' }),
   })
   const note = await created.json()
-  assert.equal(created.status, 201, `POST /v1/notes answered ${JSON.stringify(note)}`)
+  assert.equal(created.status, 201, `POST /notes answered ${JSON.stringify(note)}`)
   const one = await fetch(new URL(created.headers.get('Location'), url))
   assert.equal(one.status, 200, 'GET of the Location')
   assert.deepEqual(await one.json(), note)
   assert.equal(note.text, 'Hello')
-  const all = await fetch(`${url}/v1/notes`)
-  assert.equal(all.status, 200, 'GET /v1/notes')
+  const all = await fetch(`${url}/notes`)
+  assert.equal(all.status, 200, 'GET /notes')
   assert.deepEqual((await all.json()).data, [note])
 }
 

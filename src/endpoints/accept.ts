@@ -1,0 +1,114 @@
+/** Chooses the representation by Accept, and says what content a route takes. Part 4, path rules. */
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { Route } from '../flow/route.ts'
+
+interface Range {
+  readonly type: string
+  readonly quality: number
+}
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const parameter = `\\s*;\\s*(?:${token}\\s*=\\s*(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?`
+const rangePattern = new RegExp(`^\\s*(${token}/${token})((?:${parameter})*)\\s*$`)
+const commas = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
+
+/** The media ranges of an Accept header; null where it cannot be read and so means anything. R30. */
+function ranges(text: string): Range[] | null {
+  const found: Range[] = []
+  for (const part of text.split(commas)) {
+    if (part.trim() === '') continue
+    const [, type, parameters = ''] = rangePattern.exec(part) ?? []
+    const quality = /;\s*q\s*=\s*("?)([^;"\s]*)\1/i.exec(parameters)?.[2] ?? '1'
+    if (!type || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
+    found.push({ type: type.toLowerCase(), quality: Number(quality) })
+  }
+  return found.length === 0 ? null : found
+}
+
+/** The quality of a media type: that of the most specific range that covers it. */
+function qualityOf(type: string, accept: readonly Range[]): number {
+  for (const cover of [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*']) {
+    const covering = accept.filter((range) => range.type === cover)
+    if (covering.length > 0) return Math.max(...covering.map(({ quality }) => quality))
+  }
+  return 0
+}
+
+const json = 'application/json'
+
+/** Refuses where JSON is not acceptable. R31. */
+export function negotiate({ headers }: Call): void {
+  const { accept } = headers
+  if (accept === undefined || accept === '*/*' || accept === json) return
+  const wanted = ranges(accept)
+  if (wanted === null || qualityOf(json, wanted) > 0) return
+  throw new Problem('not-acceptable', `The answer is available as ${json} only; send Accept: ${json} or leave it out.`)
+}
+
+/** Whether errors are wanted in the form of RFC 9457: it has to be named. R158. */
+export function wantsProblem({ headers }: Call): boolean {
+  const { accept } = headers
+  if (accept === undefined || !accept.toLowerCase().includes('problem+json')) return false
+  return (ranges(accept) ?? []).some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
+}
+
+/** The length of the content as declared; 0 where there is none, null where it will show. */
+export function declaredLength({ headers }: Call): number | null {
+  if (headers['transfer-encoding'] !== undefined) return null
+  return Number(headers['content-length'] ?? 0)
+}
+
+/** Refuses content whose type, coding or declared length cannot be taken. R32, R33, R178. */
+export function admitContent(call: Call, route: Route): void {
+  const length = declaredLength(call)
+  if (length === 0 || route.content.length === 0) return
+  admitType(call, route)
+  admitCoding(call, route)
+  const most = route.resource.settings.limits.body
+  if (length !== null && length > most) throw tooLarge(most)
+}
+
+export function tooLarge(most: number): Problem {
+  return new Problem('content-too-large', `The content is larger than ${most} bytes, the most that is taken here.`)
+}
+
+function admitType({ headers }: Call, { content, operation }: Route): void {
+  const given = headers['content-type']
+  const [, type, parameters = ''] = rangePattern.exec(given ?? '') ?? []
+  if (!type || !content.includes(type.toLowerCase())) {
+    const message = `Content of the type ${given ?? '(none given)'} is not taken here. Send Content-Type: ${content.join(' or ')}.`
+    throw new Problem('unsupported-media-type', message, { headers: accepted(content, operation === 'change') })
+  }
+  const charset = /;\s*charset\s*=\s*("?)([^;"\s]*)\1/i.exec(parameters)?.[2]
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+    const message = `The charset ${charset} is not taken; send JSON in utf-8.`
+    throw new Problem('unsupported-charset', message, { headers: accepted(content, operation === 'change') })
+  }
+}
+
+function accepted(content: readonly string[], patch: boolean): Record<string, string> {
+  const types = content.join(', ')
+  return patch ? { Accept: types, 'Accept-Patch': types } : { Accept: types }
+}
+
+/** The codings of the content in the order they were applied. */
+export function codingsOf({ headers }: Call): string[] {
+  const given = headers['content-encoding'] ?? ''
+  return given
+    .split(',')
+    .map((one) => one.trim().toLowerCase())
+    .filter((one) => one !== '' && one !== 'identity')
+}
+
+function admitCoding(call: Call, { resource }: Route): void {
+  const { codings } = resource.settings.request
+  const foreign = codingsOf(call).find(
+    (one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one),
+  )
+  if (foreign === undefined) return
+  const message = `The content coding ${foreign} is not taken. ${codings.length > 0 ? `Send ${codings.join(', ')} or none.` : 'Send the content as it is.'}`
+  throw new Problem('unsupported-content-coding', message, {
+    headers: { 'Accept-Encoding': codings.join(', ') || 'identity' },
+  })
+}

@@ -1,0 +1,36 @@
+/** Changes the given fields of an item: PATCH with a merge patch. Part 4, methods. */
+import type { Document } from '../flow/intent.ts'
+import type { Decide } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { documentOf, forChange } from '../resources/row.ts'
+import { admitWrite } from './conditional.ts'
+import { absent, itemRead, type Scene } from './item.ts'
+import { update, writing } from './write.ts'
+
+/** In the order of `Accept-Patch`. R115. */
+export const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
+
+export function change(scene: Scene): Route {
+  const { resource, view } = scene
+  return writing(scene, {
+    operation: 'change',
+    rule: ruleFor(resource.access, 'change') as string,
+    content: patchTypes,
+    plan: (intent): Decide => ({
+      do: 'decide',
+      read: itemRead(scene, intent),
+      decide: (seen) => {
+        if (seen.is !== 'found') throw absent(scene, seen)
+        admitWrite(intent.conditions, seen, view)
+        const before = documentOf(resource, seen.doc, seen.hidden)
+        return update(resource, intent, seen, before, forChange(resource, intent.body as Document, before, intent.key))
+      },
+    }),
+    headers: () => ({}),
+    admit: (given, seen) => {
+      if (seen.is !== 'found') throw absent(scene, seen)
+      admitWrite(given, seen, view)
+    },
+  })
+}

@@ -1,0 +1,128 @@
+/** Entity tags and the conditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
+
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { Conditions, Tags } from '../flow/intent.ts'
+import type { Found } from '../flow/plan.ts'
+import { updatedIn } from '../resources/row.ts'
+import type { View } from './view.ts'
+
+const one = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
+const several = /\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)|\s*,/gy
+
+/** The tags of `If-Match` or `If-None-Match`. */
+export function tags(text: string | undefined): Tags | null {
+  if (text === undefined) return null
+  if (text.trim() === '*') return '*'
+  const single = one.exec(text)
+  if (single) return [{ tag: single[2] as string, weak: single[1] !== undefined }]
+  const found: { tag: string; weak: boolean }[] = []
+  several.lastIndex = 0
+  let end = 0
+  for (let match = several.exec(text); match && match[0] !== ''; match = several.exec(text)) {
+    end = several.lastIndex
+    if (match[2] !== undefined) found.push({ tag: match[2], weak: match[1] !== undefined })
+  }
+  return end === text.length && found.length > 0 ? found : 'malformed'
+}
+
+/** The conditions of a call; null where it has none, as most have. */
+export function conditions({ headers }: Call): Conditions | null {
+  const match = headers['if-match']
+  const noneMatch = headers['if-none-match']
+  const unmodified = headers['if-unmodified-since']
+  const modified = headers['if-modified-since']
+  if (match === undefined && noneMatch === undefined && unmodified === undefined && modified === undefined) return null
+  return {
+    match: tags(match),
+    noneMatch: tags(noneMatch),
+    unmodifiedSince: instant(unmodified),
+    modifiedSince: instant(modified),
+  }
+}
+
+/** An HTTP date in seconds; unparsable ones are ignored. R130. */
+export function instant(text: string | undefined): number | null {
+  if (text === undefined || !/^[A-Z][a-z]+,? .*(GMT|\d{4})$/.test(text)) return null
+  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(time) ? null : Math.floor(time / 1000)
+}
+
+/** The plain tag of a row in a view: the revision, the major version and what else decides its bytes. R121. */
+export const tagOf = (view: View, revision: number): string => `${revision.toString(36)}-${view.major}-${view.hash}`
+
+/** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
+function sameState(given: string, current: string): boolean {
+  const cut = current.lastIndexOf('-')
+  return given.startsWith(current.slice(0, cut + 1)) && !given.slice(cut + 1).includes('-')
+}
+
+const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
+  given === '*' ? true : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && sameState(tag, current))
+
+/** Refuses a write whose conditions the present row does not meet. R124 to R129. */
+export function admitWrite(given: Conditions | null, seen: Found | null, view: View): void {
+  if (seen && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
+    throw unconditional()
+  if (!given) return
+  for (const [name, one] of [
+    ['If-Match', given.match],
+    ['If-None-Match', given.noneMatch],
+  ] as const)
+    if (one === 'malformed') throw malformed(name)
+  const { match, noneMatch } = given as {
+    match: Exclude<Tags, 'malformed'> | null
+    noneMatch: Exclude<Tags, 'malformed'> | null
+  }
+  const current = seen && tagOf(view, seen.revision)
+  const strong = view.mode === 'strong' ? current : null
+  if (match && (!seen || !holds(match, strong, false))) throw failed('If-Match', seen, view)
+  if (!match && given.unmodifiedSince !== null && seen && seconds(seen) > given.unmodifiedSince)
+    throw failed('If-Unmodified-Since', seen, view)
+  if (noneMatch && seen && holds(noneMatch, view.mode === 'off' ? null : current, true))
+    throw failed('If-None-Match', seen, view)
+}
+
+const seconds = (seen: Found): number => Math.floor(Date.parse(updatedIn(seen.doc)) / 1000)
+
+function malformed(name: string): Problem {
+  return new Problem('invalid-precondition', `${name} must be *, or entity tags in double quotes, as "1-1-k3f9".`, {
+    extra: { in: 'header', name },
+  })
+}
+
+function failed(name: string, seen: Found | null, view: View): Problem {
+  const message = seen
+    ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
+    : `${name} does not hold: there is no such resource.`
+  return new Problem(
+    'precondition-failed',
+    message,
+    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen.revision) } } : {},
+  )
+}
+
+function unconditional(): Problem {
+  return new Problem(
+    'precondition-required',
+    'Send If-Match with the ETag of the version that you read, so that nobody else’s change is lost.',
+  )
+}
+
+export const etag = (view: View, revision: number): string =>
+  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, revision)}"`
+
+/** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
+export function admitCreate(given: Conditions | null): void {
+  for (const [name, one] of [
+    ['If-Match', given?.match],
+    ['If-None-Match', given?.noneMatch],
+  ] as const) {
+    if (one === undefined || one === null || (name === 'If-Match' && one === '*')) continue
+    if (one !== '*')
+      throw new Problem('invalid-precondition', `${name} on a creating POST can only be *.`, {
+        extra: { in: 'header', name },
+      })
+    throw new Problem('precondition-failed', `${name} does not hold: the collection exists.`)
+  }
+}

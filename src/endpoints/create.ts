@@ -1,0 +1,105 @@
+/** Creates an item below its collection: POST. Part 4, methods. */
+
+import { timestampOf } from '../flow/call.ts'
+import type { Asked, Document, Intent } from '../flow/intent.ts'
+import type { Written } from '../flow/outcome.ts'
+import type { Create, Key } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { noParameters } from '../lists/parameters.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { forCreate, rowOf } from '../resources/row.ts'
+import { admitCreate, conditions } from './conditional.ts'
+import { admitPresent, itemReply, ownerOf, pathOf, referencesOf, refused, type Scene } from './item.ts'
+import { ownerRead } from './list.ts'
+import { minimal } from './prefer.ts'
+
+export function create(scene: Scene): Route {
+  const { resource, view } = scene
+  const owner = (asked: Asked) => ownerOf(scene, asked.params[0] ?? null)
+  return {
+    operation: 'create',
+    resource,
+    rule: ruleFor(resource.access, 'create') as string,
+    content: ['application/json'],
+    query: ({ target }) => {
+      noParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => ownerRead(owner(asked)),
+    parse: (asked) => parsed(resource, asked),
+    plan: (intent) =>
+      creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
+    render: (intent, outcome) => {
+      if (outcome.is !== 'created') throw refused(scene, outcome)
+      const path = pathOf(resource, intent.key)
+      const reply = itemReply(view, 201, outcome satisfies Written)
+      Object.assign(reply.headers, { Location: path, 'Content-Location': path })
+      return resource.settings.prefer.minimalOnCreate ? minimal(intent.call, reply, 201) : reply
+    },
+    admit: (asked, target) => {
+      admitPresent(scene, target)
+      admitCreate(conditions(asked.call))
+    },
+  }
+}
+
+function parsed(resource: Resource, asked: Asked): Intent {
+  admitCreate(conditions(asked.call))
+  const document = forCreate(resource, asked.body as Document)
+  const time = asked.world.now()
+  const key = newKey(resource, document, asked)
+  return {
+    ...asked,
+    key,
+    time,
+    conditions: null,
+    document: stamped(resource, document, key, asked.params[0] ?? null, time),
+  }
+}
+
+function newKey(resource: Resource, document: Document, { params, world }: Asked): Key {
+  const parent = resource.collection.composite ? (params[0] as string) : null
+  if (resource.key !== null) return { id: String(document[resource.key]), parent }
+  if (typeof document.id === 'string') return { id: document.id, parent }
+  const { id } = resource.settings.resource
+  return {
+    id: typeof id === 'function' ? `${resource.prefix}_${id()}` : world.newId(resource.prefix as string),
+    parent,
+  }
+}
+
+/** A document with what the service itself puts in. */
+export function stamped(
+  resource: Resource,
+  document: Document,
+  key: Key,
+  parent: string | null,
+  time: number,
+): Document {
+  document.id = key.id
+  if (resource.parent && parent !== null) document[resource.parent.field] = parent
+  document[resource.created] = document[resource.updated] = timestampOf(time)
+  return document
+}
+
+interface Birth {
+  readonly key: Key
+  readonly owner: Create['parent']
+  readonly time: number
+}
+
+export function creation(resource: Resource, document: Document, { key, owner, time }: Birth): Create {
+  const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
+  return {
+    do: 'create',
+    collection: resource.name,
+    key,
+    parent: owner,
+    row: rowOf(resource, document),
+    time,
+    revision: resource.collection.forgets ? time : 1,
+    id: chosen ? 'chosen' : 'fresh',
+    references: referencesOf(resource, document),
+  }
+}

@@ -1,0 +1,144 @@
+/** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
+import type { Asked } from '../flow/intent.ts'
+import type { Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
+import type { Absent, Key, Read, Reference } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Field } from '../resources/field.ts'
+import type { Resource } from '../resources/resource.ts'
+import { updatedIn } from '../resources/row.ts'
+import { etag } from './conditional.ts'
+import type { View } from './view.ts'
+
+/** What a story is made from. */
+export interface Scene {
+  readonly resource: Resource
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly view: View
+}
+
+/** The key of the addressed item; a text that cannot be one is not looked up. R9. */
+export function keyOf({ resource }: Scene, { params }: Asked): Key {
+  const id = params[params.length - 1] as string
+  const parent = resource.collection.composite ? (params[0] as string) : null
+  if (!resource.isId(id)) throw missing(resource, id)
+  return { id, parent }
+}
+
+export function itemRead(scene: Scene, asked: Asked): Read {
+  const key = keyOf(scene, asked)
+  ownerOf(scene, key.parent)
+  return { do: 'read', collection: scene.resource.name, key }
+}
+
+/** The owner below which a path goes, if it does. */
+export function ownerOf({ resource, resources }: Scene, id: string | null): { collection: string; id: string } | null {
+  if (id === null || !resource.parent) return null
+  const owner = resources.get(resource.parent.resource) as Resource
+  if (!owner.isId(id)) throw missing(owner, id)
+  return { collection: owner.name, id }
+}
+
+/** The canonical URL of an item. R4. */
+export function pathOf({ name, parent }: Resource, key: Key): string {
+  const own = `/${name}/${encodeURIComponent(key.id)}`
+  return key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
+}
+
+/** An answer that carries an item: the stored text as it is. */
+export function itemReply(view: View, status: number, { doc, revision }: { doc: string; revision: number }): Reply {
+  const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc)) }
+  if (view.mode !== 'off') headers.ETag = etag(view, revision)
+  return { status, headers, body: doc }
+}
+
+let latest = { second: '', text: '' }
+
+/** A time of a document as an HTTP date; of many in one second the text is made once. R130. */
+function httpDate(time: string): string {
+  const second = time.slice(0, 19)
+  if (latest.second !== second) latest = { second, text: new Date(`${second}Z`).toUTCString() }
+  return latest.text
+}
+
+/** The refusal of what is not there, or no longer. R132, R135. */
+export function absent({ resources }: Scene, { is, collection, id }: Absent): Problem {
+  const resource = resources.get(collection) as Resource
+  if (is === 'missing') return missing(resource, id)
+  if (resource.settings.deleted.status === 404) return missing(resource, id)
+  return new Problem('resource-deleted', `${resource.title} ${shown(id)} was deleted.`)
+}
+
+export function missing({ title, settings }: Resource, id: string): Problem {
+  const message = `${title} ${shown(id)} was not found.`
+  return settings.missing.status === 410 ? new Problem('gone', message) : new Problem('resource-not-found', message)
+}
+
+const shown = (id: string): string => (id.length > 100 ? `${id.slice(0, 100)}…` : id)
+
+export const isAbsent = (outcome: Outcome): outcome is Absent => outcome.is === 'missing' || outcome.is === 'gone'
+
+/** What a store refused of a write, as a problem. */
+export function refused(scene: Scene, outcome: Outcome): Problem {
+  if (isAbsent(outcome)) return absent(scene, outcome)
+  if (outcome.is === 'duplicate') return taken(scene, outcome)
+  if (outcome.is === 'unmet') return unmet(scene, outcome)
+  if (outcome.is === 'used') {
+    return new Problem(
+      'has-dependents',
+      `${scene.resource.title} cannot be deleted while there are ${outcome.collection} of it. Delete those first.`,
+    )
+  }
+  throw new Error(`The store answered ${outcome.is} to a write.`)
+}
+
+function taken({ resource }: Scene, duplicate: Duplicate): Problem {
+  const fields = duplicate.fields.map((name) => (name === 'id' && resource.key !== null ? resource.key : name))
+  const violations = fields.map(
+    (name): Violation => ({
+      message: `${name} is in use already.`,
+      type: 'already-exists',
+      in: 'body',
+      pointer: `/${name}`,
+    }),
+  )
+  const message = `Another resource has this ${fields.join(' and ')} already; ${fields.length === 1 ? 'it has' : 'together they have'} to be unique.`
+  return new Problem('already-exists', message, { violations })
+}
+
+function unmet({ resources }: Scene, { references }: Unmet): Problem {
+  return invalidBody(
+    references.map(({ field, collection, id }): Violation => {
+      const { title } = resources.get(collection) as Resource
+      return { message: `${title} ${shown(id)} does not exist.`, type: 'invalid-value', in: 'body', pointer: field }
+    }),
+  )
+}
+
+/** The references of a document that differ from those it had before. */
+export function referencesOf(
+  { members }: Resource,
+  document: Record<string, unknown>,
+  before?: Record<string, unknown>,
+): Reference[] {
+  return members.flatMap(({ name, field }) => {
+    const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
+    return known ? [] : referencesIn(field, document[name], `/${name}`)
+  })
+}
+
+function referencesIn(field: Field, value: unknown, at: string): Reference[] {
+  if (value === null || value === undefined) return []
+  if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]
+  if (field.kind === 'list')
+    return (value as unknown[]).flatMap((one, i) => referencesIn(field.item as Field, one, `${at}/${i}`))
+  if (field.kind !== 'object') return []
+  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
+    referencesIn(inner, (value as Record<string, unknown>)[name], `${at}/${name}`),
+  )
+}
+
+/** Refuses where the target, or the owner of what is to be made, is not there. */
+export function admitPresent(scene: Scene, target: Outcome): void {
+  if (isAbsent(target)) throw absent(scene, target)
+}

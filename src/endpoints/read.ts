@@ -1,0 +1,29 @@
+/** Reads an item: GET and HEAD. Part 4, methods. */
+import type { Route } from '../flow/route.ts'
+import { noParameters } from '../lists/parameters.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { absent, isAbsent, itemRead, itemReply, keyOf, type Scene } from './item.ts'
+
+export function read(scene: Scene): Route {
+  const { resource, view } = scene
+  return {
+    operation: 'read',
+    resource,
+    rule: ruleFor(resource.access, 'read') as string,
+    content: [],
+    query: ({ target }) => {
+      noParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => itemRead(scene, asked),
+    parse: (asked) => ({ ...asked, key: keyOf(scene, asked), time: 0, conditions: null, document: null }),
+    plan: (intent) => itemRead(scene, intent),
+    render: (_, outcome) => {
+      if (isAbsent(outcome)) throw absent(scene, outcome)
+      return itemReply(view, 200, outcome as { doc: string; revision: number })
+    },
+    admit: (_, target) => {
+      if (isAbsent(target)) throw absent(scene, target)
+    },
+  }
+}

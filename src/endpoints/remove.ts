@@ -1,0 +1,49 @@
+/** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
+
+import type { Conditions } from '../flow/intent.ts'
+import type { Decide, Seen, Write } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { admitWrite } from './conditional.ts'
+import { absent, itemRead, keyOf, refused, type Scene } from './item.ts'
+import { writing } from './write.ts'
+
+export function remove(scene: Scene): Route {
+  const { resource, view } = scene
+  return {
+    ...writing(scene, {
+      operation: 'remove',
+      rule: ruleFor(resource.access, 'remove') as string,
+      content: [],
+      plan: (intent): Decide => ({
+        do: 'decide',
+        read: itemRead(scene, intent),
+        decide: (seen): Write => {
+          admit(scene, intent.conditions, seen)
+          if (seen.is !== 'found') return { do: 'keep' }
+          return {
+            do: 'remove',
+            collection: resource.name,
+            key: keyOf(scene, intent),
+            revision: seen.revision,
+            time: intent.time,
+          }
+        },
+      }),
+      headers: () => ({}),
+      admit: (given, seen) => admit(scene, given, seen),
+    }),
+    render: (_, outcome) => {
+      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome)
+      return { status: 204, headers: {}, body: null }
+    },
+  }
+
+  /** A repeated removal is as good as the first, whatever the conditions. R133. */
+  function admit({ resource }: Scene, given: Conditions | null, seen: Seen): void {
+    if (seen.is === 'found') return admitWrite(given, seen, view)
+    const repeated =
+      seen.is === 'gone' && seen.collection === resource.name && resource.settings.delete.repeat === 'no-content'
+    if (!repeated) throw absent(scene, seen)
+  }
+}

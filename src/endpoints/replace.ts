@@ -1,0 +1,66 @@
+/** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
+
+import type { Document, Intent } from '../flow/intent.ts'
+import type { Absent, Decide, Found, Seen, Write } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { keyValue } from '../resources/resource.ts'
+import { documentOf, forReplace } from '../resources/row.ts'
+import { admitWrite } from './conditional.ts'
+import { creation, stamped } from './create.ts'
+import { absent, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
+import { update, writing } from './write.ts'
+
+export function replace(scene: Scene): Route {
+  const { resource, view } = scene
+  return writing(scene, {
+    operation: 'replace',
+    rule: ruleFor(resource.access, 'replace') as string,
+    content: ['application/json'],
+    plan: (intent): Decide => ({
+      do: 'decide',
+      read: itemRead(scene, intent),
+      decide: (seen) => (seen.is === 'found' ? replaced(scene, intent, seen) : made(scene, intent, seen)),
+    }),
+    headers: (intent) => ({ 'Content-Location': pathOf(resource, intent.key) }),
+    admit: (given, seen) => {
+      if (seen.is === 'found') admitWrite(given, seen, view)
+      else {
+        admitMaking(scene, seen)
+        admitWrite(given, null, view)
+      }
+    },
+  })
+}
+
+function replaced({ resource, view }: Scene, intent: Intent, seen: Found): Write {
+  admitWrite(intent.conditions, seen, view)
+  const before = documentOf(resource, seen.doc, seen.hidden)
+  return update(resource, intent, seen, before, forReplace(resource, intent.body as Document, before, intent.key))
+}
+
+/** Whether PUT may make what is not there: only where POST could, and never what was deleted. R110, R136. */
+function admitMaking(scene: Scene, seen: Absent): void {
+  const { resource } = scene
+  const { putCreates, putRevives } = resource.settings.resource
+  const own = seen.collection === resource.name
+  const offered =
+    putCreates && resource.methods.includes('create') && (resource.collection.composite || !resource.parent)
+  if (!own || !offered || (seen.is === 'gone' && !putRevives)) throw absent(scene, seen)
+}
+
+function made(scene: Scene, intent: Intent, seen: Absent): Write {
+  const { resource, view } = scene
+  admitMaking(scene, seen)
+  admitWrite(intent.conditions, null, view)
+  const document = forReplace(resource, intent.body as Document, null, intent.key)
+  if (resource.key !== null)
+    document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
+  stamped(resource, document, intent.key, intent.key.parent, intent.time)
+  const birth = creation(resource, document, {
+    key: intent.key,
+    owner: ownerOf(scene, intent.key.parent),
+    time: intent.time,
+  })
+  return seen.is === 'gone' ? { ...birth, id: 'revived', revision: seen.revision + 1 } : { ...birth, id: 'chosen' }
+}

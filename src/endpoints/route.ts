@@ -1,0 +1,68 @@
+/** Finds the place of a path, segment by segment and without resolving anything. Part 4, path rules. */
+import { Problem } from '../errors/problem.ts'
+import type { Branch, Place } from '../flow/route.ts'
+
+export interface Match {
+  readonly place: Place
+  readonly params: readonly string[]
+}
+
+/** The place of a raw path, or null where none is declared. R6, R8. */
+export function locate(tree: Branch, path: string): Match | null {
+  const params: string[] = []
+  let branch: Branch | null | undefined = tree
+  let from = 1
+  while (branch) {
+    const cut = path.indexOf('/', from)
+    const segment = decoded(cut < 0 ? path.slice(from) : path.slice(from, cut))
+    const literal: Branch | undefined = branch.literal.get(segment)
+    if (!literal && segment !== '') params.push(segment)
+    branch = literal ?? (segment === '' ? null : branch.param)
+    if (cut < 0) break
+    from = cut + 1
+  }
+  return branch?.place ? { place: branch.place, params } : null
+}
+
+function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new Problem(
+      'invalid-url-encoding',
+      'The path has a malformed escape or is not UTF-8. Write a literal percent sign as %25.',
+      {
+        extra: { in: 'path' },
+      },
+    )
+  }
+}
+
+interface Growing {
+  readonly literal: Map<string, Growing>
+  param: Growing | null
+  place: Place | null
+}
+
+/** Builds the tree of all places from their templates, `/orders/{id}` and the like. */
+export function plant(places: readonly Place[]): Branch {
+  const root: Growing = { literal: new Map(), param: null, place: null }
+  for (const place of places) {
+    let at = root
+    for (const segment of place.template.slice(1).split('/')) at = grown(at, segment)
+    at.place = place
+  }
+  return root
+}
+
+function grown(at: Growing, segment: string): Growing {
+  const fresh = (): Growing => ({ literal: new Map(), param: null, place: null })
+  if (segment.startsWith('{')) {
+    at.param ??= fresh()
+    return at.param
+  }
+  const next = at.literal.get(segment) ?? fresh()
+  at.literal.set(segment, next)
+  return next
+}

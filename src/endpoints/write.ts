@@ -1,0 +1,85 @@
+/** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
+
+import { timestampOf } from '../flow/call.ts'
+import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Decide, Found, Seen, Write } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { noParameters } from '../lists/parameters.ts'
+import type { Resource } from '../resources/resource.ts'
+import { rowOf, updatedIn, withUpdated } from '../resources/row.ts'
+import { conditions } from './conditional.ts'
+import { itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import { minimal } from './prefer.ts'
+
+interface Writing extends Pick<Route, 'operation' | 'rule' | 'content'> {
+  readonly plan: (intent: Intent) => Decide
+  readonly headers: (intent: Intent) => Record<string, string>
+  /** Refuses by what is there and by the conditions of the request. */
+  readonly admit: (given: Conditions | null, seen: Seen) => void
+}
+
+export function writing(scene: Scene, { operation, rule, content, plan, headers, admit }: Writing): Route {
+  const { resource } = scene
+  return {
+    operation,
+    resource,
+    rule,
+    content,
+    query: ({ target }) => {
+      noParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => itemRead(scene, asked),
+    parse: (asked) => ({
+      ...asked,
+      key: keyOf(scene, asked),
+      time: asked.world.now(),
+      conditions: conditions(asked.call),
+      document: null,
+    }),
+    plan,
+    render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
+    admit: (asked: Asked, target) => admit(conditions(asked.call), target as Seen),
+  }
+}
+
+function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
+  const written = outcome.is === 'kept' ? outcome.seen : outcome
+  if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created') throw refused(scene, written)
+  const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written)
+  Object.assign(reply.headers, headers)
+  if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)
+  if (written.is !== 'created') return minimal(intent.call, reply, 204)
+  reply.headers.Location = reply.headers['Content-Location'] as string
+  return reply
+}
+
+/** A PUT answer without content, or with `etag.onPut: verbatim` any, names a tag only for what was stored as it was sent. R123. */
+function putTags({ settings }: Resource, { call, body }: Intent, reply: Reply): void {
+  const bare = minimal(call, reply, 204) !== reply || settings.etag.onPut === 'verbatim'
+  if (bare && JSON.stringify(body) !== reply.body)
+    for (const name of ['ETag', 'Last-Modified']) delete reply.headers[name]
+}
+
+/** The write that makes a row what it is to be; none where it is that already. R112. */
+export function update(resource: Resource, intent: Intent, seen: Found, before: Document, document: Document): Write {
+  const row = rowOf(resource, document)
+  if (row.doc === seen.doc && row.hidden === seen.hidden) return { do: 'keep' }
+  const time = later(timestampOf(intent.time), updatedIn(seen.doc))
+  document[resource.updated] = time
+  const cells = resource.collection.columns.map((column, i) =>
+    column.field === resource.updated ? time : (row.cells[i] ?? null),
+  )
+  return {
+    do: 'update',
+    collection: resource.name,
+    key: intent.key,
+    revision: seen.revision,
+    row: { ...row, doc: withUpdated(row.doc, time), cells },
+    references: referencesOf(resource, document, before),
+  }
+}
+
+const later = (a: string, b: string): string => (a > b ? a : b)

@@ -1,0 +1,123 @@
+/** Every error type: its parent (from which `types` and the status follow) and its title. Part 7, error body. */
+
+export interface ErrorType {
+  /** The more general type; only `error` has none. */
+  readonly parent: string | null
+  /** Own status, or none where that of the parent applies. */
+  readonly status?: number
+}
+
+/** Error types by name. A service's own ones are added by `extend`. */
+export type Catalogue = ReadonlyMap<string, ErrorType>
+
+const classes: Record<string, readonly [status: number, parent: string, types: string]> = {
+  'invalid-request': [
+    400,
+    'client-error',
+    `malformed-request invalid-host invalid-url-encoding unexpected-body body-required malformed-json duplicate-json-key
+     invalid-encoding invalid-precondition credentials-in-url ambiguous-credentials`,
+  ],
+  'validation-failed': [
+    400,
+    'invalid-request',
+    `field-required unknown-field read-only-field immutable-field invalid-type invalid-format invalid-value out-of-range
+     too-long too-short too-many-items`,
+  ],
+  'invalid-query': [
+    400,
+    'invalid-request',
+    `unknown-parameter repeated-parameter invalid-parameter-value unsupported-filter unsupported-operator unsupported-sort
+     unsupported-pagination pagination-conflict invalid-cursor cursor-mismatch cursor-expired`,
+  ],
+  'invalid-idempotency-key': [
+    400,
+    'invalid-request',
+    'idempotency-key-missing idempotency-key-invalid idempotency-key-mismatch',
+  ],
+  'invalid-version': [400, 'invalid-request', 'unsupported-version version-conflict version-required'],
+  unauthenticated: [401, 'client-error', 'credentials-missing invalid-credentials'],
+  forbidden: [403, 'client-error', 'access-denied insufficient-scope'],
+  'not-found': [404, 'client-error', 'resource-not-found route-not-found unknown-version'],
+  'method-not-allowed': [405, 'client-error', ''],
+  'not-acceptable': [406, 'client-error', ''],
+  'request-timeout': [408, 'client-error', ''],
+  conflict: [
+    409,
+    'client-error',
+    `idempotency-key-reused idempotency-key-payload-mismatch idempotency-in-progress already-exists invalid-state
+     patch-conflict has-dependents`,
+  ],
+  gone: [410, 'client-error', 'resource-deleted version-retired'],
+  'precondition-failed': [412, 'client-error', ''],
+  'content-too-large': [413, 'client-error', ''],
+  'uri-too-long': [414, 'client-error', ''],
+  'unsupported-media-type': [415, 'client-error', 'unsupported-charset unsupported-content-coding'],
+  'expectation-failed': [417, 'client-error', ''],
+  'misdirected-request': [421, 'client-error', ''],
+  unprocessable: [422, 'client-error', ''],
+  'precondition-required': [428, 'client-error', ''],
+  'too-many-requests': [429, 'client-error', 'quota-exceeded too-many-concurrent-requests'],
+  'header-fields-too-large': [431, 'client-error', ''],
+  'internal-error': [500, 'server-error', ''],
+  'not-implemented': [501, 'server-error', ''],
+  unavailable: [503, 'server-error', 'timeout overloaded maintenance dependency-unavailable'],
+}
+
+export const catalogue: Catalogue = built()
+
+function built(): Catalogue {
+  const types = new Map<string, ErrorType>([
+    ['error', { parent: null }],
+    ['client-error', { parent: 'error', status: 400 }],
+    ['server-error', { parent: 'error', status: 500 }],
+  ])
+  for (const [name, [status, parent, below]] of Object.entries(classes)) {
+    types.set(name, { parent, status })
+    for (const type of below.split(/\s+/).filter(Boolean)) types.set(type, { parent: name })
+  }
+  return types
+}
+
+/** The catalogue with a service's own types: parents go from special to general and end in a type that is known. R160. */
+export function extend(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
+  const types = new Map(catalogue)
+  for (const [name, { status, parents = [] }] of Object.entries(declared)) {
+    types.set(name, { parent: parents[0] ?? (status < 500 ? 'client-error' : 'server-error'), status })
+    parents.forEach((parent, i) => {
+      if (!types.has(parent)) types.set(parent, { parent: parents[i + 1] ?? 'client-error', status })
+    })
+  }
+  return types
+}
+
+export interface DeclaredError {
+  readonly status: number
+  readonly parents?: readonly string[]
+}
+
+/** The chain from a type to `error`. `under` replaces the type's usual parent. R150. */
+export function chain(types: Catalogue, type: string, under?: string): readonly string[] {
+  const found: string[] = []
+  for (let name: string | null = type; name !== null; ) {
+    found.push(name)
+    name = name === type && under !== undefined ? under : (types.get(name)?.parent ?? null)
+  }
+  return found
+}
+
+/** The status of a type: its own or that of the nearest more general one. */
+export function statusOf(types: Catalogue, type: string, under?: string): number {
+  const [own, ...above] = chain(types, type, under)
+  const names = under === undefined ? [own as string, ...above] : above
+  for (const name of names) {
+    const status = types.get(name)?.status
+    if (status !== undefined) return status
+  }
+  return 500
+}
+
+/** A type in words, for titles: `resource-not-found` is `Resource not found`. */
+export function title(type: string): string {
+  const words = type.replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,97 @@
+/** Problem: every refusal, and the two bodies it can be sent as. Part 7, error body. */
+import { type Catalogue, catalogue, chain, statusOf, title } from './catalogue.ts'
+
+/** One thing that is wrong, and where: the part of the request with a JSON Pointer or a name. R155. */
+export interface Violation {
+  readonly message: string
+  readonly type: string
+  readonly in: 'body' | 'query' | 'path' | 'header'
+  readonly pointer?: string
+  readonly name?: string
+}
+
+interface Details {
+  /** What is wrong, one by one; the first one is the cause. */
+  readonly violations?: readonly Violation[]
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further members of the body, as `old_id`. */
+  readonly extra?: Readonly<Record<string, unknown>>
+  /** Another parent than the usual one, which also decides the status. */
+  readonly under?: string
+  /** What happened inside; it is logged and never sent. */
+  readonly cause?: unknown
+}
+
+export class Problem extends Error {
+  readonly type: string
+  readonly violations: readonly Violation[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly under: string | undefined
+
+  constructor(type: string, message: string, details: Details = {}) {
+    super(message, { cause: details.cause })
+    this.type = type
+    this.violations = details.violations ?? []
+    this.headers = details.headers ?? {}
+    this.extra = details.extra ?? {}
+    this.under = details.under
+  }
+}
+
+const mostViolations = 50 // R154
+
+/** The refusal of a body with all that is wrong in it. R154. */
+export function invalidBody(violations: readonly Violation[]): Problem {
+  return invalid('validation-failed', 'field', violations)
+}
+
+/** The refusal of query parameters with all that is wrong in them. R154. */
+export function invalidQuery(violations: readonly Violation[]): Problem {
+  return invalid('invalid-query', 'parameter', violations)
+}
+
+function invalid(type: string, noun: string, violations: readonly Violation[]): Problem {
+  const count = violations.length
+  const message = `${count} ${count === 1 ? `${noun} is` : `${noun}s are`} invalid.`
+  return new Problem(type, message, { violations: violations.slice(0, mostViolations) })
+}
+
+export function problemStatus(problem: Problem, types: Catalogue = catalogue): number {
+  return statusOf(types, problem.type, problem.under)
+}
+
+/** The body of R149. */
+export function errorBody(problem: Problem, types: Catalogue = catalogue): Record<string, unknown> {
+  const { message, type, under, extra } = problem
+  return { message, ...extra, type, types: chain(types, type, under), ...places(problem, types) }
+}
+
+/** The body of RFC 9457. R158. */
+export function problemBody(
+  problem: Problem,
+  types: Catalogue,
+  { base, instance }: { base: string; instance: string },
+): Record<string, unknown> {
+  const { message, type, under, extra } = problem
+  return {
+    type: base + type,
+    title: title(type),
+    status: problemStatus(problem, types),
+    detail: message,
+    instance,
+    ...extra,
+    types: chain(types, type, under),
+    ...places(problem, types),
+  }
+}
+
+function places({ violations }: Problem, types: Catalogue): Record<string, unknown> {
+  const errors = violations.map(({ message, type, ...place }) => ({
+    message,
+    type,
+    types: chain(types, type),
+    ...place,
+  }))
+  return errors.length === 0 ? {} : { cause: errors[0], errors }
+}

@@ -1,0 +1,27 @@
+/** Call: what came in, as a door took it down. Part 1. */
+
+export interface Call {
+  readonly method: string
+  /** The target as it was sent: an absolute path with its query, or `*`. */
+  readonly target: string
+  /** Header values by lower-case name; repeated lines are joined or, where HTTP forbids a list, the first one. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Every line of a header as it came. */
+  readonly lines: (name: string) => readonly string[]
+  /** The Request-Id that the answer carries. */
+  readonly id: string
+  /** The content as it comes in; null where the message has none. */
+  readonly content: AsyncIterable<Uint8Array> | null
+  /** Where the call came from. */
+  readonly address: string
+}
+
+/** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
+export interface World {
+  readonly now: () => number
+  readonly newId: (prefix: string) => string
+  readonly newRequestId: () => string
+}
+
+/** A time as documents write it. */
+export const timestampOf = (time: number): string => new Date(time).toISOString()

@@ -1,0 +1,44 @@
+/** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
+import type { Call, World } from './call.ts'
+import type { Condition, Key, Term, Window } from './plan.ts'
+
+/** Checked list parameters. */
+export interface Query {
+  readonly where: readonly Condition[]
+  readonly order: readonly Term[]
+  readonly window: Window
+  readonly total: boolean | { readonly upTo: number }
+  /** What the page information and the links are made from; known to the room of lists alone. */
+  readonly asked: unknown
+}
+
+/** A list of entity tags, `*`, or what is neither. */
+export type Tags = '*' | 'malformed' | readonly { readonly tag: string; readonly weak: boolean }[]
+
+/** The conditions of a request. Part 7, conditional read; part 4, methods. */
+export interface Conditions {
+  readonly match: Tags | null
+  readonly noneMatch: Tags | null
+  readonly unmodifiedSince: number | null
+  readonly modifiedSince: number | null
+}
+
+export type Document = Record<string, unknown>
+
+/** What a story is given to read: the call, and what the corridor has taken from it so far. */
+export interface Asked {
+  readonly call: Call
+  /** The identifiers in the path, decoded. */
+  readonly params: readonly string[]
+  readonly query: Query | null
+  readonly body: Document | null
+  readonly world: World
+}
+
+export interface Intent extends Asked {
+  readonly key: Key
+  readonly time: number
+  readonly conditions: Conditions | null
+  /** The fields of the document to be written, where they can be known before the store is asked. */
+  readonly document: Document | null
+}

@@ -1,0 +1,123 @@
+/** Plan: what the store must do, as frozen data. Part 1. */
+import type { Cell } from '../resources/collection.ts'
+import type { Row } from '../resources/row.ts'
+
+/** A row as it is stored. */
+export interface Found {
+  readonly is: 'found'
+  readonly doc: string
+  readonly hidden: string | null
+  readonly revision: number
+}
+
+/** Nothing there, or no longer. `collection` says which of the rows on the way is not there. */
+export interface Absent {
+  readonly is: 'missing' | 'gone'
+  readonly collection: string
+  readonly id: string
+  /** The last revision of a row that is gone. */
+  readonly revision: number
+}
+
+/** What a decision is made from. */
+export type Seen = Found | Absent
+
+/** One row of a collection; `parent` where it is identified below its parent. */
+export interface Key {
+  readonly id: string
+  readonly parent: string | null
+}
+
+export interface Read {
+  readonly do: 'read'
+  readonly collection: string
+  readonly key: Key
+}
+
+/** One term of an order: a column and its direction. */
+export interface Term {
+  readonly column: string
+  readonly descending: boolean
+  readonly nulls: 'first' | 'last'
+}
+
+/** A condition that rows must meet. */
+export type Condition =
+  | { readonly column: string; readonly is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; readonly value: Cell }
+  | { readonly column: string; readonly is: 'in'; readonly values: readonly Cell[] }
+  | { readonly column: string; readonly is: 'null' | 'present' }
+  | { readonly column: string; readonly is: 'like'; readonly parts: readonly string[] }
+
+/** Which part of the ordered rows: from an offset, or behind (or before) a row's place in the order. */
+export type Window =
+  | { readonly from: 'offset'; readonly offset: number; readonly limit: number }
+  | { readonly from: 'place'; readonly place: readonly Cell[]; readonly back: boolean; readonly limit: number }
+
+export interface List {
+  readonly do: 'list'
+  readonly collection: string
+  /** The owner whose children are listed; it has to exist. */
+  readonly parent: { readonly collection: string; readonly id: string } | null
+  readonly where: readonly Condition[]
+  readonly order: readonly Term[]
+  readonly window: Window
+  /** Whether all matching rows are counted, up to a limit. */
+  readonly total: boolean | { readonly upTo: number }
+}
+
+/** A new row. */
+export interface Create {
+  readonly do: 'create'
+  readonly collection: string
+  readonly key: Key
+  /** The owner, which has to exist. */
+  readonly parent: { readonly collection: string; readonly id: string } | null
+  readonly row: Row
+  readonly time: number
+  readonly revision: number
+  /** Whether the id was chosen by the caller, so that it may be in use or have been deleted; or a deleted row is to be made again. */
+  readonly id: 'fresh' | 'chosen' | 'revived'
+  readonly references: readonly Reference[]
+}
+
+/** A row that has to exist, and the field that names it. */
+export interface Reference {
+  readonly field: string
+  readonly collection: string
+  readonly id: string
+}
+
+/** New content for a row that is still at the revision that was seen. */
+export interface Update {
+  readonly do: 'update'
+  readonly collection: string
+  readonly key: Key
+  readonly revision: number
+  readonly row: Row
+  readonly references: readonly Reference[]
+}
+
+/** The end of a row that is still at the revision that was seen; a tombstone stays. */
+export interface Remove {
+  readonly do: 'remove'
+  readonly collection: string
+  readonly key: Key
+  readonly revision: number
+  readonly time: number
+}
+
+/** Nothing to do: the row is as it should be. */
+export interface Keep {
+  readonly do: 'keep'
+}
+
+/** A read, and the write that follows from what was read: decided and written with nothing in between. */
+export interface Decide {
+  readonly do: 'decide'
+  readonly read: Read
+  /** Pure: it may be asked again when the row moved meanwhile. It throws a Problem to refuse. */
+  readonly decide: (seen: Seen) => Write
+}
+
+export type Write = Create | Update | Remove | Keep
+export type Plan = Read | List | Create | Decide

@@ -1,0 +1,7 @@
+/** Reply: what goes out, before a door sends it. Part 1. */
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | null
+}

@@ -1,0 +1,43 @@
+/** Route: one operation on one kind of URL, made ready at start. Part 4. */
+import type { Operation, Rule } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Call } from './call.ts'
+import type { Asked, Intent, Query } from './intent.ts'
+import type { Outcome } from './outcome.ts'
+import type { Plan, Read } from './plan.ts'
+import type { Reply } from './reply.ts'
+
+export interface Route {
+  readonly operation: Operation
+  readonly resource: Resource
+  readonly rule: Rule
+  /** The media types its content may have; none where it takes no content. */
+  readonly content: readonly string[]
+  /** Reads the parameters of the query string. */
+  readonly query: (call: Call) => Query | null
+  /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
+  readonly target: (asked: Asked) => Read | null
+  readonly parse: (asked: Asked) => Intent
+  readonly plan: (intent: Intent) => Plan
+  readonly render: (intent: Intent, outcome: Outcome) => Reply
+  /** Refuses by what the target turned out to be; where nothing is refused, the request goes on. */
+  readonly admit: (asked: Asked, target: Outcome) => void
+}
+
+/** A kind of URL, and what can be done there. */
+export interface Place {
+  readonly methods: ReadonlyMap<string, Route>
+  /** All methods of the place, as `Allow` names them. R12. */
+  readonly allow: string
+  /** Further headers of the answer to OPTIONS. R11. */
+  readonly options: Readonly<Record<string, string>>
+  /** The path with names in braces, for logs and listings. */
+  readonly template: string
+}
+
+/** Places by the segments of their path. */
+export interface Branch {
+  readonly literal: ReadonlyMap<string, Branch>
+  readonly param: Branch | null
+  readonly place: Place | null
+}

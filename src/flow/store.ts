@@ -1,0 +1,11 @@
+/** Store: the port to the cellar. Part 1. */
+import type { Outcome } from './outcome.ts'
+import type { Plan } from './plan.ts'
+
+export interface Store {
+  /** Carries out a plan, whole or not at all. What can be answered at once is. */
+  readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
+  /** Whether the store can answer; the reason where it cannot. */
+  readonly ready: () => Promise<string | null>
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,24 @@
+/** What caches and browsers are told of every answer. Part 7, conditional read. */
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+
+/** Completes the headers of an answer of a route. R29, R143 to R145. */
+export function dressed(method: string, route: Route, reply: Reply): Reply {
+  const { headers, body } = reply
+  if (body !== null) {
+    headers['Content-Type'] ??= 'application/json'
+    headers['X-Content-Type-Options'] = 'nosniff'
+  }
+  headers['Cache-Control'] = method === 'GET' || method === 'HEAD' ? freshness(route) : 'no-store'
+  headers.Vary = 'Accept-Encoding'
+  return reply
+}
+
+/** How long an answer may be used without asking again: not at all, unless declared. R143. */
+function freshness({ rule, resource }: Route): string {
+  const { scope, maxAge } = resource.settings.cache
+  const open = rule === 'public' && scope !== 'private'
+  const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
+  if (!open) return `private, ${age}`
+  return maxAge === null ? age : `public, ${age}`
+}

@@ -1,0 +1,96 @@
+/** THE CORRIDOR: the whole way of a request, in order; the only file that knows the order. R1. */
+import { admitContent, negotiate } from '../endpoints/accept.ts'
+import { notAllowed, optionsReply } from '../endpoints/options.ts'
+import { locate, type Match } from '../endpoints/route.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Call, World } from '../flow/call.ts'
+import type { Asked, Intent } from '../flow/intent.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Place, Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import type { Service } from '../service.ts'
+import { dressed } from './cache.ts'
+import { health } from './health.ts'
+import { noContent, payload } from './payload.ts'
+import { type Log, refuse } from './refuse.ts'
+import { unchanged } from './unchanged.ts'
+
+/** What the corridor needs besides the call. */
+export interface House {
+  readonly service: Service
+  readonly store: Store
+  readonly world: World
+  readonly log: Log
+  /** Whether the house takes guests; false while it closes. */
+  readonly open: () => boolean
+}
+
+export async function answer(call: Call, house: House): Promise<Reply> {
+  const { service, log } = house
+  try {
+    const apart = health(call, house)
+    if (apart) return await apart
+    const match = find(call, service) //                                   400, 404, 414
+    if ('status' in match) return match
+    if (call.method === 'OPTIONS') {
+      await noContent(call, service.settings)
+      return optionsReply(match.place)
+    }
+    const route = routeOf(call, match.place, service) //                   405
+    const reply = await inner(call, route, match.params, house)
+    return unchanged(call, dressed(call.method, route, reply)) //          304, 412
+  } catch (problem) {
+    return refuse(call, service, problem, log)
+  }
+}
+
+async function inner(call: Call, route: Route, params: readonly string[], { store, world }: House): Promise<Reply> {
+  negotiate(call) //                                                       406
+  admitContent(call, route) //                                             415, 413
+  const query = route.query(call) //                                       400
+  const intent = await wanted({ call, params, query, body: null, world }, route, store)
+  const outcome = await store.execute(route.plan(intent)) //               404, 410, 412, 400, 409: one transaction
+  return route.render(intent, outcome)
+}
+
+/** What is wanted. Where that cannot be read, a target that is not there or has changed is told first. R1. */
+async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent> {
+  try {
+    const body = await payload(asked.call, route) //                       400, 413
+    return route.parse(body === null ? asked : { ...asked, body }) //      400, every mistake at once
+  } catch (problem) {
+    const target = route.target(asked)
+    if (target) route.admit(asked, await store.execute(target))
+    throw problem
+  }
+}
+
+/** The place of a target, or the answer that sends to it. */
+function find({ target, method }: Call, { tree, settings, methods }: Service): Match | Reply {
+  if (target.length > settings.limits.url)
+    throw new Problem('uri-too-long', `The URL is longer than ${settings.limits.url} bytes.`)
+  if (target === '*' && method === 'OPTIONS') return { status: 204, headers: { Allow: methods }, body: null }
+  const end = target.indexOf('?')
+  const path = end < 0 ? target : target.slice(0, end)
+  const match = path.startsWith('/') ? locate(tree, path) : null
+  if (match) return match
+  if (path.length > 1 && path.endsWith('/') && settings.path.trailingSlash !== 'reject') {
+    const found = locate(tree, path.slice(0, -1)) // R7
+    if (found && settings.path.trailingSlash === 'ignore') return found
+    if (found) return { status: 308, headers: { Location: path.slice(0, -1) + target.slice(path.length) }, body: null }
+  }
+  throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
+}
+
+function routeOf({ method }: Call, place: Place, { settings, methods }: Service): Route {
+  const route = place.methods.get(method)
+  if (route) return route
+  if (settings.methods.unknown === 501 && !methods.split(', ').includes(method)) {
+    // R13
+    throw new Problem('method-not-allowed', `${method} is not a method of this service.`, {
+      under: 'not-implemented',
+      headers: { Allow: place.allow },
+    })
+  }
+  throw notAllowed(method, place)
+}

@@ -1,0 +1,66 @@
+/** Takes the content of a request in: counted, decoded, parsed. Part 8, body size. */
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
+import { codingsOf, declaredLength, tooLarge } from '../endpoints/accept.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { Document } from '../flow/intent.ts'
+import type { Route } from '../flow/route.ts'
+import type { Settings } from '../resources/settings.ts'
+import { parseObject } from './json.ts'
+
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+}
+
+/** The object a request carries; null where the route takes none. */
+export async function payload(call: Call, { content, resource }: Route): Promise<Document | null> {
+  const { settings } = resource
+  if (content.length === 0) return noContent(call, settings)
+  const bytes = await decoded(await received(call, settings.limits.body), codingsOf(call), settings.limits.body)
+  if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
+  return parseObject(bytes, settings.body)
+}
+
+/** Refuses content where it has no meaning. R16. */
+export async function noContent(call: Call, settings: Settings): Promise<null> {
+  if (call.content === null || declaredLength(call) === 0) return null
+  for await (const chunk of call.content) {
+    if (chunk.length > 0 && settings.body.onBodyless === 'reject') {
+      throw new Problem('unexpected-body', `${call.method} takes no content here; leave it out.`)
+    }
+  }
+  return null
+}
+
+async function received({ content }: Call, most: number): Promise<Buffer> {
+  if (content === null) return Buffer.alloc(0)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of content) {
+    length += chunk.length
+    if (length > most) throw tooLarge(most)
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? Buffer.from(chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+/** Undoes the codings, the last one first; what comes out counts against the limit too. R33. */
+async function decoded(bytes: Buffer, codings: readonly string[], most: number): Promise<Buffer> {
+  let plain = bytes
+  for (const coding of codings.toReversed()) {
+    try {
+      plain = await decoders[coding as keyof typeof decoders](plain, { maxOutputLength: most })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most)
+      throw new Problem('malformed-request', `The content is not valid ${coding}.`, {
+        extra: { in: 'body' },
+        cause: error,
+      })
+    }
+  }
+  return plain
+}

@@ -1,0 +1,68 @@
+/** Turns whatever was thrown into an answer: a Problem as it is, anything else as a failure that says nothing. Part 7. */
+
+import { wantsProblem } from '../endpoints/accept.ts'
+import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Service } from '../service.ts'
+
+/** Where what is not sent is written down. */
+export interface Log {
+  readonly error: (about: object, message: string) => void
+  readonly warn: (about: object, message: string) => void
+  readonly info: (about: object, message: string) => void
+}
+
+export function refuse(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
+  const problem = known(thrown, service)
+  const status = problemStatus(problem, service.errors)
+  const told = status < 500 ? problem : failing(problem, call.id)
+  if (status >= 500)
+    log.error({ requestId: call.id, type: problem.type, err: problem.cause ?? thrown }, problem.message)
+  return errorReply(call, service, told, status)
+}
+
+/** A type that nobody declared says nothing about itself. R160. */
+function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
+  if (thrown instanceof Problem && errors.has(thrown.type)) return thrown
+  return new Problem('internal-error', 'The service failed to handle the request.', { cause: thrown })
+}
+
+/** R157, R161. */
+function failing(problem: Problem, requestId: string): Problem {
+  const retry: Record<string, string> = problem.type === 'internal-error' ? {} : { 'Retry-After': '5' }
+  return new Problem(problem.type, problem.message, {
+    headers: { ...retry, ...problem.headers },
+    extra: { ...problem.extra, requestId },
+    ...(problem.under === undefined ? {} : { under: problem.under }),
+  })
+}
+
+function errorReply(
+  call: Call,
+  { errors, settings }: Pick<Service, 'errors' | 'settings'>,
+  problem: Problem,
+  status: number,
+): Reply {
+  const rich = wantsProblem(call)
+  const body = rich
+    ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: instance(call.id) })
+    : errorBody(problem, errors)
+  return {
+    status,
+    headers: {
+      ...problem.headers,
+      'Content-Type': rich ? 'application/problem+json' : 'application/json',
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Language': 'en',
+      'Cache-Control': 'no-store',
+      Vary: 'Accept-Encoding, Accept',
+    },
+    body: JSON.stringify(body),
+  }
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** A request as a URI: its UUID, or whatever text the client chose. R158. */
+const instance = (id: string): string => (uuid.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)

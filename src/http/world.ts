@@ -1,0 +1,19 @@
+/** The real world: the clock of the machine and its random bytes. Part 1. */
+import { randomFillSync } from 'node:crypto'
+import type { World } from '../flow/call.ts'
+import { idSource, uuid } from '../resources/id.ts'
+
+export function realWorld(): World {
+  const now = () => Date.now()
+  const bytes = new Uint8Array(16 * 256)
+  let used = bytes.length
+  const sixteen = (): Uint8Array => {
+    if (used === bytes.length) {
+      randomFillSync(bytes)
+      used = 0
+    }
+    used += 16
+    return bytes.subarray(used - 16, used)
+  }
+  return { now, newId: idSource(now, (pool) => randomFillSync(pool)), newRequestId: () => uuid(sixteen(), now()) }
+}

@@ -1,0 +1,6 @@
+/** The public face of bylaw: what a declaration is written with, and nothing else. */
+export { Problem } from './errors/problem.ts'
+export type { Access, Mistake, ResourceDeclaration } from './resources/declaration.ts'
+export { type Field, f } from './resources/field.ts'
+export type { DeclaredSettings, ResourceSettings } from './resources/settings.ts'
+export { type Declaration, type Service, service } from './service.ts'

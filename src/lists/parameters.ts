@@ -1,0 +1,74 @@
+/** Decodes the query string once, into names and values. Part 4, list parameters. */
+import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
+import { nearest } from '../resources/naming.ts'
+import type { Settings } from '../resources/settings.ts'
+
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+const none: Parameters = []
+
+/** The query of a target, without its question mark; empty where there is none. */
+export function search(target: string): string {
+  const mark = target.indexOf('?')
+  return mark < 0 ? '' : target.slice(mark + 1)
+}
+
+/** Names and values in their order. Empty segments mean nothing. R20, R24. */
+export function parameters(target: string): Parameters {
+  const text = search(target)
+  if (text === '') return none
+  return text
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const cut = part.indexOf('=')
+      return cut < 0 ? [decoded(part), ''] : [decoded(part.slice(0, cut)), decoded(part.slice(cut + 1))]
+    })
+}
+
+function decoded(text: string): string {
+  if (!/[%+]/.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new Problem(
+      'invalid-url-encoding',
+      'The query string has a malformed escape or is not UTF-8. Write a literal percent sign as %25.',
+      { extra: { in: 'query' } },
+    )
+  }
+}
+
+/** One violation of the query string. */
+export function wrong(type: string, name: string, message: string): Violation {
+  return { message, type, in: 'query', name }
+}
+
+/** What is wrong with the names alone: unknown ones and repeated ones. R22, R23. */
+export function nameViolations(
+  given: Parameters,
+  isKnown: (name: string) => boolean,
+  accepted: readonly string[],
+  { query }: Settings,
+): Violation[] {
+  const seen = new Set<string>()
+  return given.flatMap(([name]) => {
+    if (seen.has(name)) return [wrong('repeated-parameter', name, `${name} is given more than once; give it once.`)]
+    seen.add(name)
+    if (isKnown(name) || query.unknown === 'ignore' || query.ignored.includes(name)) return []
+    return [wrong('unknown-parameter', name, unknown(name, accepted))]
+  })
+}
+
+function unknown(name: string, accepted: readonly string[]): string {
+  if (accepted.length === 0) return `${name} is not a parameter here; none is accepted.`
+  const guess = nearest(name, accepted)
+  return `${name} is not a parameter here.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
+}
+
+/** Refuses all parameters: for URLs of items. */
+export function noParameters(target: string, settings: Settings): void {
+  if (!target.includes('?')) return
+  const violations = nameViolations(parameters(target), () => false, [], settings)
+  if (violations.length > 0) throw invalidQuery(violations)
+}

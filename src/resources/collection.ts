@@ -1,0 +1,119 @@
+/** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
+import type { Field } from './field.ts'
+import { scaled, sortable } from './number.ts'
+import { defaultPrecision, isObject } from './values.ts'
+
+/** What a column holds. */
+export type Cell = string | number | bigint | null
+
+/** A plain typed column that repeats one value of the document, so that an index can be built over it. */
+export interface Column {
+  readonly name: string
+  /** The field, with dots for a nested one. */
+  readonly field: string
+  readonly type: 'text' | 'integer'
+  /** Turns a value of the field into what the column holds. */
+  readonly cell: (value: unknown) => Cell
+}
+
+export interface Unique {
+  readonly name: string
+  readonly fields: readonly string[]
+  readonly columns: readonly string[]
+}
+
+/** A column that must name an existing row of another collection. */
+export interface Reference {
+  readonly field: string
+  readonly column: string
+  readonly to: string
+}
+
+/** A collection whose rows refer to this one, and what becomes of them when a row of this one is deleted. R138. */
+export interface Dependent {
+  readonly collection: string
+  readonly column: string
+  readonly onDelete: 'restrict' | 'cascade'
+}
+
+export interface Collection {
+  readonly name: string
+  readonly table: string
+  /** The owning collection, whose row has to exist; `column` holds its id. */
+  readonly parent: { readonly collection: string; readonly column: string } | null
+  /** Rows are identified below their parent: the primary key is the parent's id and the own one. */
+  readonly composite: boolean
+  readonly columns: readonly Column[]
+  readonly uniques: readonly Unique[]
+  readonly indexes: readonly (readonly string[])[]
+  readonly references: readonly Reference[]
+  readonly dependents: readonly Dependent[]
+  /** The fields of a document in their order, for the view and for completing texts of an older shape. */
+  readonly fields: readonly Shaped[]
+  /** Names the structure of the documents. */
+  readonly shape: string
+  /** Whether revisions start at the time, because a deleted row's ones may be forgotten. */
+  readonly forgets: boolean
+}
+
+/** A field as documents hold it. */
+export interface Shaped {
+  readonly name: string
+  readonly was: string | undefined
+  readonly absent: unknown
+  readonly kind: Field['kind']
+  readonly hidden: boolean
+}
+
+/** The text that a folded field is compared by. R60. */
+export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
+
+export function columnOf(name: string, field: Field): Column {
+  return { name: `by_${name}`, field: name, type: isInteger(field) ? 'integer' : 'text', cell: cellOf(field) }
+}
+
+function isInteger({ kind, options }: Field): boolean {
+  if (kind === 'decimal') return (options.precision ?? defaultPrecision) <= 18
+  return kind === 'integer' || kind === 'bigint' || kind === 'boolean'
+}
+
+/** How a field's values are compared: decimals as whole numbers of their smallest step, booleans as 0 and 1. */
+function cellOf({ kind, options }: Field): Column['cell'] {
+  const { precision = defaultPrecision, scale = 0 } = options
+  if (kind === 'decimal' && precision <= 18) return given((value) => scaled(value as string, scale))
+  if (kind === 'decimal') return given((value) => sortable(scaled(value as string, scale), precision))
+  if (kind === 'bigint') return given((value) => BigInt(value as string))
+  if (kind === 'boolean') return given((value) => (value ? 1 : 0))
+  if (options.fold) return given((value) => folded(value as string))
+  return given((value) => value as Cell)
+}
+
+function given(cell: (value: unknown) => Cell): Column['cell'] {
+  return (value) => (value === null || value === undefined ? null : cell(value))
+}
+
+/** The value of a field, a nested one by its path. */
+export function valueAt(document: Record<string, unknown>, field: string): unknown {
+  let value: unknown = document
+  for (const name of field.split('.')) value = isObject(value) ? value[name] : undefined
+  return value ?? null
+}
+
+export function cells(collection: Collection, document: Record<string, unknown>): readonly Cell[] {
+  return collection.columns.map((column) => column.cell(valueAt(document, column.field)))
+}
+
+/** A text of an older shape as one of today's: new fields get their default, renamed ones their value. */
+export function completed(collection: Collection, text: string): string {
+  return JSON.stringify(completedDocument(collection, JSON.parse(text)))
+}
+
+export function completedDocument(collection: Collection, document: Record<string, unknown>): Record<string, unknown> {
+  const pairs = collection.fields
+    .filter(({ hidden }) => !hidden)
+    .map(({ name, was, absent }) => {
+      const value = Object.hasOwn(document, name) ? document[name] : was === undefined ? undefined : document[was]
+      return [name, value === undefined ? (absent ?? null) : value]
+    })
+  return Object.fromEntries(pairs)
+}

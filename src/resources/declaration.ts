@@ -1,0 +1,90 @@
+/** What a service declares of a resource. Part 2, resources and their fields. */
+import type { Field, Fields } from './field.ts'
+import type { ResourceSettings } from './settings.ts'
+
+/** `public`, `authenticated`, or the name of a scope. */
+export type Rule = string
+export type Operation = 'list' | 'read' | 'create' | 'replace' | 'change' | 'remove'
+export const operations: readonly Operation[] = ['list', 'read', 'create', 'replace', 'change', 'remove']
+
+export type Access = Rule | (Readonly<Partial<Record<Exclude<Operation, 'list'>, Rule>>> & { readonly write?: Rule })
+
+export interface ParentDeclaration {
+  readonly resource: string
+  /** What becomes of the children when the parent is deleted. R138. */
+  readonly onDelete?: 'restrict' | 'cascade'
+}
+
+export interface ResourceDeclaration {
+  /** What identifiers begin with; by default the singular of the resource's name. */
+  readonly prefix?: string
+  /** The singular of the name, where the derived word is wrong. */
+  readonly singular?: string
+  /** States that the name is a plural, where it does not look like one. */
+  readonly plural?: true
+  /** The resource that owns the items of this one. */
+  readonly parent?: string | ParentDeclaration
+  /** The field whose value identifies an item (below its parent, if there is one). */
+  readonly key?: string
+  readonly fields: Fields
+  readonly access: Access
+  /** What is offered; by default everything. */
+  readonly methods?: readonly Operation[]
+  /** The default order: names of fields, descending ones with a minus sign. */
+  readonly order?: readonly string[]
+  /** Named orders for `custom_sort`. */
+  readonly sorts?: { readonly [name: string]: readonly string[] }
+  /** Composite indexes for lists that filter by one field and sort by another. */
+  readonly indexes?: readonly (readonly string[])[]
+  /** Fields that are unique together. */
+  readonly uniques?: readonly (readonly string[])[]
+  readonly settings?: ResourceSettings
+}
+
+export const resourceKeys = [
+  'prefix',
+  'singular',
+  'plural',
+  'parent',
+  'key',
+  'fields',
+  'access',
+  'methods',
+  'order',
+  'sorts',
+  'indexes',
+  'uniques',
+  'settings',
+] as const satisfies readonly (keyof ResourceDeclaration)[]
+
+export type Concepts = { readonly [name: string]: Field }
+
+/** A mistake in a declaration: where it is, what is wrong, and the mend. R219. */
+export interface Mistake {
+  readonly place: string
+  readonly reason: string
+  readonly mend: string
+}
+
+/** The field that a concept stands for: its structure, with the options of the place that uses it. R37. */
+export function resolved(field: Field, concepts: Concepts): Field {
+  if (field.kind === 'list') return { ...field, item: resolved(field.item as Field, concepts) }
+  if (field.kind === 'object') {
+    const fields = Object.entries(field.fields ?? {}).map(([name, one]) => [name, resolved(one, concepts)])
+    return { ...field, fields: Object.fromEntries(fields) }
+  }
+  if (field.kind !== 'concept') return field
+  const concept = concepts[field.target as string]
+  if (!concept) return { kind: 'text', options: field.options } // reported as a mistake
+  return { ...resolved(concept, concepts), options: { ...concept.options, ...field.options } }
+}
+
+export const parentOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>
+  typeof parent === 'string' ? { resource: parent } : parent
+
+/** The rule for an operation; a narrower name wins. */
+export function ruleFor(access: Access, operation: Operation): Rule | undefined {
+  if (typeof access === 'string') return access
+  if (operation === 'list' || operation === 'read') return access.read
+  return access[operation] ?? access.write
+}

@@ -1,0 +1,242 @@
+/** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
+import { type Collection, columnOf, type Dependent, type Reference, type Unique } from './collection.ts'
+import {
+  type Access,
+  type Concepts,
+  type Operation,
+  operations,
+  parentOf,
+  type ResourceDeclaration,
+  resolved,
+} from './declaration.ts'
+import type { Field } from './field.ts'
+import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
+import { cased, sentence, singular } from './naming.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { absent, type Check, checkOf, type Rules } from './values.ts'
+
+/** A field of a resource, declared or made by the service. */
+export interface Member {
+  readonly name: string
+  readonly field: Field
+  readonly check: Check
+  /** What stands where nothing is given; undefined where something has to be. */
+  readonly absent: unknown
+  /** Who gives the value: the caller, the address of the item, or the service. */
+  readonly from: 'caller' | 'address' | 'service'
+  readonly immutable: boolean
+  /** Stored and never answered. */
+  readonly hidden: boolean
+}
+
+export interface Resource {
+  readonly name: string
+  readonly singular: string
+  /** The singular in words, as messages begin with it. */
+  readonly title: string
+  readonly settings: Settings
+  readonly prefix: string | null
+  readonly parent: {
+    readonly resource: string
+    readonly field: string
+    readonly onDelete: 'restrict' | 'cascade'
+  } | null
+  readonly key: string | null
+  /** All members in the order of the document. */
+  readonly members: readonly Member[]
+  readonly byName: ReadonlyMap<string, Member>
+  readonly isId: IdCheck
+  readonly methods: readonly Operation[]
+  readonly access: Access
+  readonly declaration: ResourceDeclaration
+  readonly collection: Collection
+  /** Names of the members that the service itself makes. */
+  readonly created: string
+  readonly updated: string
+}
+
+/** What resources of one service share while they are made. */
+export interface Surroundings {
+  readonly resources: { readonly [name: string]: ResourceDeclaration }
+  readonly concepts: Concepts
+  readonly settings: Settings
+}
+
+/** The derived name of a parent's id in its children: `orderId`. */
+export function parentField(parent: string, declaration: ResourceDeclaration | undefined, settings: Settings): string {
+  return cased(`${declaration?.singular ?? singular(parent)}-id`, settings.naming)
+}
+
+export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
+  (given ?? singular(name)).replaceAll('-', '_')
+
+export function resource(name: string, declaration: ResourceDeclaration, around: Surroundings): Resource {
+  const settings = readSettings(declaration.settings, around.settings, true, () => {})
+  const own = declaration.singular ?? singular(name)
+  const prefix = declaration.key === undefined ? (declaration.prefix ?? defaultPrefix(name, declaration)) : null
+  const parent = parentOf(declaration)
+  const link = parent && {
+    resource: parent.resource,
+    field: parentField(parent.resource, around.resources[parent.resource], around.settings),
+    onDelete: parent.onDelete ?? ('restrict' as const),
+  }
+  const rules: Rules = { settings, isId: (to, text) => idCheckOf(to, around)(text) }
+  const key = declaration.key ?? null
+  const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
+  const byName = new Map(members.map((member) => [member.name, member]))
+  const made = {
+    name,
+    singular: own,
+    title: sentence(own),
+    settings,
+    prefix,
+    parent: link ?? null,
+    key,
+    members,
+    byName,
+  }
+  return Object.freeze({
+    ...made,
+    isId: idCheckOf(name, around),
+    methods: declaration.methods ?? operations,
+    access: declaration.access,
+    declaration,
+    collection: collectionOf(made, declaration, around),
+    created: cased('created-at', settings.naming),
+    updated: cased('updated-at', settings.naming),
+  })
+}
+
+/** Whether a text can be an identifier of the resource at all. R9. */
+function idCheckOf(name: string, around: Surroundings): IdCheck {
+  const declaration = around.resources[name]
+  if (!declaration) return () => false
+  const settings = readSettings(declaration.settings, around.settings, true, () => {})
+  const prefix = declaration.prefix ?? defaultPrefix(name, declaration)
+  if (declaration.key === undefined)
+    return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
+  const field = declaration.fields[declaration.key]
+  if (!field) return () => false
+  const check = checkOf(resolved(field, around.concepts), { settings, isId: (to, text) => idCheckOf(to, around)(text) })
+  return (text) => {
+    const faults: never[] = []
+    return text !== '' && String(check(keyValue(field.kind, text), '', faults)) === text && faults.length === 0
+  }
+}
+
+/** The value of a key field from the text in the address. */
+export function keyValue(kind: Field['kind'], text: string): unknown {
+  return kind === 'integer' ? Number(text) : text
+}
+
+interface Parts {
+  readonly declaration: ResourceDeclaration
+  readonly around: Surroundings
+  readonly rules: Rules
+  readonly key: string | null
+  readonly parentField: string | undefined
+}
+
+function membersOf({ declaration, around, rules, key, parentField }: Parts): Member[] {
+  const made = (name: string, field: Field, from: Member['from']): Member => ({
+    name,
+    field,
+    check: checkOf(field, rules),
+    absent: absent(field),
+    from,
+    immutable: field.options.immutable === true,
+    hidden: field.options.writeOnly === true,
+  })
+  const naming = around.settings.naming
+  const text: Field = { kind: 'text', options: {} }
+  const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
+  const declared = Object.entries(declaration.fields).map(([name, given]) => {
+    const field = resolved(given, around.concepts)
+    return made(name, field, name === key ? 'address' : field.options.readOnly ? 'service' : 'caller')
+  })
+  return [
+    made('id', { ...text, options: { filter: true } }, 'address'),
+    ...(parentField ? [made(parentField, { ...text, options: { filter: true, immutable: true } }, 'address')] : []),
+    ...declared,
+    made(cased('created-at', naming), time, 'service'),
+    made(cased('updated-at', naming), time, 'service'),
+  ]
+}
+
+type Made = Pick<Resource, 'name' | 'parent' | 'key' | 'members' | 'settings'>
+
+function collectionOf(
+  { name, parent, key, members, settings }: Made,
+  declaration: ResourceDeclaration,
+  around: Surroundings,
+): Collection {
+  const composite = key !== null && parent !== null
+  const asked = new Set([...(declaration.uniques ?? []), ...(declaration.indexes ?? [])].flat())
+  const columns = members
+    .flatMap(({ name, field }) => indexed(name, field, asked))
+    .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
+  const shaped = members.map(({ name, field, absent, hidden }) => ({
+    name,
+    was: field.options.was,
+    absent,
+    kind: field.kind,
+    hidden,
+  }))
+  const wanted = (declaration.indexes ?? []).concat(
+    declaration.order ? [declaration.order] : [],
+    Object.values(declaration.sorts ?? {}),
+  )
+  return {
+    name,
+    table: name.replaceAll('-', '_'),
+    parent: parent && { collection: parent.resource, column: composite ? 'parent' : `by_${parent.field}` },
+    composite,
+    columns,
+    uniques: uniquesOf(members, declaration),
+    indexes: wanted.map((fields) => fields.map((field) => columnName(field.replace(/^-/, '')))),
+    references: members.flatMap(({ name, field }): Reference[] =>
+      field.kind === 'ref' ? [{ field: name, column: `by_${name}`, to: field.target as string }] : [],
+    ),
+    dependents: dependentsOf(name, around),
+    fields: shaped,
+    shape: JSON.stringify(shaped.map(({ name, was, absent, kind }) => [name, kind, absent ?? null, was ?? null])),
+    forgets: settings.deleted.retention !== null,
+  }
+}
+
+const columnName = (field: string): string => (field === 'id' ? 'id' : `by_${field}`)
+
+/** The columns a field asks for: its own, or those of its nested fields. */
+function indexed(name: string, field: Field, asked: ReadonlySet<string>): Collection['columns'] {
+  if (field.kind === 'object')
+    return Object.entries(field.fields ?? {}).flatMap(([inner, one]) => indexed(`${name}.${inner}`, one, asked))
+  const { filter, sort, unique } = field.options
+  return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field)] : []
+}
+
+function uniquesOf(members: readonly Member[], declaration: ResourceDeclaration): Unique[] {
+  const single = members.filter(({ field }) => field.options.unique).map(({ name }) => [name])
+  return [...single, ...(declaration.uniques ?? [])].map((fields) => ({
+    name: fields.join('_'),
+    fields,
+    columns: fields.map((field) => `by_${field}`),
+  }))
+}
+
+/** Who refers to a resource: children by their parent, others by their references. */
+function dependentsOf(name: string, around: Surroundings): Dependent[] {
+  return Object.entries(around.resources).flatMap(([collection, declaration]) => {
+    const parent = parentOf(declaration)
+    const column =
+      declaration.key === undefined ? `by_${parentField(name, around.resources[name], around.settings)}` : 'parent'
+    const child: Dependent[] =
+      parent?.resource === name ? [{ collection, column, onDelete: parent.onDelete ?? 'restrict' }] : []
+    const references = Object.entries(declaration.fields).flatMap(([field, given]): Dependent[] => {
+      const { kind, target, options } = resolved(given, around.concepts)
+      return kind === 'ref' && target === name
+        ? [{ collection, column: `by_${field}`, onDelete: options.onDelete ?? 'restrict' }]
+        : []
+    })
+    return [...child, ...references]
+  })
+}

@@ -1,0 +1,194 @@
+/** Makes the document of a new, a replaced or a changed item from what a caller sent. Part 4, methods. */
+import { invalidBody, type Violation } from '../errors/problem.ts'
+import { type Cell, cells } from './collection.ts'
+import type { Field } from './field.ts'
+import { keyValue, type Member, type Resource } from './resource.ts'
+import { checked, fault, isObject } from './values.ts'
+
+type Document = Record<string, unknown>
+
+/** A document as it is stored: the text that is answered, the text that never is, and the cells of its columns. */
+export interface Row {
+  readonly doc: string
+  readonly hidden: string | null
+  readonly cells: readonly Cell[]
+}
+
+/** Where an item stands. */
+export interface Address {
+  readonly id: string
+  readonly parent: string | null
+}
+
+/** Checks what a caller sent for a new item, and gives its fields. */
+export function forCreate(resource: Resource, body: Document): Document {
+  const faults: Violation[] = []
+  const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
+  report(missing(resource, body, wanted), faults)
+  const chosen = resource.settings.resource.id === 'client' && resource.key === null
+  const given = members(resource, body, faults, (member, value, at) => {
+    if (wanted(member)) return member.check(value, at, faults)
+    if (chosen && member.name === 'id') return idOf(resource, value, at, faults)
+    return fault(faults, at, 'read-only-field', 'is set by the service; leave it out.')
+  })
+  refuse(faults)
+  return whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : undefined))
+}
+
+function idOf({ isId, prefix }: Resource, value: unknown, at: string, faults: Violation[]): unknown {
+  if (typeof value === 'string' && isId(value)) return value
+  return fault(
+    faults,
+    at,
+    typeof value === 'string' ? 'invalid-format' : 'invalid-type',
+    `must be an id that begins with "${prefix}_".`,
+  )
+}
+
+/** Checks what a caller sent in place of an item (null where there is none yet), and gives all fields. R109, R111. */
+export function forReplace(resource: Resource, body: Document, seen: Document | null, address: Address): Document {
+  const faults: Violation[] = []
+  report(
+    missing(resource, body, (member) => member.from === 'caller' && !(seen && member.hidden)),
+    faults,
+  )
+  const given = members(resource, body, faults, (member, value, at) => {
+    if (member.from === 'caller') return member.check(value, at, faults)
+    return kept(resource, member, value, at, faults, seen, address)
+  })
+  const next = whole(resource, (member) => {
+    if (given.has(member.name)) return given.get(member.name)
+    return seen && (member.hidden || member.from !== 'caller') ? seen[member.name] : undefined
+  })
+  if (seen && faults.length === 0) unchangeable(resource, seen, next, faults)
+  refuse(faults)
+  return next
+}
+
+/** Checks the fields a caller wants changed, and gives all fields. R113, R116, R117. */
+export function forChange(resource: Resource, body: Document, seen: Document, address: Address): Document {
+  const faults: Violation[] = []
+  const given = members(resource, body, faults, (member, value, at) => {
+    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
+    return member.check(merged(member.field, seen[member.name], value), at, faults)
+  })
+  const next = whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
+  if (faults.length === 0) unchangeable(resource, seen, next, faults)
+  refuse(faults)
+  return next
+}
+
+/** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
+function merged({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
+  if (!isObject(patch) || (kind !== 'object' && kind !== 'metadata')) return patch
+  const next = new Map(Object.entries(isObject(seen) ? seen : {}))
+  for (const [name, value] of Object.entries(patch)) {
+    const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (kind === 'metadata' && value === null) next.delete(name)
+    else next.set(name, field ? merged(field, next.get(name), value) : value)
+  }
+  return Object.fromEntries(next)
+}
+
+function missing(resource: Resource, body: Document, wanted: (member: Member) => boolean): Member[] {
+  return resource.members.filter(
+    (member) => member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name),
+  )
+}
+
+function report(members: readonly Member[], faults: Violation[]): void {
+  for (const { name } of members) fault(faults, `/${name}`, 'field-required', 'is required.')
+}
+
+function members(
+  resource: Resource,
+  body: Document,
+  faults: Violation[],
+  read: (member: Member, value: unknown, at: string) => unknown,
+): Map<string, unknown> {
+  return checked(
+    body,
+    '',
+    faults,
+    (name) => {
+      if (name === '_links') return (value, at) => read(linksMember, value, at)
+      const member = resource.byName.get(name)
+      return member && ((value, at) => read(member, value, at))
+    },
+    resource.settings,
+  )
+}
+
+/** `_links` is no member of a document; a caller that sends a fetched object back has it in there. R48. */
+const linksMember: Member = {
+  name: '_links',
+  field: { kind: 'object', options: {} },
+  check: (value) => value,
+  absent: null,
+  from: 'service',
+  immutable: false,
+  hidden: false,
+}
+
+/** Fields of the address have to agree with it; those that the service manages are ignored. R48. */
+function kept(
+  resource: Resource,
+  { name, from, field }: Member,
+  value: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+  address: Address,
+): unknown {
+  if (from === 'service') return seen?.[name]
+  const own =
+    name === resource.parent?.field
+      ? (address.parent ?? seen?.[name])
+      : keyValue(name === 'id' ? 'text' : field.kind, address.id)
+  if (value !== own)
+    fault(faults, at, 'read-only-field', `must be ${JSON.stringify(own)} here, as in the address, or be left out.`)
+  return own
+}
+
+function whole(resource: Resource, value: (member: Member) => unknown): Document {
+  const document: Document = {}
+  for (const member of resource.members) {
+    const given = value(member)
+    document[member.name] = given === undefined ? (member.absent ?? null) : given
+  }
+  return document
+}
+
+function unchangeable(resource: Resource, seen: Document, next: Document, faults: Violation[]): void {
+  for (const { name, immutable, from } of resource.members) {
+    if (!immutable || from !== 'caller' || JSON.stringify(seen[name]) === JSON.stringify(next[name])) continue
+    fault(faults, `/${name}`, 'immutable-field', `cannot change; it is ${JSON.stringify(seen[name])}.`)
+  }
+}
+
+function refuse(faults: readonly Violation[]): void {
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** A document as the cellar stores it. */
+export function rowOf(resource: Resource, document: Document): Row {
+  const hidden = resource.members.filter((member) => member.hidden)
+  if (hidden.length === 0)
+    return { doc: JSON.stringify(document), hidden: null, cells: cells(resource.collection, document) }
+  const names = new Set(hidden.map(({ name }) => name))
+  const part = (isHidden: boolean) =>
+    JSON.stringify(Object.fromEntries(Object.entries(document).filter(([name]) => names.has(name) === isHidden)))
+  return { doc: part(false), hidden: part(true), cells: cells(resource.collection, document) }
+}
+
+/** The document of a stored row, what is never answered included. */
+export function documentOf(resource: Resource, doc: string, hidden: string | null): Document {
+  const document = JSON.parse(doc) as Document
+  if (hidden === null) return document
+  const more = JSON.parse(hidden) as Document
+  return whole(resource, ({ name }) => (Object.hasOwn(document, name) ? document[name] : more[name]))
+}
+
+/** The time of the last change is the last member, so that it can be read and written without parsing. */
+export const updatedIn = (doc: string): string => doc.slice(-26, -2)
+export const withUpdated = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`

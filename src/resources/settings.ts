@@ -1,0 +1,356 @@
+/** Settings: what the conventions leave open, each with its default and what else it may be. Part 8 and whatever is open elsewhere. */
+import { verbs } from './naming.ts'
+import { milliseconds } from './time.ts'
+
+/** One setting: its default, how a declared value is read (undefined where it is refused), and what is allowed in words. */
+interface Setting<out In, out Value> {
+  readonly value: Value
+  readonly read: (given: unknown) => Value | undefined
+  readonly allowed: string
+  /** Whether a resource may set it for itself. */
+  readonly local: boolean
+  readonly declared?: In
+}
+
+interface Branch {
+  readonly [name: string]: Setting<unknown, unknown> | Branch
+}
+
+type Switch = boolean | 'on' | 'off'
+
+function choice<const T extends string>(first: T, ...others: T[]): Setting<T, T> {
+  const all = [first, ...others]
+  const read = (given: unknown) => all.find((one) => one === given)
+  return { value: first, read, allowed: all.map((one) => `'${one}'`).join(', '), local: false }
+}
+
+function toggle(value: boolean): Setting<Switch, boolean> {
+  const read = (given: unknown) =>
+    given === true || given === 'on' ? true : given === false || given === 'off' ? false : undefined
+  return { value, read, allowed: "true or 'on', false or 'off'", local: false }
+}
+
+function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Setting<number, number> {
+  const read = (given: unknown) =>
+    typeof given === 'number' && Number.isInteger(given) && given >= least && given <= most ? given : undefined
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
+  return { value, read, allowed: `a whole number ${range}`, local: false }
+}
+
+/** A time as an ISO 8601 duration, kept in milliseconds. */
+function time(value: number): Setting<string, number> {
+  const read = (given: unknown) => (typeof given === 'string' ? milliseconds(given) : undefined)
+  return {
+    value,
+    read,
+    allowed: "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'",
+    local: false,
+  }
+}
+
+function word(value: string, pattern: RegExp, allowed: string): Setting<string, string> {
+  const read = (given: unknown) => (typeof given === 'string' && pattern.test(given) ? given : undefined)
+  return { value, read, allowed, local: false }
+}
+
+function words<const T extends string>(value: readonly T[], known?: readonly T[]): Setting<readonly T[], readonly T[]> {
+  const read = (given: unknown) =>
+    Array.isArray(given) && given.every((one) => typeof one === 'string' && (!known || known.includes(one as T)))
+      ? (given as T[])
+      : undefined
+  return {
+    value,
+    read,
+    allowed: known ? `a list of ${known.map((one) => `'${one}'`).join(', ')}` : 'a list of texts',
+    local: false,
+  }
+}
+
+/** A setting that one more word turns off. */
+function or<In, T, const W extends string>(setting: Setting<In, T>, off: W, value?: null): Setting<In | W, T | null> {
+  const read = (given: unknown) => (given === off ? null : setting.read(given))
+  return {
+    value: value === null ? null : setting.value,
+    read,
+    allowed: `${setting.allowed}, or '${off}'`,
+    local: setting.local,
+  }
+}
+
+/** Marks the settings of a branch as those that a resource may set for itself. */
+function perResource<const B extends Branch>(branch: B): B {
+  const marked = Object.entries(branch).map(([name, one]) => [
+    name,
+    isSetting(one) ? { ...one, local: true } : perResource(one),
+  ])
+  return Object.fromEntries(marked) as B
+}
+
+function isSetting(one: Setting<unknown, unknown> | Branch): one is Setting<unknown, unknown> {
+  return typeof one.read === 'function'
+}
+
+type Styles = 'page' | 'offset' | 'cursor'
+type IdMaker = () => string
+
+const ids: Setting<'typeid' | 'client' | IdMaker, 'typeid' | 'client' | IdMaker> = {
+  value: 'typeid',
+  read: (given) =>
+    given === 'typeid' || given === 'client' || typeof given === 'function' ? (given as IdMaker) : undefined,
+  allowed: "'typeid', 'client' (clients choose it) or a function that makes what follows the prefix",
+  local: true,
+}
+
+const kebabWord = /^[A-Za-z][A-Za-z0-9_]*$/
+
+const pageNames: Setting<Readonly<Record<string, string>>, Readonly<Record<string, string>>> = {
+  value: {},
+  read: (given) => {
+    const names = [
+      'currentPage',
+      'pageSize',
+      'totalPages',
+      'totalRecords',
+      'limit',
+      'offset',
+      'nextCursor',
+      'prevCursor',
+      'hasMore',
+    ]
+    const pairs = typeof given === 'object' && given !== null ? Object.entries(given) : [['', '']]
+    const fits = pairs.every(
+      ([name, to]) => names.includes(name as string) && typeof to === 'string' && kebabWord.test(to),
+    )
+    return fits ? (given as Record<string, string>) : undefined
+  },
+  allowed:
+    'an object from currentPage, pageSize, totalPages, totalRecords, limit, offset, nextCursor, prevCursor, hasMore to other names',
+  local: false,
+}
+
+type FeatureChoice = (features: readonly string[]) => string | undefined
+
+const made: Setting<FeatureChoice | 'off', FeatureChoice | null> = {
+  value: null,
+  read: (given) => (given === 'off' ? null : typeof given === 'function' ? (given as FeatureChoice) : undefined),
+  allowed: "a function from the client's features to a version, or 'off'",
+  local: false,
+}
+
+const record: Setting<Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>> | null> = {
+  value: null,
+  read: (given) => (typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : undefined),
+  allowed: 'an object with issuer, audience, jwks and claims',
+  local: false,
+}
+
+const MiB = 1024 * 1024
+const second = 1000
+
+const table = {
+  naming: choice('camel', 'snake'),
+  path: { trailingSlash: choice('reject', 'redirect', 'ignore'), verbs: words(verbs) },
+  methods: { unknown: statusChoice(405, 501), query: toggle(false) },
+  query: { unknown: choice('reject', 'ignore'), ignored: words<string>([]) },
+  body: {
+    unknownFields: choice('reject', 'ignore'),
+    onBodyless: choice('reject', 'ignore'),
+    maxDepth: count(32, 1, 500),
+    maxKeys: count(1000),
+  },
+  request: { codings: words(['gzip', 'br'], ['gzip', 'br', 'zstd']) },
+  resource: perResource({
+    id: ids,
+    putCreates: toggle(true),
+    putRevives: toggle(false),
+    links: toggle(false),
+    compress: toggle(true),
+  }),
+  dates: { acceptOffsets: toggle(false) },
+  metadata: { keys: count(50), keyLength: count(40), valueLength: count(500) },
+  list: perResource({
+    pagination: {
+      styles: words<Styles>(['page', 'offset', 'cursor'], ['page', 'offset', 'cursor']),
+      style: choice('page', 'offset', 'cursor'),
+      field: word('pagination', kebabWord, 'a name of letters and digits'),
+      names: pageNames,
+      totals: choice('exact', 'off'),
+      countLimit: or(count(100_000), 'none'),
+    },
+    maxPageSize: count(100),
+    pageSize: count(20),
+    overMax: choice('reject', 'clamp'),
+    maxOffset: count(10_000, 0),
+    maxFilters: count(20),
+    maxSetSize: count(100),
+    maxSortable: count(10),
+    nullsDefault: choice('last', 'first', 'sql'),
+    cursor: { ttl: or(time(0), 'none', null) },
+    links: choice('header', 'body', 'both', 'none'),
+  }),
+  idempotency: perResource({
+    mode: choice('conflict', 'replay'),
+    conflictBody: choice('extended', 'minimal'),
+    bodyField: or(word('', kebabWord, 'a name of letters and digits'), 'off'),
+    required: toggle(false),
+    scope: choice('collection', 'caller'),
+    retention: or(time(0), 'forever', null),
+    wait: time(10 * second),
+    waiters: count(1000),
+    methods: words(['POST'], ['POST', 'PATCH']),
+  }),
+  patch: perResource({ jsonPatch: toggle(false) }),
+  prefer: perResource({ minimalOnCreate: toggle(false) }),
+  etag: perResource({ mode: choice('strong', 'weak', 'off'), onPut: choice('with-content', 'verbatim') }),
+  concurrency: perResource({ required: toggle(false) }),
+  deleted: perResource({ status: statusChoice(410, 404), retention: or(time(0), 'forever', null) }),
+  delete: perResource({ repeat: choice('no-content', 'gone') }),
+  missing: perResource({ status: statusChoice(404, 410) }),
+  cache: perResource({
+    scope: or(choice('public', 'private'), 'by-authentication', null),
+    maxAge: or(time(0), 'none', null),
+    groups: toggle(false),
+  }),
+  compression: perResource({ minBytes: or(count(1024, 0), 'off') }),
+  errors: {
+    problemBase: word(
+      '/problems/',
+      /^(https?:\/\/[^\s?#]+|\/[^\s?#]*)?\/$/,
+      "an absolute URL or path that ends in '/'",
+    ),
+  },
+  auth: {
+    apiKeyHeader: or(word('', /^[A-Za-z][A-Za-z0-9-]*$/, 'a header name'), 'none', null),
+    credentialNames: words<string>(['access_token', 'api_key']),
+    tokens: record,
+  },
+  cors: {
+    origins: words<string>([]),
+    headers: words<string>([
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'if-match',
+      'if-none-match',
+      'prefer',
+      'version',
+    ]),
+  },
+  limits: {
+    body: { ...count(MiB), local: true },
+    url: count(8192, 64, 65_536),
+    headers: count(16_384, 1024, 65_536),
+    headerFields: count(100, 10, 1000),
+    headersTimeout: time(10 * second),
+    requestTimeout: time(30 * second),
+    handlerTimeout: time(10 * second),
+    idleTimeout: time(75 * second),
+    writeTimeout: time(60 * second),
+    concurrency: or(count(256), 'none', null),
+  },
+  rateLimit: { lease: count(1, 0, 100), headers: choice('draft-11', 'x-ratelimit', 'none') },
+  versions: {
+    carriers: words(['path', 'query', 'header'], ['path', 'query', 'header']),
+    default: word('', /^(v[1-9][0-9]{0,3}|latest|required)$/, "a version as 'v1', 'latest' or 'required'"),
+    fromFeatures: made,
+    enforceSunset: toggle(false),
+  },
+  events: {
+    payload: choice('full', 'thin'),
+    format: choice('standard-webhooks', 'cloudevents'),
+    stream: toggle(false),
+  },
+  deprecation: { format: choice('true', 'rfc9745') },
+  openapi: { version: choice('3.1', '3.2'), public: toggle(true) },
+  serverTiming: toggle(false),
+}
+
+function statusChoice<const T extends number>(first: T, second: T): Setting<T, T> {
+  const read = (given: unknown) => [first, second].find((one) => one === given)
+  return { value: first, read, allowed: `${first} or ${second}`, local: false }
+}
+
+type Read<B> = { readonly [K in keyof B]: B[K] extends Setting<unknown, infer V> ? V : Read<B[K]> }
+type Given<B> = { readonly [K in keyof B]?: B[K] extends Setting<infer In, unknown> ? In : Given<B[K]> }
+type Local =
+  | 'resource'
+  | 'list'
+  | 'idempotency'
+  | 'patch'
+  | 'prefer'
+  | 'etag'
+  | 'concurrency'
+  | 'deleted'
+  | 'delete'
+  | 'missing'
+  | 'cache'
+  | 'compression'
+
+/** All settings with their values in force. */
+export type Settings = Read<typeof table>
+/** Settings as a service declares them. */
+export type DeclaredSettings = Given<typeof table>
+/** Settings as a resource declares them for itself. */
+export type ResourceSettings = Given<Pick<typeof table, Local>> & { readonly limits?: { readonly body?: number } }
+
+/** What is wrong with a declared setting. */
+export interface SettingFault {
+  readonly path: string
+  readonly reason: 'unknown' | 'value' | 'not-local'
+  readonly allowed: readonly string[]
+}
+
+/** Reads declared settings over those that apply so far; what does not fit is reported and left as it was. */
+export function readSettings(
+  given: unknown,
+  over: Settings | undefined,
+  local: boolean,
+  report: (fault: SettingFault) => void,
+): Settings {
+  return readBranch(table, given ?? {}, over, '', { local, report }) as Settings
+}
+
+interface Reading {
+  readonly local: boolean
+  readonly report: (fault: SettingFault) => void
+}
+
+function readBranch(branch: Branch, given: unknown, over: unknown, at: string, reading: Reading): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    reading.report({ path: at, reason: 'value', allowed: [`an object of ${Object.keys(branch).join(', ')}`] })
+    return readBranch(branch, {}, over, at, reading)
+  }
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(branch, name))
+      reading.report({ path: join(at, name), reason: 'unknown', allowed: Object.keys(branch) })
+  }
+  const values: Record<string, unknown> = {}
+  for (const [name, one] of Object.entries(branch)) {
+    const declared = (given as Record<string, unknown>)[name]
+    const before = (over as Record<string, unknown> | undefined)?.[name]
+    values[name] = isSetting(one)
+      ? readOne(one, declared, before, join(at, name), reading)
+      : readBranch(one, declared ?? {}, before, join(at, name), reading)
+  }
+  return Object.freeze(values)
+}
+
+function readOne(
+  one: Setting<unknown, unknown>,
+  declared: unknown,
+  before: unknown,
+  path: string,
+  reading: Reading,
+): unknown {
+  const present = before === undefined ? one.value : before
+  if (declared === undefined) return present
+  if (reading.local && !one.local) {
+    reading.report({ path, reason: 'not-local', allowed: [] })
+    return present
+  }
+  const value = one.read(declared)
+  if (value === undefined) reading.report({ path, reason: 'value', allowed: [one.allowed] })
+  return value === undefined ? present : value
+}
+
+const join = (at: string, name: string): string => (at === '' ? name : `${at}.${name}`)

@@ -1,0 +1,76 @@
+/** Dates, date-times, durations and intervals of ISO 8601, checked as text before any parser sees them. Part 2, date and time. */
+
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/
+const day = /^(\d{4})-(\d\d)-(\d\d)$/
+const weeks = /^P\d{1,9}(?:\.\d{1,9})?W$/
+const period =
+  /^P(?:(\d{1,9}(?:\.\d{1,9})?)Y)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)D)?(?:T(?:(\d{1,9}(?:\.\d{1,9})?)H)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$/
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+}
+
+function isDay(year: string, month: string, dayOfMonth: string): boolean {
+  const [m, d] = [Number(month), Number(dayOfMonth)]
+  return m >= 1 && m <= 12 && d >= 1 && d <= daysIn(Number(year), m)
+}
+
+/** The text of a calendar date, or undefined where it is none. R40. */
+export function date(text: string): string | undefined {
+  const [, year, month, dayOfMonth] = day.exec(text) ?? []
+  return year && isDay(year, month as string, dayOfMonth as string) ? text : undefined
+}
+
+/** A date-time as the service writes it, with three fraction digits; more are cut. Undefined where it is none. R38, R39. */
+export function timestamp(text: string, offsets = false): string | undefined {
+  const [, year, month, dayOfMonth, hour, minute, second, fraction = '', zone] = dateTime.exec(text) ?? []
+  if (!year || !isDay(year, month as string, dayOfMonth as string)) return undefined
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  const local = `${text.slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
+  if (zone === 'Z') return local
+  return offsets ? shifted(local, zone as string) : undefined
+}
+
+function shifted(local: string, zone: string): string | undefined {
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4))]
+  if (hours > 23 || minutes > 59) return undefined
+  const offset = (hours * 60 + minutes) * 60_000
+  const utc = new Date(Date.parse(local) + (zone[0] === '+' ? -offset : offset)).toISOString()
+  return utc.length === 24 ? utc : undefined // years before 0 or after 9999 are written longer
+}
+
+/** A duration: at least one part, a fraction only in the last one. R40. */
+export function duration(text: string): string | undefined {
+  if (weeks.test(text)) return text
+  const parts = period
+    .exec(text)
+    ?.slice(1)
+    .filter((part) => part !== undefined)
+  if (!parts || parts.length === 0 || text.endsWith('T')) return undefined
+  return parts.slice(0, -1).some((part) => part.includes('.')) ? undefined : text
+}
+
+/** An interval: `start/end`, `start/duration` or `duration/end`, its date-times written as the service writes them. R40. */
+export function interval(text: string, offsets = false): string | undefined {
+  const [left = '', right = '', ...more] = text.split('/')
+  if (more.length > 0) return undefined
+  const moment = (part: string) => timestamp(part, offsets) ?? date(part)
+  const [start, end] = [moment(left), moment(right)]
+  if (start && end) return start.length === end.length && start <= end ? `${start}/${end}` : undefined
+  if (start && duration(right)) return `${start}/${right}`
+  return end && duration(left) ? `${left}/${end}` : undefined
+}
+
+const unit: Record<string, number> = { W: 604_800_000, D: 86_400_000, H: 3_600_000, M: 60_000, S: 1000 }
+
+/** A duration of a setting in milliseconds; months and years have no fixed length and are refused. */
+export function milliseconds(text: string): number | undefined {
+  if (!duration(text)) return undefined
+  const [days = '', times = ''] = text.slice(1).split('T')
+  if (/[YM]/.test(days)) return undefined
+  let total = 0
+  for (const [, amount, letter] of (days + times).matchAll(/([\d.]+)([WDHMS])/g))
+    total += Number(amount) * (unit[letter as string] as number)
+  return total
+}

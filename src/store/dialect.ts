@@ -1,0 +1,26 @@
+/** Dialect: the few questions that the databases answer differently. The cellar. */
+
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** The mark of the n-th value, counted from 1. */
+  readonly mark: (n: number) => string
+  readonly type: (type: 'text' | 'integer') => string
+  /** What stands behind the columns of a table. */
+  readonly tableOptions: string
+  /** A field of a document, as a typed column of the view. */
+  readonly member: (name: string, type: 'text' | 'integer' | 'numeric' | 'boolean' | 'json') => string
+}
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+export const sqlite: Dialect = {
+  name: 'sqlite',
+  mark: (n) => `?${n}`,
+  type: (type) => (type === 'text' ? 'TEXT' : 'INTEGER'),
+  tableOptions: ' STRICT, WITHOUT ROWID',
+  member: (name, type) => {
+    const value = `json_extract(doc, ${literal(`$."${name}"`)})`
+    return type === 'numeric' ? `CAST(${value} AS NUMERIC)` : value
+  },
+}

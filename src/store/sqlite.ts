@@ -1,0 +1,230 @@
+/** SQLite: reads in the loop, and one durable commit for all writes of a turn. The cellar. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Problem } from '../errors/problem.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import type { Statement } from './compile.ts'
+import { type Answer, type Cellar, perform, type Steps } from './perform.ts'
+
+/** Runs a statement and gives its rows. */
+export type Run = (statement: Statement) => readonly Answer[]
+
+const oldest = [3, 51, 3] // older ones can corrupt a WAL file that two connections use
+const mostWait = 5000
+const mostMembers = 500
+
+export function openFile(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: mostWait, enableForeignKeyConstraints: false })
+  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
+  if (isOlder(version)) {
+    db.close()
+    throw new Error(
+      `SQLite ${version} can corrupt a file that two connections use. Run a Node.js that carries SQLite ${oldest.join('.')} or newer.`,
+    )
+  }
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -65536;
+    PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864`)
+  return db
+}
+
+function isOlder(version: string): boolean {
+  const parts = version.split('.').map(Number)
+  const place = oldest.findIndex((part, i) => part !== parts[i])
+  return place >= 0 && (parts[place] ?? 0) < (oldest[place] as number)
+}
+
+/** Runs statements on a connection, each prepared once. */
+export function runner(db: DatabaseSync): Run {
+  const prepared = new Map<string, StatementSync>()
+  return ({ text, values }) => {
+    let statement = prepared.get(text)
+    if (!statement) {
+      statement = db.prepare(text)
+      if (prepared.size < 1000) prepared.set(text, statement)
+    }
+    return statement.all(...values) as Answer[]
+  }
+}
+
+function finish<T>(steps: Steps<T>, run: Run): T {
+  let step = steps.next()
+  while (!step.done) step = steps.next(run(step.value))
+  return step.value
+}
+
+const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
+const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff)
+/** No memory, read-only, I/O, full, cannot open, protocol: nothing that the caller did, and it may pass. */
+const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
+
+/** A failure of the database as what a caller is told. */
+function told(error: unknown): unknown {
+  if (!isOutage(error)) return error
+  return new Problem(
+    'dependency-unavailable',
+    'The store cannot do this at the moment; nothing was changed. Try again later.',
+    { cause: error },
+  )
+}
+
+/** The values of which one is in use already, from the words of the database. */
+function duplicate(error: unknown, cellar: Cellar): Outcome | null {
+  if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
+  const columns = (error as Error).message
+    .replace(/^.*failed: /, '')
+    .split(', ')
+    .map((name) => name.split('.'))
+  const collection = [...cellar.shelves.values()].find(
+    (shelf) => shelf.collection.table === columns[0]?.[0],
+  )?.collection
+  const names = columns.map(([, name]) => name)
+  const unique = collection?.uniques.find((one) => one.columns.join() === names.join())
+  return { is: 'duplicate', fields: unique?.fields ?? ['id'] }
+}
+
+interface Member {
+  readonly plan: Plan
+  readonly until: number
+  readonly done: (outcome: Outcome) => void
+  readonly fail: (error: unknown) => void
+}
+
+export function sqliteStore(db: DatabaseSync, cellar: Cellar): Store {
+  db.exec('PRAGMA busy_timeout = 0')
+  const run = runner(db)
+  const writes = batches(db, run, cellar)
+  return {
+    execute: (plan) => {
+      if (plan.do === 'create' || plan.do === 'decide') return writes.join(plan)
+      try {
+        return look(plan)
+      } catch (error) {
+        if (!isBusy(error)) throw told(error)
+        return patiently(() => look(plan))
+      }
+    },
+    ready: async () => {
+      try {
+        run({ text: 'SELECT 1 AS one', values: [] })
+        return null
+      } catch (error) {
+        return String(error)
+      }
+    },
+    close: async () => {
+      await writes.idle()
+      db.close()
+    },
+  }
+
+  function look(plan: Plan): Outcome {
+    if (plan.do !== 'list' || plan.total === false) return finish(perform(cellar, plan), run)
+    run(snapshot) // rows and total from one state, R54
+    try {
+      return finish(perform(cellar, plan), run)
+    } finally {
+      run(commit)
+    }
+  }
+}
+
+/** Tries again while another process is in the way, without stopping the loop. */
+async function patiently(look: () => Outcome): Promise<Outcome> {
+  const until = performance.now() + mostWait
+  for (;;) {
+    await pause(1 + Math.random() * 10)
+    try {
+      return look()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw told(error)
+    }
+  }
+}
+
+/** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
+function batches(db: DatabaseSync, run: Run, cellar: Cellar) {
+  let waiting: Member[] = []
+  let planned = false
+  const idle: (() => void)[] = []
+
+  function join(plan: Plan): Promise<Outcome> {
+    return new Promise((done, fail) => {
+      waiting.push({ plan, until: performance.now() + mostWait, done, fail })
+      if (!planned) schedule()
+    })
+  }
+
+  function schedule(delay?: number): void {
+    planned = true
+    if (delay === undefined) setImmediate(flush)
+    else setTimeout(flush, delay)
+  }
+
+  function flush(): void {
+    planned = false
+    const members = waiting.splice(0, mostMembers)
+    try {
+      run(begin)
+    } catch (error) {
+      return again(members, error)
+    }
+    settle(members)
+    rest()
+  }
+
+  function rest(delay?: number): void {
+    if (waiting.length > 0) schedule(delay)
+    else for (const resolve of idle.splice(0)) resolve()
+  }
+
+  /** Another process writes: the batch waits its turn, but not longer than its members may. */
+  function again(members: readonly Member[], error: unknown): void {
+    const now = performance.now()
+    const patient = isBusy(error) ? members.filter(({ until }) => until > now) : []
+    for (const member of members) if (!patient.includes(member)) member.fail(told(error))
+    waiting = [...patient, ...waiting]
+    rest(1 + Math.random() * 10)
+  }
+
+  function settle(members: readonly Member[]): void {
+    const answers: (() => void)[] = []
+    try {
+      for (const member of members) answers.push(attempt(member))
+      run(commit)
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      for (const { fail } of members) fail(told(error))
+      return
+    }
+    for (const answer of answers) answer()
+  }
+
+  /** One member in a savepoint of its own; a failure of the whole transaction is thrown on. */
+  function attempt({ plan, done, fail }: Member): () => void {
+    run(savepoint)
+    try {
+      const outcome = finish(perform(cellar, plan), run)
+      run(release)
+      return () => done(outcome)
+    } catch (error) {
+      if (!db.isTransaction || isOutage(error)) throw error
+      run(rollback)
+      run(release)
+      const taken = duplicate(error, cellar)
+      return taken ? () => done(taken) : () => fail(error)
+    }
+  }
+
+  const whenIdle = (): Promise<void> =>
+    waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
+  return { join, idle: whenIdle }
+}
+
+const snapshot: Statement = { text: 'BEGIN', values: [] }
+const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
+const commit: Statement = { text: 'COMMIT', values: [] }
+const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
+const release: Statement = { text: 'RELEASE member', values: [] }
+const rollback: Statement = { text: 'ROLLBACK TO member', values: [] }

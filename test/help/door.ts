@@ -1,0 +1,148 @@
+/** Runs the same test through every door of the house: node:http over a real socket, and fetch without one. */
+
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import type { House } from '../../src/http/handle.ts'
+import { type Listening, listen } from '../../src/http/node.ts'
+import type { Log } from '../../src/http/refuse.ts'
+import { realWorld } from '../../src/http/world.ts'
+import type { Service } from '../../src/service.ts'
+import { openStore } from '../../src/store/open.ts'
+
+export interface Sent {
+  /** Sent as JSON, with its content type unless another one is given. */
+  readonly json?: unknown
+  readonly body?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  /** By lower-case name; repeated lines are joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** The parsed content; null where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly json: any
+}
+
+export interface Door {
+  readonly name: 'node:http' | 'fetch'
+  readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
+  /** Sends bytes over a socket of its own and gives all that comes back until the connection ends (or `ms` pass). */
+  readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
+  /** What was logged as an error so far. */
+  readonly errors: object[]
+  readonly port: number
+}
+
+export interface Stage {
+  readonly database?: string
+  /** Only over a socket: for what fetch cannot send or does not show. */
+  readonly socketOnly?: boolean
+}
+
+/** A group of tests that is run once for each door, on a store of its own. */
+export function doors(
+  title: string,
+  service: Service,
+  tests: (door: Door) => void,
+  { database = 'sqlite::memory:', socketOnly = false }: Stage = {},
+): void {
+  for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
+    describe(`${title} (${name})`, () => {
+      const door = { name, errors: [] as object[], port: 0 } as { -readonly [K in keyof Door]: Door[K] }
+      let listening: Listening | undefined
+      let house: House | undefined
+      before(async () => {
+        const log: Log = { error: (about) => door.errors.push(about), warn: () => {}, info: () => {} }
+        const collections = [...service.resources.values()].map(({ collection }) => collection)
+        house = { service, store: openStore(database, collections, 'apply'), world: realWorld(), log, open: () => true }
+        if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
+        door.port = Number(listening ? new URL(listening.url).port : 0)
+        door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
+        door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
+      })
+      after(async () => {
+        await listening?.stop(1000)
+        await house?.store.close()
+      })
+      tests(door)
+    })
+  }
+}
+
+/** A test of rules: `spec('R42', 'every readable field is present', async () => { ... })`. The rules are read from here for docs/conformance.md. */
+export function spec(rules: string, title: string, test: () => Promise<void> | void): void {
+  it(`${rules}: ${title}`, test)
+}
+
+function content({ json, body, headers = {} }: Sent): {
+  body: string | Uint8Array | undefined
+  headers: Record<string, string>
+} {
+  if (json === undefined) return { body, headers: { ...headers } }
+  const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  return {
+    body: JSON.stringify(json),
+    headers: { ...(typed ? {} : { 'content-type': 'application/json' }), ...headers },
+  }
+}
+
+function answerOf(status: number, headers: Record<string, string>, text: string): Answer {
+  const parsed = /json/.test(headers['content-type'] ?? '') && text !== '' ? JSON.parse(text) : null
+  return { status, headers, text, json: parsed }
+}
+
+/** Asks a service that listens on a port of this machine. */
+export function overSocket(port: number): Door['send'] {
+  return (method, path, sent = {}) =>
+    new Promise((resolve, reject) => {
+      const { body, headers } = content(sent)
+      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+      const outgoing = request(
+        { host: '127.0.0.1', port, method, path, headers: { ...length, ...headers }, agent: false },
+        async (incoming) => {
+          const chunks: Buffer[] = []
+          for await (const chunk of incoming) chunks.push(chunk as Buffer)
+          const pairs = Object.entries(incoming.headersDistinct).map(([name, values]) => [
+            name,
+            (values ?? []).join(', '),
+          ])
+          resolve(answerOf(incoming.statusCode ?? 0, Object.fromEntries(pairs), Buffer.concat(chunks).toString()))
+        },
+      )
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+}
+
+function throughFetch(door: (request: Request) => Promise<Response>): Door['send'] {
+  return async (method, path, sent = {}) => {
+    const { body, headers } = content(sent)
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const given = body === undefined || method === 'GET' || method === 'HEAD' ? {} : { body: body as string }
+    const response = await door(
+      new Request(`http://localhost${path}`, { method, headers: { ...length, ...headers }, ...given }),
+    )
+    return answerOf(response.status, Object.fromEntries(response.headers), await response.text())
+  }
+}
+
+function rawBytes(port: number, bytes: string | Uint8Array, ms = 2000): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    const late = setTimeout(() => socket.destroy(), ms)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(late)
+      resolve(text)
+    })
+  })
+}
