@@ -19,7 +19,7 @@ export function testing(
 ): Testing {
   const collections = [...service.resources.values()].map(({ collection }) => collection)
   const store = openStore(database, collections, 'apply')
-  const door = fetchDoor({ service, store, world: realWorld(), log, open: () => true })
+  const door = fetchDoor({ service, store, world: realWorld([store.secret]), log, open: () => true })
   return {
     call: (path, init = {}) => door(new Request(`http://localhost${path}`, sent(init))),
     close: () => store.close(),

@@ -1,44 +1,83 @@
 /** Lists the items of a collection, or those below an owner: GET and HEAD. Part 4, list parameters. */
-import { createHash } from 'node:crypto'
-import type { Asked, Query } from '../flow/intent.ts'
-import type { Page } from '../flow/outcome.ts'
+import { hash } from 'node:crypto'
+import type { World } from '../flow/call.ts'
+import type { Asked, Intent, Query } from '../flow/intent.ts'
+import type { Page, Place } from '../flow/outcome.ts'
 import type { List, Read } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
-import { pageText } from '../lists/page.ts'
+import { cursorOf } from '../lists/cursor.ts'
+import { linkHeader, links } from '../lists/links.ts'
+import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
+import { parameters } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
+import { rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
 
 export function list(scene: Scene): Route {
-  const { resource, view } = scene
-  const owner = (asked: Asked) => ownerOf(scene, asked.params[0] ?? null)
+  const { resource, resources } = scene
+  const accepted = rules(resource, resources)
+  const owner = (asked: Pick<Asked, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }) => query(resource, target),
+    query: ({ target }, world) => query(parameters(target), accepted, pathOf(target), world),
     target: (asked) => ownerRead(owner(asked)),
     parse: (asked) => ({ ...asked, key: { id: '', parent: null }, time: 0, conditions: null, document: null }),
     plan: (intent): List => {
-      const { where, order, window, total } = intent.query as Query
-      return { do: 'list', collection: resource.name, parent: owner(intent), where, order, window, total }
+      const asked = intent.query as Query
+      const { where, order, window, countTo } = asked
+      const places = showsCursors(asked, resource.settings)
+      return { do: 'list', collection: resource.name, parent: owner(intent), where, order, window, countTo, places }
     },
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
-      const body = pageText(resource, intent.query as Query, outcome as Page)
-      const headers: Record<string, string> = view.mode === 'off' ? {} : { ETag: listTag(view.mode, body) }
-      return { status: 200, headers, body }
+      return pageReply(scene, intent, outcome as Page)
     },
     admit: (_, target) => admitPresent(scene, target),
   }
 }
 
+/** The path of a list, which names it: owner included. */
+const pathOf = (target: string): string => target.split('?', 1)[0] as string
+
 export const ownerRead = (owner: { collection: string; id: string } | null): Read | null =>
   owner && { do: 'read', collection: owner.collection, key: { id: owner.id, parent: null } }
 
+function pageReply({ resource, view }: Scene, { call, world, query }: Intent, page: Page): Reply {
+  const { list } = resource.settings
+  const asked = query as Query
+  const path = pathOf(call.target)
+  const cursors = cursorsOf(resource, path, asked, page, world)
+  const around =
+    list.links === 'none' ? null : links(path, parameters(call.target), asked, page, cursors, list.maxOffset)
+  const body = pageText(
+    resource.settings,
+    asked,
+    page,
+    cursors,
+    list.links === 'body' || list.links === 'both' ? around : null,
+  )
+  const headers: Record<string, string> = {}
+  if (around && list.links !== 'body') headers.Link = linkHeader(around)
+  if (view.mode !== 'off') headers.ETag = listTag(view.mode, body)
+  return { status: 200, headers, body }
+}
+
+function cursorsOf({ settings }: Resource, list: string, asked: Query, page: Page, world: World): Cursors {
+  if (!showsCursors(asked, settings)) return { next: null, prev: null }
+  const binding = { list, bound: asked.bound, ttl: settings.list.cursor.ttl }
+  const to = (place: Place | null, back: boolean) => (place ? cursorOf({ place, back }, binding, world) : null)
+  const { after, before, first, last } = page
+  return { next: after ? to(last, false) : null, prev: before && asked.style === 'cursor' ? to(first, true) : null }
+}
+
 /** The tag of a list is made of what it shows. R148. */
 function listTag(mode: 'strong' | 'weak', body: string): string {
-  const hash = createHash('sha1').update(body).digest('base64url').slice(0, 22)
-  return mode === 'weak' ? `W/"${hash}"` : `"${hash}"`
+  const tag = hash('sha1', body, 'base64url').slice(0, 22)
+  return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
 }

@@ -21,6 +21,8 @@ export interface World {
   readonly now: () => number
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
+  /** Keys for what clients carry and must not change: the first one signs, all of them verify. */
+  readonly secrets: readonly string[]
 }
 
 /** A time as documents write it. */

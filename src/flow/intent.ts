@@ -2,14 +2,19 @@
 import type { Call, World } from './call.ts'
 import type { Condition, Key, Term, Window } from './plan.ts'
 
+export type Style = 'page' | 'offset' | 'cursor'
+
 /** Checked list parameters. */
 export interface Query {
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
   readonly window: Window
-  readonly total: boolean | { readonly upTo: number }
-  /** What the page information and the links are made from; known to the room of lists alone. */
-  readonly asked: unknown
+  readonly countTo: number | null
+  readonly style: Style
+  /** Names what a cursor is bound to: filters and sort. R83. */
+  readonly bound: string
+  /** The parameters other than those of the window, as they were given, for links. */
+  readonly kept: readonly (readonly [name: string, value: string])[]
 }
 
 /** A list of entity tags, `*`, or what is neither. */

@@ -7,13 +7,18 @@ export interface Page {
   /** The documents, joined by commas. */
   readonly data: string
   readonly count: number
-  /** The place of the first and the last row in the order, for cursors. */
-  readonly first: readonly unknown[] | null
-  readonly last: readonly unknown[] | null
-  /** Whether rows follow in the direction of the window. */
-  readonly more: boolean
+  /** The places of the first and the last row in the order, as text; null where none are wanted or there are no rows. */
+  readonly first: Place | null
+  readonly last: Place | null
+  /** Whether there are rows before the first and behind the last one. */
+  readonly before: boolean
+  readonly after: boolean
+  /** How many rows match; null where they were not counted, or are more than were to be counted. */
   readonly total: number | null
 }
+
+/** What a row is ordered by, each value in the database's own text. */
+export type Place = readonly (string | null)[]
 
 export interface Written {
   readonly is: 'created' | 'changed'

@@ -34,11 +34,11 @@ export interface Read {
   readonly key: Key
 }
 
-/** One term of an order: a column and its direction. */
+/** One term of an order: a column, its direction, and where rows without a value stand (`none` where all have one). */
 export interface Term {
   readonly column: string
   readonly descending: boolean
-  readonly nulls: 'first' | 'last'
+  readonly nulls: 'first' | 'last' | 'none'
 }
 
 /** A condition that rows must meet. */
@@ -61,8 +61,10 @@ export interface List {
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
   readonly window: Window
-  /** Whether all matching rows are counted, up to a limit. */
-  readonly total: boolean | { readonly upTo: number }
+  /** Up to how many matching rows are counted; null where none are. */
+  readonly countTo: number | null
+  /** Whether the places of the first and the last row are wanted, for cursors. */
+  readonly places: boolean
 }
 
 /** A new row. */

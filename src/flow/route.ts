@@ -1,7 +1,7 @@
 /** Route: one operation on one kind of URL, made ready at start. Part 4. */
 import type { Operation, Rule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Call } from './call.ts'
+import type { Call, World } from './call.ts'
 import type { Asked, Intent, Query } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plan, Read } from './plan.ts'
@@ -14,7 +14,7 @@ export interface Route {
   /** The media types its content may have; none where it takes no content. */
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
-  readonly query: (call: Call) => Query | null
+  readonly query: (call: Call, world: World) => Query | null
   /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
   readonly target: (asked: Asked) => Read | null
   readonly parse: (asked: Asked) => Intent

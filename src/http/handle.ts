@@ -47,7 +47,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
 async function inner(call: Call, route: Route, params: readonly string[], { store, world }: House): Promise<Reply> {
   negotiate(call) //                                                       406
   admitContent(call, route) //                                             415, 413
-  const query = route.query(call) //                                       400
+  const query = route.query(call, world) //                                       400
   const intent = await wanted({ call, params, query, body: null, world }, route, store)
   const outcome = await store.execute(route.plan(intent)) //               404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)

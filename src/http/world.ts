@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 import type { World } from '../flow/call.ts'
 import { idSource, uuid } from '../resources/id.ts'
 
-export function realWorld(): World {
+export function realWorld(secrets: readonly string[]): World {
   const now = () => Date.now()
   const bytes = new Uint8Array(16 * 256)
   let used = bytes.length
@@ -15,5 +15,5 @@ export function realWorld(): World {
     used += 16
     return bytes.subarray(used - 16, used)
   }
-  return { now, newId: idSource(now, (pool) => randomFillSync(pool)), newRequestId: () => uuid(sixteen(), now()) }
+  return { now, newId: idSource(now, (pool) => randomFillSync(pool)), newRequestId: () => uuid(sixteen(), now()), secrets }
 }

@@ -1,7 +1,8 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
-import type { Condition, Key, List, Term, Window } from '../flow/plan.ts'
+import type { Condition, Key, List, Term } from '../flow/plan.ts'
 import type { Cell, Collection } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
+import type { Bound, Stretch } from './segments.ts'
 
 export interface Statement {
   readonly text: string
@@ -55,42 +56,64 @@ function binding(dialect: Dialect) {
     values.push(value)
     return dialect.mark(values.length)
   }
-  return { values, bind }
+  return { values, bind, dialect }
 }
 
-type Bind = (value: Cell) => string
+type Binding = ReturnType<typeof binding>
 
-/** The rows of a list, one more than asked, so that it shows whether others follow. */
-export function listStatement(collection: Collection, plan: List, dialect: Dialect): Statement {
-  const { values, bind } = binding(dialect)
-  const where = conditions(collection, plan, bind)
-  const order = plan.order.map(term).join(', ')
-  const places = plan.order.map(({ column }, i) => `${quoted(column)} AS place${i}`).join(', ')
-  const rows = `SELECT doc, shape, ${places} FROM ${quoted(collection.table)}${where} ORDER BY ${order}`
-  return { text: rows + limits(plan.window, bind), values }
+/** How many rows to pass over, and how many to take. */
+export interface Cut {
+  readonly offset: number
+  readonly limit: number
 }
 
-/** How many rows match, counted no further than needed. */
-export function countStatement(collection: Collection, plan: List, dialect: Dialect): Statement {
-  const { values, bind } = binding(dialect)
-  const where = conditions(collection, plan, bind)
-  const table = quoted(collection.table)
-  if (typeof plan.total === 'boolean') return { text: `SELECT count(*) AS total FROM ${table}${where}`, values }
-  return {
-    text: `SELECT count(*) AS total FROM (SELECT 1 FROM ${table}${where} LIMIT ${bind(plan.total.upTo + 1)}) AS some`,
-    values,
-  }
+/** The rows of one stretch of a list. */
+export function listStatement(
+  collection: Collection,
+  plan: List,
+  stretch: Stretch,
+  { offset, limit }: Cut,
+  dialect: Dialect,
+): Statement {
+  const binding_ = binding(dialect)
+  const { bind, values } = binding_
+  const places = plan.places
+    ? plan.order.map(({ column }, i) => `, CAST(${quoted(column)} AS TEXT) AS place${i}`).join('')
+    : ''
+  const where = conditions(collection, plan, stretch.bounds, binding_)
+  const order = stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map(term).join(', ')}`
+  const cut = ` LIMIT ${bind(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
+  return { text: `SELECT doc, shape${places} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
 }
 
-function conditions(collection: Collection, { where, parent }: List, bind: Bind): string {
-  const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${bind(parent.id)}`] : []
-  const all = [...owner, ...where.map((one) => condition(one, bind))]
+/** How many rows match, or match within a stretch, counted no further than needed. */
+export function countStatement(
+  collection: Collection,
+  plan: List,
+  stretch: Stretch | null,
+  upTo: number,
+  dialect: Dialect,
+): Statement {
+  const binding_ = binding(dialect)
+  const where = conditions(collection, plan, stretch?.bounds ?? [], binding_)
+  const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
+  return { text: `SELECT count(*) AS total FROM (${some}) AS some`, values: binding_.values }
+}
+
+function conditions(
+  collection: Collection,
+  { where, parent }: List,
+  bounds: readonly Bound[],
+  binding: Binding,
+): string {
+  const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
+  const all = [...owner, ...where.map((one) => condition(one, binding)), ...bounds.map((one) => bound(one, binding))]
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
 }
 
 const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-function condition(one: Condition, bind: Bind): string {
+function condition(one: Condition, binding: Binding): string {
   const column = quoted(one.column)
   switch (one.is) {
     case 'null':
@@ -98,17 +121,49 @@ function condition(one: Condition, bind: Bind): string {
     case 'present':
       return `${column} IS NOT NULL`
     case 'in':
-      return one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(bind).join(', ')})`
+      return one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`
     case 'like':
-      return `${column} LIKE ${bind(one.parts.join('%'))}`
+      return like(column, one.parts, binding)
     default:
-      return `${column} ${signs[one.is]} ${bind(one.value)}`
+      return `${column} ${signs[one.is]} ${binding.bind(one.value)}`
   }
 }
 
-const term = ({ column, descending }: Term): string => quoted(column) + (descending ? ' DESC' : '')
+/** A pattern; what it begins with is a range too, so that an index can be used. */
+function like(column: string, parts: readonly string[], { bind, dialect }: Binding): string {
+  const pattern = `${column} ${dialect.like} ${bind(dialect.pattern(parts))}`
+  const [start = ''] = parts
+  const end = start === '' ? null : following(start)
+  return end === null ? pattern : `${column} >= ${bind(start)} AND ${column} < ${bind(end)} AND ${pattern}`
+}
 
-function limits(window: Window, bind: Bind): string {
-  const limit = ` LIMIT ${bind(window.limit + 1)}`
-  return window.from === 'offset' && window.offset > 0 ? `${limit} OFFSET ${bind(window.offset)}` : limit
+/** The least text that is greater than all that begin with a text. */
+function following(text: string): string | null {
+  const last = [...text].at(-1)?.codePointAt(0) as number
+  if (last === 0x10ffff) return null
+  return text.slice(0, -String.fromCodePoint(last).length) + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1)
+}
+
+function bound(one: Bound, { bind }: Binding): string {
+  if ('columns' in one) {
+    const sign = one.is === 'beyond' ? '>' : '<'
+    return `(${one.columns.map(quoted).join(', ')}) ${sign} (${one.values.map(bind).join(', ')})`
+  }
+  const column = quoted(one.column)
+  switch (one.is) {
+    case 'null':
+      return `${column} IS NULL`
+    case 'present':
+      return `${column} IS NOT NULL`
+    case 'at':
+      return `${column} = ${bind(one.value)}`
+    default:
+      return `${column} ${one.is === 'beyond' ? '>' : '<'} ${bind(one.value)}`
+  }
+}
+
+/** A term of an order; where nulls stand is said only where there can be some, or no index would serve. */
+function term({ column, descending, nulls }: Term): string {
+  const place = nulls === 'none' ? '' : ` NULLS ${nulls.toUpperCase()}`
+  return quoted(column) + (descending ? ' DESC' : '') + place
 }

@@ -1,4 +1,5 @@
 /** Opens the store a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
+import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -27,7 +28,7 @@ export function openStore(url: string, collections: readonly Collection[], mode:
     brought(db, before, collections, mode)
     const layout = stored(runner(db)) as Layout
     const shapes = Object.fromEntries(collections.map((one) => [one.name, shapeNumber(layout, one)]))
-    return sqliteStore(db, cellar(collections, shapes, sqlite))
+    return sqliteStore(db, cellar(collections, shapes, sqlite), secretOf(runner(db)))
   } catch (error) {
     db.close()
     throw error
@@ -84,6 +85,12 @@ function stored(run: Run): Layout | null {
   if (layout && layout.layout > layoutVersion)
     throw new Error('it was written by a newer release of bylaw. Run that release, or a newer one.')
   return layout
+}
+
+/** The secret of this store, made by whoever opens it first. */
+function secretOf(run: Run): string {
+  run({ text: `INSERT INTO ${meta} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`, values: [randomBytes(32).toString('base64url')] })
+  return run({ text: `SELECT value FROM ${meta} WHERE name = 'secret'`, values: [] })[0]?.value as string
 }
 
 /** All steps in one transaction; another process that starts at the same time waits and then finds nothing left to do. */

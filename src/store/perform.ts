@@ -12,8 +12,7 @@ import type {
   Remove,
   Seen,
   Update,
-  Write,
-} from '../flow/plan.ts'
+  Write, Window } from '../flow/plan.ts'
 import { type Collection, completed } from '../resources/collection.ts'
 import {
   countStatement,
@@ -26,6 +25,7 @@ import {
   tombstones,
 } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
+import { behind, reversed, whole } from './segments.ts'
 
 export type Answer = Readonly<Record<string, unknown>>
 /** A story that asks for statements and is given their rows. */
@@ -118,28 +118,79 @@ function* absentOwner(cellar: Cellar, name: string, id: string): Steps<Absent | 
 }
 
 function* list(cellar: Cellar, plan: List): Steps<Outcome> {
-  const own = shelf(cellar, plan.collection)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent.collection, plan.parent.id)
     if (owner) return owner
   }
-  const rows = yield listStatement(own.collection, plan, cellar.dialect)
-  const total =
-    plan.total === false ? null : Number((yield countStatement(own.collection, plan, cellar.dialect))[0]?.total)
-  return page(own, plan, rows, total)
+  const { limit } = plan.window
+  const rows = plan.window.from === 'offset' ? yield* passedOver(cellar, plan, plan.window.offset) : yield* near(cellar, plan, plan.window)
+  const more = rows.length > limit
+  const shown = rows.slice(0, limit)
+  const back = plan.window.from === 'place' && plan.window.back
+  if (back) shown.reverse()
+  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
+  const sides = yield* around(cellar, plan, shown, more)
+  return page(shelf(cellar, plan.collection), plan, shown, { ...sides, total })
 }
 
-function page(own: Shelf, { window, order }: List, rows: readonly Answer[], total: number | null): Page {
-  const shown = rows.slice(0, window.limit)
-  const place = (row: Answer | undefined) => (row ? order.map((_, i) => row[`place${i}`]) : null)
+/** Rows from an offset on, one more than asked, so that it shows whether others follow. */
+function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number): Steps<readonly Answer[]> {
+  const { collection } = shelves.get(plan.collection) as Shelf
+  const wanted = plan.window.limit + 1
+  const rows: Answer[] = []
+  let offset = from
+  for (const stretch of whole(plan.order)) {
+    const found = yield listStatement(collection, plan, stretch, { offset, limit: wanted - rows.length }, dialect)
+    rows.push(...found)
+    if (rows.length === wanted) break
+    if (found.length > 0) offset = 0
+    else if (offset > 0) offset -= Number((yield countStatement(collection, plan, stretch, offset, dialect))[0]?.total)
+  }
+  return rows
+}
+
+/** Rows behind a place (before it, when going back), one more than asked. */
+function* near({ dialect, shelves }: Cellar, plan: List, { place, back, limit }: Extract<Window, { from: 'place' }>): Steps<readonly Answer[]> {
+  const { collection } = shelves.get(plan.collection) as Shelf
+  const rows: Answer[] = []
+  for (const stretch of behind(back ? reversed(plan.order) : plan.order, place)) {
+    rows.push(...(yield listStatement(collection, plan, stretch, { offset: 0, limit: limit + 1 - rows.length }, dialect)))
+    if (rows.length > limit) break
+  }
+  return rows
+}
+
+/** How many rows match; null where they are more than are counted. R75. */
+function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number): Steps<number | null> {
+  const { collection } = shelves.get(plan.collection) as Shelf
+  const total = Number((yield countStatement(collection, plan, null, upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1, dialect))[0]?.total)
+  return total > upTo ? null : total
+}
+
+/** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
+function* around(cellar: Cellar, plan: List, shown: readonly Answer[], more: boolean): Steps<{ before: boolean; after: boolean }> {
+  const { window } = plan
+  if (window.from === 'offset') return { before: window.offset > 0, after: more }
+  const end = window.back ? shown.at(-1) : shown[0]
+  if (!end) return { before: false, after: false }
+  const types = new Map((cellar.shelves.get(plan.collection) as Shelf).collection.columns.map(({ name, type }) => [name, type]))
+  const place = plan.order.map(({ column }, i) => {
+    const value = end[`place${i}`] as string | null
+    return value !== null && types.get(column) === 'integer' ? BigInt(value) : value
+  })
+  const other = (yield* near(cellar, { ...plan, places: false }, { from: 'place', place, back: !window.back, limit: 0 })).length > 0
+  return window.back ? { before: more, after: other } : { before: other, after: more }
+}
+
+function page(own: Shelf, { order, places }: List, shown: readonly Answer[], rest: Pick<Page, 'before' | 'after' | 'total'>): Page {
+  const place = (row: Answer | undefined) => (row && places ? order.map((_, i) => row[`place${i}`] as string | null) : null)
   return {
     is: 'page',
     data: shown.map((row) => found(own, row).doc).join(','),
     count: shown.length,
     first: place(shown[0]),
-    last: place(shown[shown.length - 1]),
-    more: rows.length > window.limit,
-    total,
+    last: place(shown.at(-1)),
+    ...rest,
   }
 }
 

@@ -91,7 +91,7 @@ interface Member {
   readonly fail: (error: unknown) => void
 }
 
-export function sqliteStore(db: DatabaseSync, cellar: Cellar): Store {
+export function sqliteStore(db: DatabaseSync, cellar: Cellar, secret: string): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const writes = batches(db, run, cellar)
@@ -105,6 +105,7 @@ export function sqliteStore(db: DatabaseSync, cellar: Cellar): Store {
         return patiently(() => look(plan))
       }
     },
+    secret,
     ready: async () => {
       try {
         run({ text: 'SELECT 1 AS one', values: [] })
@@ -120,7 +121,7 @@ export function sqliteStore(db: DatabaseSync, cellar: Cellar): Store {
   }
 
   function look(plan: Plan): Outcome {
-    if (plan.do !== 'list' || plan.total === false) return finish(perform(cellar, plan), run)
+    if (plan.do !== 'list' || plan.countTo === null) return finish(perform(cellar, plan), run)
     run(snapshot) // rows and total from one state, R54
     try {
       return finish(perform(cellar, plan), run)

@@ -59,7 +59,8 @@ export function doors(
       before(async () => {
         const log: Log = { error: (about) => door.errors.push(about), warn: () => {}, info: () => {} }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
-        house = { service, store: openStore(database, collections, 'apply'), world: realWorld(), log, open: () => true }
+        const store = openStore(database, collections, 'apply')
+        house = { service, store, world: realWorld([store.secret]), log, open: () => true }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))

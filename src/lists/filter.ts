@@ -1,0 +1,110 @@
+/** Turns filter parameters into conditions. Part 4, filtering. */
+import type { Violation } from '../errors/problem.ts'
+import type { Condition } from '../flow/plan.ts'
+import { folded } from '../resources/collection.ts'
+import { nearest } from '../resources/naming.ts'
+import { type Parameters, wrong } from './parameters.ts'
+import { parts } from './pattern.ts'
+import { type Filterable, listParameters, type Operator, type Rules } from './rules.ts'
+import { members } from './set.ts'
+
+const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
+
+/** What a parameter filters by; null where it is no filter. R55, R63. */
+export function filterOf(name: string): { field: string; operator: string | null } | null {
+  const [, field, operator] = bracketed.exec(name) ?? []
+  if (field !== undefined && operator !== undefined) return { field, operator }
+  return (listParameters as readonly string[]).includes(name) ? null : { field: name, operator: null }
+}
+
+/** The conditions of all filters; what is wrong with them is reported. */
+export function conditions(given: Parameters, rules: Rules, faults: Violation[]): Condition[] {
+  const { maxFilters } = rules.resource.settings.list
+  const filters = given.filter(([name]) => filterOf(name) !== null)
+  if (filters.length > maxFilters) {
+    faults.push(
+      wrong(
+        'unsupported-filter',
+        filters[maxFilters]?.[0] as string,
+        `At most ${maxFilters} filters can be given at a time.`,
+      ),
+    )
+    return []
+  }
+  return filters.flatMap(([name, value]) => {
+    const read = condition(name, value, rules)
+    if (!('message' in read)) return [read]
+    faults.push(read)
+    return []
+  })
+}
+
+function condition(name: string, value: string, rules: Rules): Condition | Violation {
+  const { field, operator } = filterOf(name) as { field: string; operator: string | null }
+  const filter = rules.filters.get(field)
+  if (!filter) return unfilterable(name, field, rules)
+  if (operator === null) {
+    return value.startsWith('in:(') ? inSet(name, value, filter, rules) : compared(name, 'eq', value, filter)
+  }
+  if (operator === 'in' || !filter.operators.includes(operator as Operator)) {
+    const allowed = filter.operators.filter((one) => one !== 'in').map((one) => `${field}[${one}]`)
+    return wrong(
+      'unsupported-operator',
+      name,
+      `${field} has no filter [${operator}]. Allowed: ${[field, ...allowed].join(', ')}.`,
+    )
+  }
+  if (operator === 'null') return absence(name, value, filter)
+  if (operator === 'like') return alike(name, value, filter)
+  return compared(name, operator as 'eq', value, filter)
+}
+
+function unfilterable(name: string, field: string, { filters, fields }: Rules): Violation {
+  const allowed = `Filterable: ${[...filters.keys()].join(', ')}.`
+  if (fields.has(field)) return wrong('unsupported-filter', name, `${field} cannot be filtered by. ${allowed}`)
+  const guess = nearest(field, [...filters.keys(), ...listParameters])
+  return wrong(
+    'unknown-parameter',
+    name,
+    `${name} is not a parameter here.${guess ? ` Did you mean ${guess}?` : ''} ${allowed} Parameters: ${listParameters.join(', ')}.`,
+  )
+}
+
+function compared(
+  name: string,
+  is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte',
+  text: string,
+  filter: Filterable,
+): Condition | Violation {
+  const read = filter.textual && is !== 'eq' && is !== 'ne' ? filter.raw(text) : filter.read(text)
+  if (typeof read === 'string') return wrong('invalid-parameter-value', name, read)
+  return { column: filter.column, is, value: filter.cell(read.value) }
+}
+
+function inSet(
+  name: string,
+  text: string,
+  { column, cell, read }: Filterable,
+  { resource }: Rules,
+): Condition | Violation {
+  const given = members(text, resource.settings.list.maxSetSize)
+  if (typeof given === 'string') return wrong('invalid-parameter-value', name, given)
+  const values = given.map(read)
+  const bad = values.findIndex((one) => typeof one === 'string')
+  if (bad >= 0) return wrong('invalid-parameter-value', name, `Member ${bad + 1} of the set: ${values[bad]}`)
+  return { column, is: 'in', values: [...new Set(values.map((one) => cell((one as { value: unknown }).value)))] }
+}
+
+function absence(name: string, text: string, { column }: Filterable): Condition | Violation {
+  if (text === 'true') return { column, is: 'null' }
+  if (text === 'false') return { column, is: 'present' }
+  return wrong('invalid-parameter-value', name, `${name} must be true or false.`)
+}
+
+function alike(name: string, text: string, { column, fold, raw }: Filterable): Condition | Violation {
+  const read = raw(text)
+  const found = typeof read === 'string' ? read : parts(fold ? folded(text) : text)
+  return typeof found === 'string'
+    ? wrong('invalid-parameter-value', name, found)
+    : { column, is: 'like', parts: found }
+}

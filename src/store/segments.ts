@@ -1,0 +1,67 @@
+/** Cuts the way through ordered rows into stretches that an index can seek, nulls and mixed directions included. Pure. The cellar. */
+import type { Term } from '../flow/plan.ts'
+import type { Cell } from '../resources/collection.ts'
+
+/** A condition on the columns of an order. */
+export type Bound =
+  | { readonly column: string; readonly is: 'at' | 'beyond' | 'before'; readonly value: Cell }
+  | { readonly column: string; readonly is: 'null' | 'present' }
+  /** A comparison of several columns at once, in the order given. */
+  | { readonly columns: readonly string[]; readonly is: 'beyond' | 'before'; readonly values: readonly Cell[] }
+
+/** Rows that follow each other in the order; the stretches of a way follow each other too. */
+export interface Stretch {
+  readonly bounds: readonly Bound[]
+  readonly order: readonly Term[]
+}
+
+/** All rows: those with a value of the first term, and those without one, in their order. */
+export function whole(order: readonly Term[]): readonly Stretch[] {
+  const [first] = order
+  if (!first || first.nulls === 'none') return [{ bounds: [], order }]
+  const values: Stretch = {
+    bounds: [{ column: first.column, is: 'present' }],
+    order: [valued(first), ...order.slice(1)],
+  }
+  const nulls: Stretch = { bounds: [{ column: first.column, is: 'null' }], order: order.slice(1) }
+  return first.nulls === 'first' ? [nulls, values] : [values, nulls]
+}
+
+/** The rows behind a place. */
+export function behind(order: readonly Term[], place: readonly Cell[]): readonly Stretch[] {
+  const [first, ...rest] = order
+  if (!first) return []
+  const [value = null, ...others] = place
+  if (uniform(order) && value !== null) {
+    const bounds: Bound[] = [{ columns: order.map(({ column }) => column), is: direction(first), values: place }]
+    return [{ bounds, order: [valued(first), ...rest] }, ...nullsAfter(first, rest)]
+  }
+  const here: Bound = value === null ? { column: first.column, is: 'null' } : { column: first.column, is: 'at', value }
+  const equal = behind(rest, others).map((stretch) => ({ ...stretch, bounds: [here, ...stretch.bounds] }))
+  if (value === null)
+    return first.nulls === 'first'
+      ? [...equal, { bounds: [{ column: first.column, is: 'present' }], order: [valued(first), ...rest] }]
+      : equal
+  const further: Stretch = {
+    bounds: [{ column: first.column, is: direction(first), value }],
+    order: [valued(first), ...rest],
+  }
+  return [...equal, further, ...nullsAfter(first, rest)]
+}
+
+/** The same order the other way round. */
+export const reversed = (order: readonly Term[]): readonly Term[] =>
+  order.map(({ column, descending, nulls }) => ({
+    column,
+    descending: !descending,
+    nulls: nulls === 'none' ? nulls : nulls === 'first' ? ('last' as const) : ('first' as const),
+  }))
+
+/** Whether one comparison of all columns finds what is behind: one direction, and values everywhere but in the first term. */
+const uniform = (order: readonly Term[]): boolean =>
+  order.every(({ descending, nulls }, i) => descending === order[0]?.descending && (i === 0 || nulls === 'none'))
+
+const direction = ({ descending }: Term) => (descending ? ('before' as const) : ('beyond' as const))
+const valued = (term: Term): Term => ({ ...term, nulls: 'none' })
+const nullsAfter = ({ column, nulls }: Term, rest: readonly Term[]): Stretch[] =>
+  nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
