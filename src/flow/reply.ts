@@ -3,5 +3,6 @@
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | null
+  /** Text, or bytes where it is coded. */
+  readonly body: string | Buffer | null
 }

@@ -9,7 +9,8 @@ export function fetchDoor(house: House): (request: Request) => Promise<Response>
     const { status, headers, body } = await answer(call, house)
     headers['Request-Id'] = call.id
     headers.Date = new Date(house.world.now()).toUTCString()
-    if (body !== null) headers['Content-Length'] = String(Buffer.byteLength(body))
+    if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
+      headers['Content-Length'] = String(Buffer.byteLength(body))
     return new Response(call.method === 'HEAD' || body === null ? null : body, { status, headers })
   }
 }

@@ -10,6 +10,7 @@ import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
+import { coded, willCode } from './coding.ts'
 import { health } from './health.ts'
 import { noContent, payload } from './payload.ts'
 import { type Log, refuse } from './refuse.ts'
@@ -37,8 +38,10 @@ export async function answer(call: Call, house: House): Promise<Reply> {
       return optionsReply(match.place)
     }
     const route = routeOf(call, match.place, service) //                   405
-    const reply = await inner(call, route, match.params, house)
-    return unchanged(call, dressed(call.method, route, reply)) //          304, 412
+    const reply = dressed(call.method, route, await inner(call, route, match.params, house))
+    const coding = willCode(call, reply, route.resource.settings)
+    const told = unchanged(call, reply, coding) //                         304, 412
+    return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {
     return refuse(call, service, problem, log)
   }

@@ -91,7 +91,8 @@ function send(call: Call, request: IncomingMessage, response: ServerResponse, re
     response.writeHead(status, headers).end()
     return
   }
-  headers['Content-Length'] = String(Buffer.byteLength(body))
+  if (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined)
+    headers['Content-Length'] = String(Buffer.byteLength(body))
   response.writeHead(status, headers).end(call.method === 'HEAD' ? undefined : body)
 }
 

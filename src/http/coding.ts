@@ -1,0 +1,90 @@
+/** Codes what is sent by what the client accepts, each coding with a tag of its own. Part 7, conditional read. */
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import type { Call } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Settings } from '../resources/settings.ts'
+
+/** The codings on offer, the best one first. */
+const coders: Readonly<Record<string, (body: string) => Promise<Buffer>>> = {
+  br: (body) => brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  zstd: promisify(zstdCompress),
+  gzip: promisify(gzip),
+}
+const brotli = promisify(brotliCompress)
+const offered = Object.keys(coders)
+
+type Qualities = ReadonlyMap<string, number>
+const none: Qualities = new Map()
+const known = new Map<string, Qualities>()
+
+/** The qualities of an Accept-Encoding header; nothing where it cannot be read. Few different ones are ever sent. */
+function qualities(text: string): Qualities {
+  const before = known.get(text)
+  if (before) return before
+  const found = read(text)
+  if (known.size < 500) known.set(text, found)
+  return found
+}
+
+function read(text: string): Qualities {
+  const found = new Map<string, number>()
+  for (const part of text.split(',')) {
+    if (part.trim() === '') continue
+    const [, coding, quality = '1'] =
+      /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i.exec(part) ?? []
+    if (coding === undefined) return none
+    found.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
+  }
+  return found
+}
+
+const qualityOf = (coding: string, given: Qualities): number => given.get(coding) ?? given.get('*') ?? 0
+
+/** The best coding the client accepts; null where the answer goes out as it is. R146. */
+export function codingFor({ headers }: Call): string | null {
+  const text = headers['accept-encoding']
+  if (text === undefined || text === '' || headers['cache-control']?.includes('no-transform')) return null
+  const given = qualities(text)
+  let best: string | null = null
+  let most = given.get('identity') ?? 0
+  for (const coding of offered) {
+    const quality = qualityOf(coding, given)
+    if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [coding, quality]
+  }
+  return best
+}
+
+/** Whether a tag of this coding (none for the plain one) may be answered with 304 now. R142. */
+export function isAcceptable({ headers }: Call, coding: string): boolean {
+  const given = qualities(headers['accept-encoding'] ?? '')
+  if (coding === '') return given.get('identity') !== 0 && !(given.get('*') === 0 && !given.has('identity'))
+  return offered.includes(coding) && qualityOf(coding, given) > 0
+}
+
+/** The coding that an answer will be sent in; null where it is too short, or where coding is off. */
+export function willCode(call: Call, { body, headers }: Reply, { compression, resource }: Settings): string | null {
+  const { minBytes } = compression
+  if (typeof body !== 'string' || minBytes === null || !resource.compress || headers['Content-Encoding'] !== undefined)
+    return null
+  if (body.length < minBytes && (body.length * 3 < minBytes || Buffer.byteLength(body) < minBytes)) return null
+  return codingFor(call)
+}
+
+/** The answer as it is sent. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */
+export async function coded(call: Call, reply: Reply, coding: string): Promise<Reply> {
+  const { ETag } = reply.headers
+  const headers: Record<string, string> = { ...reply.headers, 'Content-Encoding': coding }
+  if (ETag !== undefined) headers.ETag = codedTag(ETag, coding)
+  if (call.method === 'HEAD') return { ...reply, headers, body: '' }
+  return { ...reply, headers, body: (await coders[coding]?.(reply.body as string)) ?? reply.body }
+}
+
+/** The tag of a coding: derived from the plain one, which it does not hide. R122. */
+export const codedTag = (etag: string, coding: string): string => `${etag.slice(0, -1)}+${coding}"`
+
+/** A tag without its coding, and the coding. */
+export function plainTag(tag: string): readonly [plain: string, coding: string] {
+  const cut = tag.lastIndexOf('+')
+  return cut < 0 ? [tag, ''] : [tag.slice(0, cut), tag.slice(cut + 1)]
+}
