@@ -1,4 +1,5 @@
 /** Chooses the representation by Accept, and says what content a route takes. Part 4, path rules. */
+import { brief } from '../errors/place.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
@@ -9,19 +10,44 @@ interface Range {
 }
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const parameter = `\\s*;\\s*(?:${token}\\s*=\\s*(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?`
-const rangePattern = new RegExp(`^\\s*(${token}/${token})((?:${parameter})*)\\s*$`)
-const commas = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
+const typePattern = new RegExp(`[ \\t]*(${token}/${token})[ \\t]*`, 'y')
+const parameterPattern = new RegExp(
+  `;[ \\t]*(?:(${token})[ \\t]*=[ \\t]*(${token}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`,
+  'y',
+)
+
+interface MediaType {
+  readonly type: string
+  readonly parameters: readonly (readonly [name: string, value: string])[]
+}
+
+/** A media type with its parameters, names and type in lower case; null where the text is none. */
+function mediaType(text: string): MediaType | null {
+  typePattern.lastIndex = 0
+  const type = typePattern.exec(text)?.[1]
+  if (type === undefined) return null
+  const parameters: [string, string][] = []
+  let end = typePattern.lastIndex
+  while (end < text.length) {
+    parameterPattern.lastIndex = end
+    const match = parameterPattern.exec(text)
+    if (match === null) return null
+    const [, name, value = ''] = match
+    if (name !== undefined) parameters.push([name.toLowerCase(), value.replace(/^"|"$|\\(.)/g, '$1')])
+    end = parameterPattern.lastIndex
+  }
+  return { type: type.toLowerCase(), parameters }
+}
 
 /** The media ranges of an Accept header; null where it cannot be read and so means anything. R30. */
 function ranges(text: string): Range[] | null {
   const found: Range[] = []
-  for (const part of text.split(commas)) {
+  for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
     if (part.trim() === '') continue
-    const [, type, parameters = ''] = rangePattern.exec(part) ?? []
-    const quality = /;\s*q\s*=\s*("?)([^;"\s]*)\1/i.exec(parameters)?.[2] ?? '1'
-    if (!type || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
-    found.push({ type: type.toLowerCase(), quality: Number(quality) })
+    const media = mediaType(part)
+    const [, quality = '1'] = media?.parameters.find(([name]) => name === 'q') ?? []
+    if (!media || /^\*\/[^*]/.test(media.type) || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
+    found.push({ type: media.type, quality: Number(quality) })
   }
   return found.length === 0 ? null : found
 }
@@ -75,14 +101,14 @@ export function tooLarge(most: number): Problem {
 
 function admitType({ headers }: Call, { content, operation }: Route): void {
   const given = headers['content-type']
-  const [, type, parameters = ''] = rangePattern.exec(given ?? '') ?? []
-  if (!type || !content.includes(type.toLowerCase())) {
-    const message = `Content of the type ${given ?? '(none given)'} is not taken here. Send Content-Type: ${content.join(' or ')}.`
+  const media = mediaType(given ?? '')
+  if (!media || !content.includes(media.type)) {
+    const message = `Content of the type ${brief(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
     throw new Problem('unsupported-media-type', message, { headers: accepted(content, operation === 'change') })
   }
-  const charset = /;\s*charset\s*=\s*("?)([^;"\s]*)\1/i.exec(parameters)?.[2]
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    const message = `The charset ${charset} is not taken; send JSON in utf-8.`
+  const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
+  if (charset !== undefined) {
+    const message = `The charset ${brief(charset[1])} is not taken; send JSON in utf-8.`
     throw new Problem('unsupported-charset', message, { headers: accepted(content, operation === 'change') })
   }
 }
@@ -101,14 +127,17 @@ export function codingsOf({ headers }: Call): string[] {
     .filter((one) => one !== '' && one !== 'identity')
 }
 
+const mostCodings = 3 // each one is decoded in full, so that a pile of them would be work without end
+
 function admitCoding(call: Call, { resource }: Route): void {
   const { codings } = resource.settings.request
-  const foreign = codingsOf(call).find(
-    (one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one),
-  )
-  if (foreign === undefined) return
-  const message = `The content coding ${foreign} is not taken. ${codings.length > 0 ? `Send ${codings.join(', ')} or none.` : 'Send the content as it is.'}`
-  throw new Problem('unsupported-content-coding', message, {
+  const given = codingsOf(call)
+  const foreign = given.find((one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one))
+  if (foreign === undefined && given.length <= mostCodings) return
+  const what =
+    foreign === undefined ? `More than ${mostCodings} content codings are` : `The content coding ${brief(foreign)} is`
+  const mend = codings.length > 0 ? `Send ${codings.join(', ')} or none.` : 'Send the content as it is.'
+  throw new Problem('unsupported-content-coding', `${what} not taken. ${mend}`, {
     headers: { 'Accept-Encoding': codings.join(', ') || 'identity' },
   })
 }

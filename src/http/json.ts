@@ -1,6 +1,7 @@
 /** Strict JSON: what a plain parser lets pass (repeated keys, lost precision, broken strings) is refused. Part 7, invalid data. */
 import { isUtf8 } from 'node:buffer'
-import { invalidBody, Problem } from '../errors/problem.ts'
+import { brief, escaped, fault } from '../errors/place.ts'
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { isObject, kindOf } from '../resources/values.ts'
 
 interface Bounds {
@@ -16,22 +17,32 @@ export function parseObject(bytes: Buffer, bounds: Bounds): Record<string, unkno
   const value = parsed(text)
   scan(text, bounds)
   if (isObject(value)) return value
-  throw invalidBody([
-    { message: `The body must be an object, not ${kindOf(value)}.`, type: 'invalid-type', in: 'body', pointer: '' },
-  ])
+  throw violated('', 'invalid-type', `must be an object, not ${kindOf(value)}.`)
+}
+
+function violated(at: string, type: string, says: string): Problem {
+  const faults: Violation[] = []
+  fault(faults, at, type, says)
+  return invalidBody(faults)
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const place = /position (\d+)/.exec((error as Error).message)?.[1]
-    throw malformed(place === undefined ? 'it ends too early' : `at character ${place}`)
+    throw malformed(`The content is not valid JSON: ${reason((error as Error).message)}.`)
   }
 }
 
-const malformed = (where: string): Problem =>
-  new Problem('malformed-json', `The content is not valid JSON (${where}).`, { extra: { in: 'body' } })
+/** What the engine says of a broken text, without the piece of it that it quotes. */
+function reason(message: string): string {
+  const [, character] = /^Unexpected token '(.)'/su.exec(message) ?? []
+  if (character !== undefined) return `${JSON.stringify(character)} is out of place`
+  const [, place] = /position (\d+)/.exec(message) ?? []
+  return place === undefined ? 'it ends too early' : `it goes wrong at character ${place}`
+}
+
+const malformed = (message: string): Problem => new Problem('malformed-json', message, { extra: { in: 'body' } })
 
 /** A level of nesting: the keys of an object so far, or the position in a list. */
 interface Level {
@@ -52,14 +63,14 @@ function scan(text: string, { maxDepth, maxKeys }: Bounds): void {
       const end = endOfString(text, i, escapes)
       const raw = text.slice(i + 1, end)
       if (atKey && level)
-        addKey(levels, level, escapes && raw.includes('\\') ? whole(`"${raw}"`, levels) : raw, maxKeys)
+        addKey(levels, level, escapes && raw.includes('\\') ? whole(`"${raw}"`, levels.slice(0, -1)) : raw, maxKeys)
       else if (escapes && raw.includes('\\u')) whole(`"${raw}"`, levels)
       atKey = false
       i = end
     } else if (code === 0x7b || code === 0x5b) {
       level = { keys: code === 0x7b ? new Set() : null, key: '', index: 0 }
       levels.push(level)
-      if (levels.length > maxDepth) throw malformed(`more than ${maxDepth} levels deep`)
+      if (levels.length > maxDepth) throw malformed(`The content is nested more than ${maxDepth} levels deep.`)
       atKey = code === 0x7b
     } else if (code === 0x7d || code === 0x5d) {
       levels.pop()
@@ -99,10 +110,10 @@ function addKey(levels: readonly Level[], level: Level, key: string, maxKeys: nu
   level.key = key
   const keys = level.keys as Set<string>
   if (keys.has(key))
-    throw new Problem('duplicate-json-key', `The key ${key} stands twice in one object.`, {
+    throw new Problem('duplicate-json-key', `The key ${brief(key)} stands twice in one object.`, {
       extra: { in: 'body', pointer: pointer(levels) },
     })
-  if (keys.add(key).size > maxKeys) throw malformed(`more than ${maxKeys} keys in one object`)
+  if (keys.add(key).size > maxKeys) throw malformed(`An object has more than ${maxKeys} keys.`)
 }
 
 /** Passes over a number; one that a double cannot hold exactly is refused. R44. */
@@ -112,33 +123,34 @@ function number(text: string, from: number, levels: readonly Level[]): number {
   for (let code = text.charCodeAt(end); isNumeric(code); code = text.charCodeAt(++end))
     plain &&= code <= 0x39 && code >= 0x30
   if (plain && end - from <= 15) return end
-  const raw = text.slice(from, end)
-  if (isExact(raw)) return end
-  throw invalidBody([
-    {
-      message: `${raw.slice(0, 40)} is a number that would lose precision.`,
-      type: 'out-of-range',
-      in: 'body',
-      pointer: pointer(levels),
-    },
-  ])
+  if (isExact(text.slice(from, end))) return end
+  throw violated(
+    pointer(levels),
+    'out-of-range',
+    'is a number that would lose precision; such numbers travel as strings.',
+  )
 }
 
 const isNumeric = (code: number): boolean =>
   (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d
 
-/** Whether a double gives the digits back: whole numbers up to 2^53, others of up to 15 significant digits. */
+/** Whether a double gives back the number that was written. */
 function isExact(raw: string): boolean {
   const value = Number(raw)
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
-  const [digits = ''] = raw.split(/[eE]/)
-  if (digits === raw && !raw.includes('.')) return true
-  const significant = digits.replace(/[-.]/g, '').replace(/^0+/, '').replace(/0+$/, '')
-  return significant.length <= 15 && (value !== 0 || significant === '')
+  return Number.isFinite(value) && canonical(raw) === canonical(String(value))
+}
+
+/** The digits of a number without zeros at their ends, and the power of ten of the last one. Linear, whatever the length. */
+function canonical(text: string): string {
+  const [mantissa = '', power = '0'] = text.toLowerCase().split('e')
+  const [units = '', fraction = ''] = mantissa.replace('-', '').split('.')
+  const digits = units + fraction
+  let [first, last] = [0, digits.length]
+  while (digits[first] === '0') first++
+  while (last > first && digits[last - 1] === '0') last--
+  return first === last ? '0' : `${digits.slice(first, last)}e${Number(power) - fraction.length + digits.length - last}`
 }
 
 function pointer(levels: readonly Level[]): string {
-  return levels
-    .map(({ keys, key, index }) => `/${keys ? key.replaceAll('~', '~0').replaceAll('/', '~1') : index}`)
-    .join('')
+  return levels.map(({ keys, key, index }) => `/${keys ? escaped(key) : index}`).join('')
 }

@@ -20,7 +20,8 @@ const decoders = {
 export async function payload(call: Call, { content, resource }: Route): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return noContent(call, settings)
-  const bytes = await decoded(await received(call, settings.limits.body), codingsOf(call), settings.limits.body)
+  const sent = await received(call, settings.limits.body)
+  const bytes = sent.length === 0 ? sent : await decoded(sent, codingsOf(call), settings.limits.body)
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
   return parseObject(bytes, settings.body)
 }

@@ -1,7 +1,7 @@
 /** Whole numbers of 64 bits and decimals, which travel as strings so that nothing is lost. Part 2, resources and their fields. */
 
 const whole = /^-?(0|[1-9][0-9]{0,18})$/
-const fractional = /^(-?)(0|[1-9][0-9]{0,99})(?:\.([0-9]{1,100}))?$/
+const fractional = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 const least = -(2n ** 63n)
 const most = 2n ** 63n - 1n
 

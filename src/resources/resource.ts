@@ -1,4 +1,6 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
+import { fault } from '../errors/place.ts'
+import type { Violation } from '../errors/problem.ts'
 import { type Collection, columnOf, type Dependent, type Reference, type Unique } from './collection.ts'
 import {
   type Access,
@@ -80,7 +82,7 @@ export function resource(name: string, declaration: ResourceDeclaration, around:
     field: parentField(parent.resource, around.resources[parent.resource], around.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
   }
-  const rules: Rules = { settings, isId: (to, text) => idCheckOf(to, around)(text) }
+  const rules: Rules = { settings, isId: idChecks(around) }
   const key = declaration.key ?? null
   const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
   const byName = new Map(members.map((member) => [member.name, member]))
@@ -107,6 +109,16 @@ export function resource(name: string, declaration: ResourceDeclaration, around:
   })
 }
 
+/** The checks of the identifiers of all resources, each made when it is first needed: resources may refer to each other. */
+function idChecks(around: Surroundings): Rules['isId'] {
+  const made = new Map<string, IdCheck>()
+  return (name, text) => {
+    const check = made.get(name) ?? idCheckOf(name, around)
+    made.set(name, check)
+    return check(text)
+  }
+}
+
 /** Whether a text can be an identifier of the resource at all. R9. */
 function idCheckOf(name: string, around: Surroundings): IdCheck {
   const declaration = around.resources[name]
@@ -115,12 +127,28 @@ function idCheckOf(name: string, around: Surroundings): IdCheck {
   const prefix = declaration.prefix ?? defaultPrefix(name, declaration)
   if (declaration.key === undefined)
     return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
-  const field = declaration.fields[declaration.key]
-  if (!field) return () => false
-  const check = checkOf(resolved(field, around.concepts), { settings, isId: (to, text) => idCheckOf(to, around)(text) })
+  const given = declaration.fields[declaration.key]
+  if (!given) return () => false
+  const field = keyField(resolved(given, around.concepts))
+  const check = keyCheck(checkOf(field, { settings, isId: idChecks(around) }))
   return (text) => {
-    const faults: never[] = []
-    return text !== '' && String(check(keyValue(field.kind, text), '', faults)) === text && faults.length === 0
+    const faults: Violation[] = []
+    const value = text.includes('\0') ? undefined : check(keyValue(field.kind, text), '', faults)
+    return faults.length === 0 && String(value) === text
+  }
+}
+
+/** A key is a part of the address, which must not grow past what an address may be. R9. */
+function keyField(field: Field): Field {
+  return field.kind === 'text' ? { ...field, options: { max: 255, ...field.options } } : field
+}
+
+/** What names no item in an address is refused: nothing, and the dots that addresses are resolved by. R8. */
+function keyCheck(check: Check): Check {
+  return (value, at, faults) => {
+    const key = check(value, at, faults)
+    const lost = key === '' || key === '.' || key === '..'
+    return lost ? fault(faults, at, 'invalid-value', 'is a part of the address; it cannot be empty, "." or "..".') : key
   }
 }
 
@@ -138,11 +166,11 @@ interface Parts {
 }
 
 function membersOf({ declaration, around, rules, key, parentField }: Parts): Member[] {
-  const made = (name: string, field: Field, from: Member['from']): Member => ({
+  const made = (name: string, field: Field, from: Member['from'], check = checkOf(field, rules)): Member => ({
     name,
     field,
-    check: checkOf(field, rules),
-    absent: absent(field),
+    check,
+    absent: absent(field, check),
     from,
     immutable: field.options.immutable === true,
     hidden: field.options.writeOnly === true,
@@ -152,7 +180,8 @@ function membersOf({ declaration, around, rules, key, parentField }: Parts): Mem
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
     const field = resolved(given, around.concepts)
-    return made(name, field, name === key ? 'address' : field.options.readOnly ? 'service' : 'caller')
+    if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
+    return made(name, keyField(field), 'address', keyCheck(checkOf(keyField(field), rules)))
   })
   return [
     made('id', { ...text, options: { filter: true } }, 'address'),

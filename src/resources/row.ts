@@ -1,16 +1,15 @@
 /** Makes the document of a new, a replaced or a changed item from what a caller sent. Part 4, methods. */
+import { fault } from '../errors/place.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
-import { type Cell, cells } from './collection.ts'
+import { type Cell, cells, type Texts, textsOf } from './collection.ts'
 import type { Field } from './field.ts'
 import { keyValue, type Member, type Resource } from './resource.ts'
-import { checked, fault, isObject } from './values.ts'
+import { checked, isObject } from './values.ts'
 
 type Document = Record<string, unknown>
 
-/** A document as it is stored: the text that is answered, the text that never is, and the cells of its columns. */
-export interface Row {
-  readonly doc: string
-  readonly hidden: string | null
+/** A document as it is stored: its texts, and the cells of its columns. */
+export interface Row extends Texts {
   readonly cells: readonly Cell[]
 }
 
@@ -106,17 +105,11 @@ function members(
   faults: Violation[],
   read: (member: Member, value: unknown, at: string) => unknown,
 ): Map<string, unknown> {
-  return checked(
-    body,
-    '',
-    faults,
-    (name) => {
-      if (name === '_links') return (value, at) => read(linksMember, value, at)
-      const member = resource.byName.get(name)
-      return member && ((value, at) => read(member, value, at))
-    },
-    resource.settings,
-  )
+  const check = (name: string) => {
+    const member = name === '_links' ? linksMember : resource.byName.get(name)
+    return member && ((value: unknown, at: string) => read(member, value, at))
+  }
+  return checked(body, '', faults, { names: resource.byName, check }, resource.settings)
 }
 
 /** `_links` is no member of a document; a caller that sends a fetched object back has it in there. R48. */
@@ -160,9 +153,10 @@ function whole(resource: Resource, value: (member: Member) => unknown): Document
 }
 
 function unchangeable(resource: Resource, seen: Document, next: Document, faults: Violation[]): void {
-  for (const { name, immutable, from } of resource.members) {
-    if (!immutable || from !== 'caller' || JSON.stringify(seen[name]) === JSON.stringify(next[name])) continue
-    fault(faults, `/${name}`, 'immutable-field', `cannot change; it is ${JSON.stringify(seen[name])}.`)
+  for (const { name, immutable, from, hidden } of resource.members) {
+    const present = JSON.stringify(seen[name])
+    if (!immutable || from !== 'caller' || present === JSON.stringify(next[name])) continue
+    fault(faults, `/${name}`, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${present}.`)
   }
 }
 
@@ -171,14 +165,8 @@ function refuse(faults: readonly Violation[]): void {
 }
 
 /** A document as the cellar stores it. */
-export function rowOf(resource: Resource, document: Document): Row {
-  const hidden = resource.members.filter((member) => member.hidden)
-  if (hidden.length === 0)
-    return { doc: JSON.stringify(document), hidden: null, cells: cells(resource.collection, document) }
-  const names = new Set(hidden.map(({ name }) => name))
-  const part = (isHidden: boolean) =>
-    JSON.stringify(Object.fromEntries(Object.entries(document).filter(([name]) => names.has(name) === isHidden)))
-  return { doc: part(false), hidden: part(true), cells: cells(resource.collection, document) }
+export function rowOf({ collection }: Resource, document: Document): Row {
+  return { ...textsOf(collection, document), cells: cells(collection, document) }
 }
 
 /** The document of a stored row, what is never answered included. */

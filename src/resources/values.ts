@@ -1,8 +1,9 @@
 /** Checks values against their fields and writes them in one form; every mistake is reported with its place. Part 2, fields. */
+import { escaped, fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
 import { countries, currencies } from './codes.ts'
 import type { Field, Fields } from './field.ts'
-import { oneOf } from './naming.ts'
+import { nearest, oneOf } from './naming.ts'
 import { bigint, decimal, scaled } from './number.ts'
 import type { Settings } from './settings.ts'
 import { date, duration, interval, timestamp } from './time.ts'
@@ -15,20 +16,6 @@ export interface Rules {
   readonly settings: Settings
   readonly isId: (resource: string, text: string) => boolean
 }
-
-export function fault(faults: Violation[], at: string, type: string, says: string): undefined {
-  faults.push({ message: `${label(at)} ${says}`, type, in: 'body', pointer: at })
-}
-
-/** The last name of a pointer, with the place in a list: `/items/0/qty` is `qty`, `/tags/0` is `tags[0]`. */
-function label(at: string): string {
-  const [last = '', before = ''] = at.split('/').reverse()
-  const name = /^\d+$/.test(last) ? `${before}[${last}]` : last
-  return name === '' ? 'The body' : name.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-/** A name as a part of a JSON Pointer. R155. */
-export const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** The check of a field, null included. */
 export function checkOf(field: Field, rules: Rules): Check {
@@ -183,12 +170,12 @@ function decimals(field: Field): Check {
   }, `a decimal number as a string, as ${example}`)
 }
 
+/** What is no text does not have the format either. R39. */
 function formatted(read: (text: string) => string | undefined, what: string): Check {
-  return string(
-    (value, at, faults) =>
-      (value.length <= 100 ? read(value) : undefined) ?? fault(faults, at, 'invalid-format', `must be ${what}.`),
-    what,
-  )
+  return (value, at, faults) => {
+    const made = typeof value === 'string' && value.length <= 100 ? read(value) : undefined
+    return made ?? fault(faults, at, 'invalid-format', `must be ${what}.`)
+  }
 }
 
 function moment({ options: { min, max } }: Field, read: (text: string) => string | undefined, what: string): Check {
@@ -222,26 +209,29 @@ function list({ item, options }: Field, rules: Rules): Check {
 }
 
 /** What stands where nothing is given: the default, an empty list or metadata, null where allowed; undefined where required. */
-export function absent({ kind, options }: Field): unknown {
-  if (options.default !== undefined) return options.default
+export function absent({ kind, options }: Field, check: Check): unknown {
+  if (options.default !== undefined) return check(options.default, '', []) ?? options.default
   if (options.optional) return null
   return kind === 'list' ? [] : kind === 'metadata' ? {} : undefined
 }
 
 function object(fields: Fields, rules: Rules): Check {
-  const members = Object.entries(fields).map(([name, field]) => ({
-    name,
-    check: checkOf(field, rules),
-    absent: absent(field),
-  }))
+  const members = new Map<string, { check: Check; absent: unknown }>()
+  for (const [name, field] of Object.entries(fields)) {
+    const check = checkOf(field, rules)
+    members.set(name, { check, absent: absent(field, check) })
+  }
+  const known = { names: members, check: (name: string) => members.get(name)?.check }
   return (value, at, faults) => {
     if (!isObject(value)) return fault(faults, at, 'invalid-type', `must be an object, not ${kindOf(value)}.`)
-    for (const { name, absent } of members) {
+    for (const [name, { absent }] of members) {
       if (absent === undefined && !Object.hasOwn(value, name))
         fault(faults, `${at}/${escaped(name)}`, 'field-required', 'is required.')
     }
-    const given = checked(value, at, faults, (name) => members.find((one) => one.name === name)?.check, rules.settings)
-    return Object.fromEntries(members.map(({ name, absent }) => [name, given.has(name) ? given.get(name) : absent]))
+    const given = checked(value, at, faults, known, rules.settings)
+    return Object.fromEntries(
+      [...members].map(([name, { absent }]) => [name, given.has(name) ? given.get(name) : absent]),
+    )
   }
 }
 
@@ -249,22 +239,34 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The members that an object may have. */
+export interface Known {
+  readonly names: ReadonlyMap<string, unknown>
+  readonly check: (name: string) => Check | undefined
+}
+
 /** Checks the members of an object in the order of the document; unknown ones are refused or dropped. R47, R154. */
 export function checked(
   value: Record<string, unknown>,
   at: string,
   faults: Violation[],
-  checkFor: (name: string) => Check | undefined,
+  known: Known,
   settings: Settings,
 ): Map<string, unknown> {
   const given = new Map<string, unknown>()
   for (const name of Object.keys(value)) {
-    const check = checkFor(name)
+    const check = known.check(name)
     if (check) given.set(name, check(value[name], `${at}/${escaped(name)}`, faults))
     else if (settings.body.unknownFields === 'reject')
-      fault(faults, `${at}/${escaped(name)}`, 'unknown-field', 'is not a field here.')
+      fault(faults, `${at}/${escaped(name)}`, 'unknown-field', `is not a field here.${guess(name, known, faults)}`)
   }
   return given
+}
+
+/** Only as far as it can be told, and for names that a person could have meant. */
+function guess(name: string, { names }: Known, faults: readonly Violation[]): string {
+  const meant = faults.length < 50 && name.length <= 40 ? nearest(name, names.keys()) : undefined
+  return meant === undefined ? '' : ` Did you mean ${meant}?`
 }
 
 function metadata({ metadata: { keys, keyLength, valueLength } }: Settings): Check {
@@ -282,6 +284,6 @@ function metadata({ metadata: { keys, keyLength, valueLength } }: Settings): Che
       else if (codePoints(one) > valueLength)
         fault(faults, place, 'too-long', `must be at most ${valueLength} characters long.`)
     }
-    return value
+    return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) // the order means nothing, R112
   }
 }
