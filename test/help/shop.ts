@@ -62,3 +62,4 @@ export const shop = service({
     },
   },
 })
+export default shop

@@ -1,0 +1,40 @@
+/** Runs every code block of the README and of docs/, page by page. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { it } from 'node:test'
+import { readSettings } from '../src/resources/settings.ts'
+import { allProofs, conformance } from './help/conformance.ts'
+import { blocksOf, matches, Page } from './help/pages.ts'
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...readdirSync('docs').filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+
+for (const name of pages) {
+  it(`${name} does what it says`, async () => {
+    const page = await Page.open()
+    try {
+      for (const block of blocksOf(readFileSync(name, 'utf8'))) await page.run(block)
+    } finally {
+      await page.close()
+    }
+  })
+}
+
+it('a page that shows something else than what comes is found out', () => {
+  assert.ok(matches('{"a":1,"b":2}', '{"a":1,…}'))
+  assert.ok(!matches('{"a":1,"b":2}', '{"a":2,…}'))
+  assert.ok(!matches('{"a":1}', '{"a":1,"b":2}'))
+})
+
+it('docs/conformance.md says what the tests prove', () => {
+  assert.equal(readFileSync('docs/conformance.md', 'utf8'), conformance(allProofs()), 'Run npm run conformance.')
+})
+
+it('docs/settings.md names every setting', () => {
+  const page = readFileSync('docs/settings.md', 'utf8')
+  const leaves = (value: unknown, at: string): string[] =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+      ? Object.entries(value).flatMap(([name, one]) => leaves(one, at === '' ? name : `${at}.${name}`))
+      : [at]
+  const settings = leaves(readSettings({}, undefined, false, () => {}), '')
+  assert.deepEqual(settings.filter((name) => !page.includes(`\`${name}\``)), [])
+})

@@ -1,0 +1,99 @@
+/** `npm run fuzz -- --seconds 60 --seed 1`: odd requests for a running service. No 5xx, no crash, no hang, no growth. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { parseArgs } from 'node:util'
+import { overSocket } from '../help/door.ts'
+import { startService } from '../help/process.ts'
+import { messagesOf, wrongWith } from './judge.ts'
+import { mutate, random, seeds } from './mutate.ts'
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 1_000_000) } } })
+const seconds = Number(values.seconds)
+const next = random(Number(values.seed))
+const slow = 250
+const lanes = 8
+
+const service = await startService(new URL('../help/shop.ts', import.meta.url).pathname)
+const send = overSocket(service.port)
+const given = seeds(await ids(), await cursor())
+const failures: { why: string; bytes: string }[] = []
+let sent = 0
+
+console.log(`fuzzing for ${seconds} s with seed ${values.seed} at ${service.url}`)
+await Promise.all(Array.from({ length: 4 }, () => lane(2)))
+const before = memory()
+await Promise.all(Array.from({ length: lanes }, () => lane(seconds)))
+await new Promise((resolve) => setTimeout(resolve, 500))
+const after = memory()
+const alive = (await send('GET', '/healthz')).status === 200
+if (!alive) failures.push({ why: 'the service does not answer any more', bytes: '' })
+if (after > before * 1.5 + 64) failures.push({ why: `memory grew from ${before} to ${after} MB`, bytes: '' })
+await service.stop()
+if (failures.length > 0) keep()
+console.log(`${sent} requests, ${failures.length} failures, memory ${before} to ${after} MB`)
+process.exitCode = failures.length > 0 ? 1 : 0
+
+async function ids(): Promise<Record<'cus' | 'ord' | 'lin' | 'whs', string>> {
+  const made = async (path: string, json: unknown): Promise<string> => (await send('POST', path, { json })).json.id
+  const cus = await made('/customers', { name: 'Ann', email: 'seed@example.com', country: 'IT' })
+  for (let i = 0; i < 5; i++) await made('/customers', { name: `N${i}`, email: `n${i}@example.com`, country: 'DE' })
+  const ord = await made('/orders', { customerId: cus, currency: 'EUR' })
+  const lin = await made(`/orders/${ord}/order-lines`, { description: 'x', quantity: 1, unitPrice: '1.00' })
+  return { cus, ord, lin, whs: await made('/warehouses', { name: 'W' }) }
+}
+
+async function cursor(): Promise<string> {
+  return (await send('GET', '/customers?limit=2&cursor=')).json.pagination.nextCursor
+}
+
+async function lane(forSeconds: number): Promise<void> {
+  const until = performance.now() + forSeconds * 1000
+  while (performance.now() < until && failures.length < 20) {
+    const bytes = mutate(given[next(given.length)] as string, given[next(given.length)] as string, next)
+    const why = await judged(bytes)
+    if (why !== null) failures.push({ why, bytes })
+  }
+}
+
+/** Sends bytes and judges what comes; a slow answer counts when it is slow three times. */
+async function judged(bytes: string): Promise<string | null> {
+  for (let tries = 1; ; tries++) {
+    sent++
+    const { answer, ms } = await exchange(Buffer.from(bytes, 'latin1'))
+    if (ms > slow && tries < 3) continue
+    if (ms > slow) return `no end after ${Math.round(ms)} ms`
+    const methods = [...bytes.matchAll(/(?:^|\r\n\r\n)([A-Z]+) /g)].map(([, method]) => method as string)
+    const messages = messagesOf(answer, methods)
+    if (typeof messages === 'string') return messages.startsWith('the content ends') && methods.length > 1 ? null : messages
+    const wrong = messages.map(wrongWith).find((one) => one !== null)
+    if (wrong) return wrong
+    return null
+  }
+}
+
+function exchange(bytes: Buffer): Promise<{ answer: Buffer; ms: number }> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    const started = performance.now()
+    const socket = connect(service.port, '127.0.0.1', () => socket.end(bytes))
+    const late = setTimeout(() => socket.destroy(), 2000)
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(late)
+      resolve({ answer: Buffer.concat(chunks), ms: performance.now() - started })
+    })
+  })
+}
+
+/** Resident memory of the service in MB. */
+function memory(): number {
+  const pages = Number(readFileSync(`/proc/${service.pid}/statm`, 'utf8').split(' ')[1])
+  return Math.round((pages * 4096) / 1_048_576)
+}
+
+function keep(): void {
+  mkdirSync('test/fuzz/found', { recursive: true })
+  writeFileSync(`test/fuzz/found/seed-${values.seed}.json`, JSON.stringify(failures, null, 2))
+  for (const { why, bytes } of failures) console.log(`${why}\n  ${JSON.stringify(bytes.slice(0, 400))}`)
+}

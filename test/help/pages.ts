@@ -1,0 +1,202 @@
+/** Reads the code blocks of the documentation, and runs a page from top to bottom as a reader would. */
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Service } from 'bylaw'
+import { type Testing, testing } from 'bylaw/testing'
+
+export interface Block {
+  readonly language: string
+  readonly text: string
+  readonly line: number
+}
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url))
+
+export function blocksOf(markdown: string): Block[] {
+  const lines = markdown.split('\n')
+  const found: Block[] = []
+  for (let i = 0; i < lines.length; i++) {
+    const language = /^```(\w*)/.exec(lines[i] as string)?.[1]
+    if (language === undefined) continue
+    const end = lines.indexOf('```', i + 1)
+    found.push({ language, text: lines.slice(i + 1, end).join('\n'), line: i + 1 })
+    i = end
+  }
+  return found
+}
+
+/** Compares what came with what the page shows; `…` stands for anything. */
+export function matches(actual: string, shown: string): boolean {
+  const pattern = shown.trim().split(/\s*…\s*|\s+/).filter(Boolean)
+  const parts = shown.trim().split('…').map((part) => part.replace(/\s+/g, ' ').trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return pattern.length === 0 || new RegExp(`^${parts.join('[\\s\\S]*?')}$`).test(actual.replace(/\s+/g, ' ').trim())
+}
+
+/** A page being run: a folder with its files, the service it declares last, and the servers it started. */
+export class Page {
+  readonly folder: string
+  readonly port: number
+  private service: Testing | null = null
+  private servers: ChildProcess[] = []
+  private output = ''
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder
+    this.port = port
+  }
+
+  static async open(): Promise<Page> {
+    const folder = await mkdtemp(join(tmpdir(), 'bylaw-docs-'))
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(checkout, join(folder, 'node_modules', 'bylaw'))
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    const page = new Page(folder, await freePort())
+    await page.writeTools()
+    return page
+  }
+
+  async run(block: Block): Promise<void> {
+    if (block.language === 'ts') await this.file(block)
+    else if (block.language === 'sh') await this.shell(block)
+    else if (block.language === 'http' && block.text.startsWith('HTTP/1.1')) this.expect(block)
+    else if (block.language === 'http') await this.ask(block)
+    else if (block.language === 'json' || block.language === 'console') this.expect(block)
+    else assert.ok(['', 'text', 'mermaid'].includes(block.language), `line ${block.line}: nothing runs a block of ${block.language}`)
+  }
+
+  /** A file of the page: its name stands in its first line, `// api.ts`; without one it is just run. */
+  private async file({ text, line }: Block): Promise<void> {
+    const name = /^\/\/ ([\w./-]+\.ts)$/m.exec(text.split('\n', 1)[0] as string)?.[1] ?? `line-${line}.ts`
+    const path = join(this.folder, name)
+    await writeFile(path, `${text}\n`)
+    const module = (await import(pathToFileURL(path).href)) as { default?: Service }
+    if (module.default === undefined) return
+    await this.service?.close()
+    this.service = testing(module.default)
+  }
+
+  private async ask({ text, line }: Block): Promise<void> {
+    assert.ok(this.service, `line ${line}: no service was declared before this request`)
+    const [head = '', ...rest] = text.split('\n\n')
+    const [first = '', ...lines] = head.split('\n')
+    const [method = '', path = ''] = first.split(' ')
+    const headers = Object.fromEntries(lines.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]))
+    const body = rest.join('\n\n')
+    const answer = await this.service.call(this.filled(path), body === '' ? { method, headers } : { method, headers: { 'content-type': 'application/json', ...headers }, body: this.filled(body) })
+    const content = await answer.text()
+    const id = /"id":"(\w+)"/.exec(content)?.[1]
+    if (id !== undefined) this.known.set(id.split('_')[0] as string, id)
+    const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)
+    this.output = `HTTP/1.1 ${answer.status}\n${shown.join('\n')}\n\n${content}`
+  }
+
+  private readonly known = new Map<string, string>()
+
+  /** Ids are written `cus_…` in later requests: the last one of that prefix. */
+  private filled(text: string): string {
+    return text.replace(/\b([a-z]+)_…/g, (all, prefix: string) => this.known.get(prefix) ?? all)
+  }
+
+  private expect({ text, line }: Block): void {
+    if (!text.startsWith('HTTP/1.1')) return assert.ok(matches(this.output, text), `line ${line} shows\n${text}\nand this came:\n${this.output}`)
+    const [head = '', ...rest] = text.split('\n\n')
+    const [first = '', ...lines] = head.split('\n')
+    const [came = '', ...content] = this.output.split('\n\n')
+    assert.equal(came.split('\n', 1)[0], first.split(' ').slice(0, 2).join(' '), `line ${line}: ${this.output}`)
+    for (const one of lines) {
+      const name = (one.split(':', 1)[0] as string).toLowerCase()
+      const value = came.split('\n').find((header) => header.startsWith(`${name}:`)) ?? `no ${name}`
+      assert.ok(matches(value, `${name}:${one.slice(name.length + 1)}`), `line ${line} shows ${one} and this came: ${value}`)
+    }
+    const body = rest.join('\n\n')
+    if (body !== '') assert.ok(matches(compact(content.join('\n\n')), compact(body)), `line ${line} shows\n${body}\nand this came:\n${content.join('\n\n')}`)
+  }
+
+  private async shell({ text, line }: Block): Promise<void> {
+    for (const command of text.replace(/\\\n\s*/g, '').split('\n')) {
+      if (command.trim() === '' || command.startsWith('#')) continue
+      if (/^(npx bylaw (dev|serve)|npm start)/.test(command)) await this.start(command, line)
+      else this.output = await this.bash(command, line)
+    }
+  }
+
+  private bash(command: string, line: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const child = spawn('bash', ['-c', command], { cwd: this.folder, env: this.environment() })
+      let text = ''
+      child.stdout.on('data', (chunk) => (text += chunk))
+      child.stderr.on('data', (chunk) => (text += chunk))
+      const late = setTimeout(() => child.kill('SIGKILL'), 60_000)
+      child.on('close', (code) => {
+        clearTimeout(late)
+        // a page may show what a mistake looks like: then it says so in a comment
+        if (code === 0 || /# (exits|fails)/.test(command)) resolve(text)
+        else reject(new Error(`line ${line}: ${command} ended with ${code}:\n${text}`))
+      })
+    })
+  }
+
+  /** Starts a server and waits until it says where it listens. */
+  private start(command: string, line: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const child = spawn('bash', ['-c', `exec ${command}`], { cwd: this.folder, env: this.environment() })
+      this.servers.push(child)
+      this.output = ''
+      const late = setTimeout(() => reject(new Error(`line ${line}: ${command} said nothing of a URL:\n${this.output}`)), 20_000)
+      const hear = (chunk: Buffer) => {
+        this.output += chunk
+        if (!/http:\/\/[\w.]+:\d+/.test(this.output)) return
+        clearTimeout(late)
+        resolve()
+      }
+      child.stdout.on('data', hear)
+      child.stderr.on('data', hear)
+      child.on('close', (code) => reject(new Error(`line ${line}: ${command} ended with ${code}:\n${this.output}`)))
+    })
+  }
+
+  private environment(): NodeJS.ProcessEnv {
+    return { ...process.env, PATH: join(this.folder, '.tools') + delimiter + process.env.PATH, PORT: String(this.port), NO_COLOR: '1', NODE_TEST_CONTEXT: undefined }
+  }
+
+  /** The commands of the pages as they are in a checkout: bylaw is run from its sources, curl by fetch. */
+  private async writeTools(): Promise<void> {
+    const tools = join(this.folder, '.tools')
+    await mkdir(tools)
+    const node = `exec ${JSON.stringify(process.execPath)} --conditions=bylaw-source`
+    const script = async (name: string, text: string) => {
+      await writeFile(join(tools, name), `#!/bin/bash\n${text}\n`)
+      await chmod(join(tools, name), 0o755)
+    }
+    await script('npx', `shift; ${node} ${JSON.stringify(join(checkout, 'src/cli/main.ts'))} "$@"`)
+    await script('npm', 'case "$1" in install|init|pkg|ci) exit 0;; *) echo "npm $1 is not run here" >&2; exit 1;; esac')
+    await script('curl', `${node} ${JSON.stringify(join(checkout, 'test/help/curl.ts'))} "$@"`)
+  }
+
+  async close(): Promise<void> {
+    await this.service?.close()
+    for (const server of this.servers) {
+      server.removeAllListeners('close')
+      const ended = new Promise((resolve) => server.on('exit', resolve))
+      if (server.exitCode === null && server.kill('SIGTERM')) await ended
+    }
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** JSON without its white space, the shown marks kept. */
+const compact = (text: string): string => text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, string?: string) => string ?? '')
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
