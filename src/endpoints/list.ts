@@ -26,13 +26,14 @@ export function list(scene: Scene): Route {
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
     query: ({ target }, world) => query(parameters(target), accepted, pathOf(target), world),
-    target: (asked) => ownerRead(owner(asked)),
+    target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => ({ ...asked, key: { id: '', parent: null }, time: 0, conditions: null, document: null }),
     plan: (intent): List => {
       const asked = intent.query as Query
       const { where, order, window, countTo } = asked
       const places = showsCursors(asked, resource.settings)
-      return { do: 'list', collection: resource.name, parent: owner(intent), where, order, window, countTo, places }
+      const [collection, parent, time] = [resource.name, owner(intent), intent.world.now()]
+      return { do: 'list', collection, parent, time, where, order, window, countTo, places }
     },
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
@@ -45,8 +46,8 @@ export function list(scene: Scene): Route {
 /** The path of a list, which names it: owner included. */
 const pathOf = (target: string): string => target.split('?', 1)[0] as string
 
-export const ownerRead = (owner: { collection: string; id: string } | null): Read | null =>
-  owner && { do: 'read', collection: owner.collection, key: { id: owner.id, parent: null } }
+export const ownerRead = (owner: List['parent'], { world }: Asked): Read | null =>
+  owner && { do: 'read', collection: owner.collection, key: { id: owner.id, parent: null }, time: world.now() }
 
 function pageReply({ resource, view }: Scene, { call, world, query }: Intent, page: Page): Reply {
   const { list } = resource.settings

@@ -1,6 +1,7 @@
 /** Outcome: what happened in the store. Part 1. */
 
-import type { Absent, Found, Reference, Seen } from './plan.ts'
+import type { Reference } from '../resources/reference.ts'
+import type { Absent, Found, Seen } from './plan.ts'
 
 export interface Page {
   readonly is: 'page'

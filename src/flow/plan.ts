@@ -1,5 +1,6 @@
 /** Plan: what the store must do, as frozen data. Part 1. */
 import type { Cell } from '../resources/collection.ts'
+import type { Reference } from '../resources/reference.ts'
 import type { Row } from '../resources/row.ts'
 
 /** A row as it is stored. */
@@ -15,7 +16,7 @@ export interface Absent {
   readonly is: 'missing' | 'gone'
   readonly collection: string
   readonly id: string
-  /** The last revision of a row that is gone. */
+  /** The last revision of a row that is gone, as far as it is known. */
   readonly revision: number
 }
 
@@ -32,6 +33,8 @@ export interface Read {
   readonly do: 'read'
   readonly collection: string
   readonly key: Key
+  /** When it is asked; what was deleted long before may be forgotten. R134. */
+  readonly time: number
 }
 
 /** One term of an order: a column, its direction, and where rows without a value stand (`none` where all have one). */
@@ -58,6 +61,7 @@ export interface List {
   readonly collection: string
   /** The owner whose children are listed; it has to exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
+  readonly time: number
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
   readonly window: Window
@@ -76,17 +80,9 @@ export interface Create {
   readonly parent: { readonly collection: string; readonly id: string } | null
   readonly row: Row
   readonly time: number
-  readonly revision: number
   /** Whether the id was chosen by the caller, so that it may be in use or have been deleted; or a deleted row is to be made again. */
   readonly id: 'fresh' | 'chosen' | 'revived'
   readonly references: readonly Reference[]
-}
-
-/** A row that has to exist, and the field that names it. */
-export interface Reference {
-  readonly field: string
-  readonly collection: string
-  readonly id: string
 }
 
 /** New content for a row that is still at the revision that was seen. */

@@ -47,7 +47,7 @@ export const keyValues = ({ composite }: Collection, { id, parent }: Key): reado
 
 /** What names a row among all that were deleted. */
 export const tombstoneId = ({ composite }: Collection, { id, parent }: Key): string =>
-  composite ? `${parent}/${id}` : id
+  composite ? `${encodeURIComponent(parent as string)}/${id}` : id
 
 /** Numbers the values of one statement while its text is written. */
 function binding(dialect: Dialect) {

@@ -1,0 +1,43 @@
+/** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
+import type { Found } from '../flow/plan.ts'
+import { type Collection, documentIn, type Texts as Stored, textsOf } from '../resources/collection.ts'
+import { type Statement, type Texts, texts } from './compile.ts'
+import type { Dialect } from './dialect.ts'
+
+export type Answer = Readonly<Record<string, unknown>>
+/** A story that asks for statements and is given their rows. */
+export type Steps<T> = Generator<Statement, T, readonly Answer[]>
+
+/** A collection with what was prepared for it. */
+export interface Shelf {
+  readonly collection: Collection
+  readonly texts: Texts
+  /** The number of the shape that is written today. */
+  readonly shape: number
+}
+
+export interface Cellar {
+  readonly dialect: Dialect
+  readonly shelves: ReadonlyMap<string, Shelf>
+}
+
+export function cellar(
+  collections: Iterable<Collection>,
+  shapes: Readonly<Record<string, number>>,
+  dialect: Dialect,
+): Cellar {
+  const shelves = new Map<string, Shelf>()
+  for (const collection of collections) {
+    shelves.set(collection.name, { collection, texts: texts(collection, dialect), shape: shapes[collection.name] ?? 0 })
+  }
+  return { dialect, shelves }
+}
+
+export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
+
+/** A row of a collection as it is stored, brought to the shape of today. */
+export function found({ collection, shape }: Pick<Shelf, 'collection' | 'shape'>, row: Answer): Found {
+  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null }
+  const texts: Stored = row.shape === shape ? stored : textsOf(collection, documentIn(collection, stored))
+  return { is: 'found', ...texts, revision: Number(row.revision) }
+}

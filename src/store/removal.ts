@@ -1,0 +1,90 @@
+/** Removes a row with all that goes with it, or says what stands against it. The cellar. */
+import type { Outcome } from '../flow/outcome.ts'
+import type { Key, Remove } from '../flow/plan.ts'
+import { type Collection, type Dependent, documentIn, type Texts } from '../resources/collection.ts'
+import { type Answer, type Cellar, type Steps, shelf } from './cellar.ts'
+import { keyValues, tombstoneId } from './compile.ts'
+import { quoted } from './dialect.ts'
+import { bury, sweep } from './tombstone.ts'
+
+/** A row that is to go. */
+interface Doomed {
+  readonly collection: Collection
+  readonly key: Key
+  readonly revision: number
+}
+
+/** Nothing is deleted before all that depends on it is known, as a refusal must leave everything in place. R138. */
+export function* remove(cellar: Cellar, { collection, key, revision, time }: Remove): Steps<Outcome> {
+  const first: Doomed = { collection: shelf(cellar, collection).collection, key, revision }
+  const going = new Map([[nameOf(first), first]])
+  for (const row of going.values()) {
+    for (const dependent of dependents(row, 'cascade'))
+      for (const below of yield* referring(cellar, row, dependent, Number.MAX_SAFE_INTEGER))
+        if (!going.has(nameOf(below))) going.set(nameOf(below), below)
+  }
+  for (const row of going.values()) {
+    for (const dependent of dependents(row, 'restrict')) {
+      const rows = yield* referring(cellar, row, dependent, going.size + 1) // one more than can be going themselves
+      if (rows.some((below) => !going.has(nameOf(below)))) return { is: 'used', collection: dependent.collection }
+    }
+  }
+  for (const row of going.values()) {
+    yield {
+      text: shelf(cellar, row.collection.name).texts.remove,
+      values: [...keyValues(row.collection, row.key), row.revision],
+    }
+    yield* bury(cellar, row.collection, row.key, { revision: row.revision, time })
+  }
+  for (const one of new Set([...going.values()].map((row) => row.collection))) yield* sweep(cellar, one, time)
+  return { is: 'removed' }
+}
+
+const nameOf = ({ collection, key }: Doomed): string => `${collection.name}/${tombstoneId(collection, key)}`
+
+const dependents = ({ collection }: Doomed, rule: Dependent['onDelete']): Dependent[] =>
+  collection.dependents.filter(({ onDelete }) => onDelete === rule)
+
+/** The rows that refer to a row. */
+function* referring(cellar: Cellar, { key: { id } }: Doomed, dependent: Dependent, most: number): Steps<Doomed[]> {
+  const { collection } = shelf(cellar, dependent.collection)
+  const { mark } = cellar.dialect
+  if (dependent.column === null) return yield* listing(cellar, collection, id, dependent, most)
+  const text = `${selected(collection, 'revision')} WHERE ${quoted(dependent.column)} = ${mark(1)} LIMIT ${mark(2)}`
+  return (yield { text, values: [id, most] }).map((row) => doomed(collection, row))
+}
+
+const slice = 1000
+
+/** The rows that have an id in a list, which no column holds: documents with its text are read, a slice at a time. */
+function* listing(
+  cellar: Cellar,
+  collection: Collection,
+  id: string,
+  { ids }: Dependent,
+  most: number,
+): Steps<Doomed[]> {
+  const { like, mark, pattern } = cellar.dialect
+  const within = `doc ${like} ${mark(1)} OR hidden ${like} ${mark(1)}`
+  const order = collection.composite ? 'parent, id' : 'id'
+  const text = `${selected(collection, 'revision, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
+  const found: Doomed[] = []
+  for (let offset = 0; ; offset += slice) {
+    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), slice, offset] }
+    found.push(
+      ...rows
+        .filter((row) => ids(documentIn(collection, row as unknown as Texts)).includes(id))
+        .map((row) => doomed(collection, row)),
+    )
+    if (rows.length < slice || found.length >= most) return found
+  }
+}
+
+const selected = ({ composite, table }: Collection, columns: string): string =>
+  `SELECT ${composite ? 'parent' : 'NULL AS parent'}, id, ${columns} FROM ${quoted(table)}`
+
+const doomed = (collection: Collection, { parent, id, revision }: Answer): Doomed => ({
+  collection,
+  key: { id: id as string, parent: parent as string | null },
+  revision: Number(revision),
+})
