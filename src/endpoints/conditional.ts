@@ -41,11 +41,21 @@ export function conditions({ headers }: Call): Conditions | null {
   }
 }
 
-/** An HTTP date in seconds; unparsable ones are ignored. R130. */
+const dates = [
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<clock>[\d:]{8}) GMT$/,
+  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<clock>[\d:]{8}) GMT$/,
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<clock>[\d:]{8}) (?<year>\d{4})$/,
+]
+
+/** An HTTP date, in its present form or one of the two old ones, in seconds. Unparsable ones are ignored. R130. */
 export function instant(text: string | undefined): number | null {
-  if (text === undefined || !/^[A-Z][a-z]+,? .*(GMT|\d{4})$/.test(text)) return null
-  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
-  return Number.isNaN(time) ? null : Math.floor(time / 1000)
+  if (text === undefined) return null
+  const parts = dates.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
+  if (!parts) return null
+  const { day = '', month, year = '', clock } = parts
+  const exact = `${day.replace(' ', '0')} ${month} ${year.length > 2 ? year : year < '70' ? `20${year}` : `19${year}`} ${clock} GMT`
+  const time = Date.parse(exact)
+  return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // the parser takes 31 February
 }
 
 /** The plain tag of a row in a view: the revision, the major version and what else decides its bytes. R121. */
@@ -53,8 +63,8 @@ export const tagOf = (view: View, revision: number): string => `${revision.toStr
 
 /** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
 function sameState(given: string, current: string): boolean {
-  const cut = current.lastIndexOf('-')
-  return given.startsWith(current.slice(0, cut + 1)) && !given.slice(cut + 1).includes('-')
+  const cut = current.lastIndexOf('-') + 1
+  return given.startsWith(current.slice(0, cut)) && /^[0-9a-f]{6}(\+[a-z]+)?$/.test(given.slice(cut))
 }
 
 const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>

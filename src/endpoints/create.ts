@@ -2,7 +2,7 @@
 
 import { timestampOf } from '../flow/call.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
-import type { Written } from '../flow/outcome.ts'
+import type { Outcome, Written } from '../flow/outcome.ts'
 import type { Create, Key } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { noParameters } from '../lists/parameters.ts'
@@ -10,7 +10,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { forCreate, rowOf } from '../resources/row.ts'
 import { admitCreate, conditions } from './conditional.ts'
-import { admitPresent, itemReply, ownerOf, pathOf, referencesOf, refused, type Scene } from './item.ts'
+import { admitPresent, isAbsent, itemReply, ownerOf, pathOf, referencesOf, refused, type Scene } from './item.ts'
 import { ownerRead } from './list.ts'
 import { minimal } from './prefer.ts'
 
@@ -26,14 +26,14 @@ export function create(scene: Scene): Route {
       noParameters(target, resource.settings)
       return null
     },
-    target: (asked) => ownerRead(owner(asked)),
+    target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => parsed(resource, asked),
     plan: (intent) =>
       creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
     render: (intent, outcome) => {
-      if (outcome.is !== 'created') throw refused(scene, outcome)
+      if (outcome.is !== 'created') throw unmade(scene, intent, outcome)
       const path = pathOf(resource, intent.key)
-      const reply = itemReply(view, 201, outcome satisfies Written)
+      const reply = itemReply(view, 201, outcome satisfies Written, intent.world)
       Object.assign(reply.headers, { Location: path, 'Content-Location': path })
       return resource.settings.prefer.minimalOnCreate ? minimal(intent.call, reply, 201) : reply
     },
@@ -62,11 +62,21 @@ function newKey(resource: Resource, document: Document, { params, world }: Asked
   const parent = resource.collection.composite ? (params[0] as string) : null
   if (resource.key !== null) return { id: String(document[resource.key]), parent }
   if (typeof document.id === 'string') return { id: document.id, parent }
-  const { id } = resource.settings.resource
-  return {
-    id: typeof id === 'function' ? `${resource.prefix}_${id()}` : world.newId(resource.prefix as string),
-    parent,
-  }
+  const { id: maker } = resource.settings.resource
+  const id = typeof maker === 'function' ? `${resource.prefix}_${maker()}` : world.newId(resource.prefix as string)
+  if (!resource.isId(id))
+    throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
+  return { id, parent }
+}
+
+/** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */
+function unmade(scene: Scene, { key }: Intent, outcome: Outcome): Error {
+  const { name, settings } = scene.resource
+  const clash =
+    outcome.is === 'duplicate' ? outcome.fields[0] === 'id' : isAbsent(outcome) && outcome.collection === name
+  if (clash && typeof settings.resource.id === 'function')
+    return new Error(`The generator of ${name} made ${key.id}, which is in use or was.`)
+  return refused(scene, outcome)
 }
 
 /** A document with what the service itself puts in. */
@@ -98,7 +108,6 @@ export function creation(resource: Resource, document: Document, { key, owner, t
     parent: owner,
     row: rowOf(resource, document),
     time,
-    revision: resource.collection.forgets ? time : 1,
     id: chosen ? 'chosen' : 'fresh',
     references: referencesOf(resource, document),
   }

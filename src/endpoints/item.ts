@@ -1,10 +1,11 @@
 /** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
+import type { World } from '../flow/call.ts'
 import type { Asked } from '../flow/intent.ts'
 import type { Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
-import type { Absent, Key, Read, Reference } from '../flow/plan.ts'
+import type { Absent, Key, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Field } from '../resources/field.ts'
+import { type Reference, referencesIn } from '../resources/reference.ts'
 import type { Resource } from '../resources/resource.ts'
 import { updatedIn } from '../resources/row.ts'
 import { etag } from './conditional.ts'
@@ -28,7 +29,7 @@ export function keyOf({ resource }: Scene, { params }: Asked): Key {
 export function itemRead(scene: Scene, asked: Asked): Read {
   const key = keyOf(scene, asked)
   ownerOf(scene, key.parent)
-  return { do: 'read', collection: scene.resource.name, key }
+  return { do: 'read', collection: scene.resource.name, key, time: asked.world.now() }
 }
 
 /** The owner below which a path goes, if it does. */
@@ -45,20 +46,26 @@ export function pathOf({ name, parent }: Resource, key: Key): string {
   return key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
 }
 
+interface Text {
+  readonly doc: string
+  readonly revision: number
+}
+
 /** An answer that carries an item: the stored text as it is. */
-export function itemReply(view: View, status: number, { doc, revision }: { doc: string; revision: number }): Reply {
-  const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc)) }
+export function itemReply(view: View, status: number, { doc, revision }: Text, { now }: World): Reply {
+  const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc), now()) }
   if (view.mode !== 'off') headers.ETag = etag(view, revision)
   return { status, headers, body: doc }
 }
 
-let latest = { second: '', text: '' }
+let latest = { second: '', time: 0, text: '' }
 
-/** A time of a document as an HTTP date; of many in one second the text is made once. R130. */
-function httpDate(time: string): string {
-  const second = time.slice(0, 19)
-  if (latest.second !== second) latest = { second, text: new Date(`${second}Z`).toUTCString() }
-  return latest.text
+/** A time of a document as an HTTP date, but none that is still to come; of many in one second the text is made once. R130. */
+function httpDate(text: string, now: number): string {
+  const second = text.slice(0, 19)
+  const date = new Date(`${second}Z`)
+  if (latest.second !== second) latest = { second, time: date.getTime(), text: date.toUTCString() }
+  return latest.time <= now ? latest.text : new Date(now).toUTCString()
 }
 
 /** The refusal of what is not there, or no longer. R132, R135. */
@@ -127,18 +134,7 @@ export function referencesOf(
   })
 }
 
-function referencesIn(field: Field, value: unknown, at: string): Reference[] {
-  if (value === null || value === undefined) return []
-  if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]
-  if (field.kind === 'list')
-    return (value as unknown[]).flatMap((one, i) => referencesIn(field.item as Field, one, `${at}/${i}`))
-  if (field.kind !== 'object') return []
-  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
-    referencesIn(inner, (value as Record<string, unknown>)[name], `${at}/${name}`),
-  )
-}
-
 /** Refuses where the target, or the owner of what is to be made, is not there. */
-export function admitPresent(scene: Scene, target: Outcome): void {
-  if (isAbsent(target)) throw absent(scene, target)
+export function admitPresent(scene: Scene, target: Outcome | null): void {
+  if (target && isAbsent(target)) throw absent(scene, target)
 }

@@ -2,10 +2,11 @@
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 
-/** R120: the status of the short answer, or the whole answer where none was asked for. */
+const returned = /(?:^|,)\s*return\s*=\s*(?:"([^"]*)"|([^\s,;]*))/i
+
+/** R120: the short answer with its status, or the whole one where none was asked for. Of two preferences the first counts. */
 export function minimal({ headers }: Call, reply: Reply, status: number): Reply {
-  const prefer = headers.prefer
-  if (prefer === undefined || !prefer.split(/[,;]/).some((one) => /^\s*return\s*=\s*"?minimal"?\s*$/i.test(one)))
-    return reply
+  const [, quoted, plain] = returned.exec(headers.prefer ?? '') ?? []
+  if ((quoted ?? plain) !== 'minimal') return reply
   return { status, headers: { ...reply.headers, 'Preference-Applied': 'return=minimal' }, body: null }
 }

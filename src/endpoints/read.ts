@@ -1,8 +1,9 @@
 /** Reads an item: GET and HEAD. Part 4, methods. */
+import type { Found } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { absent, isAbsent, itemRead, itemReply, keyOf, type Scene } from './item.ts'
+import { absent, admitPresent, isAbsent, itemRead, itemReply, keyOf, type Scene } from './item.ts'
 
 export function read(scene: Scene): Route {
   const { resource, view } = scene
@@ -18,12 +19,10 @@ export function read(scene: Scene): Route {
     target: (asked) => itemRead(scene, asked),
     parse: (asked) => ({ ...asked, key: keyOf(scene, asked), time: 0, conditions: null, document: null }),
     plan: (intent) => itemRead(scene, intent),
-    render: (_, outcome) => {
+    render: ({ world }, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
-      return itemReply(view, 200, outcome as { doc: string; revision: number })
+      return itemReply(view, 200, outcome as Found, world)
     },
-    admit: (_, target) => {
-      if (isAbsent(target)) throw absent(scene, target)
-    },
+    admit: (_, target) => admitPresent(scene, target),
   }
 }

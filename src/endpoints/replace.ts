@@ -1,7 +1,7 @@
 /** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
 
 import type { Document, Intent } from '../flow/intent.ts'
-import type { Absent, Decide, Found, Seen, Write } from '../flow/plan.ts'
+import type { Absent, Decide, Found, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { keyValue } from '../resources/resource.ts'
@@ -62,5 +62,5 @@ function made(scene: Scene, intent: Intent, seen: Absent): Write {
     owner: ownerOf(scene, intent.key.parent),
     time: intent.time,
   })
-  return seen.is === 'gone' ? { ...birth, id: 'revived', revision: seen.revision + 1 } : { ...birth, id: 'chosen' }
+  return { ...birth, id: seen.is === 'gone' ? 'revived' : 'chosen' }
 }

@@ -48,7 +48,7 @@ export function writing(scene: Scene, { operation, rule, content, plan, headers,
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created') throw refused(scene, written)
-  const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written)
+  const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written, intent.world)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)
   if (written.is !== 'created') return minimal(intent.call, reply, 204)

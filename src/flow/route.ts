@@ -20,8 +20,8 @@ export interface Route {
   readonly parse: (asked: Asked) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
-  /** Refuses by what the target turned out to be; where nothing is refused, the request goes on. */
-  readonly admit: (asked: Asked, target: Outcome) => void
+  /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
+  readonly admit: (asked: Asked, target: Outcome | null) => void
 }
 
 /** A kind of URL, and what can be done there. */

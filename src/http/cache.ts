@@ -17,8 +17,7 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
 /** How long an answer may be used without asking again: not at all, unless declared. R143. */
 function freshness({ rule, resource }: Route): string {
   const { scope, maxAge } = resource.settings.cache
-  const open = rule === 'public' && scope !== 'private'
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
-  if (!open) return `private, ${age}`
-  return maxAge === null ? age : `public, ${age}`
+  if (rule !== 'public' || scope === 'private') return `private, ${age}`
+  return maxAge === null && scope === null ? age : `public, ${age}`
 }

@@ -63,7 +63,7 @@ async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent>
     return route.parse(body === null ? asked : { ...asked, body }) //      400, every mistake at once
   } catch (problem) {
     const target = route.target(asked)
-    if (target) route.admit(asked, await store.execute(target))
+    route.admit(asked, target && (await store.execute(target)))
     throw problem
   }
 }

@@ -54,11 +54,17 @@ function known(
   return null
 }
 
-/** R140. */
+/** R140. Without a tag the time of the change is what the client asks with again. */
 function notModified({ headers }: Reply, tag: string): Reply {
-  const kept = ['Cache-Control', 'Vary', 'Content-Location', 'Expires', 'Link'].filter(
-    (name) => headers[name] !== undefined,
-  )
+  const names = [
+    'Cache-Control',
+    'Vary',
+    'Content-Location',
+    'Expires',
+    'Link',
+    ...(tag === '' ? ['Last-Modified'] : []),
+  ]
+  const kept = names.filter((name) => headers[name] !== undefined)
   const told = Object.fromEntries(kept.map((name) => [name, headers[name] as string]))
   return { status: 304, headers: tag === '' ? told : { ETag: tag, ...told }, body: null }
 }
