@@ -1,6 +1,7 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
 import { scaled, sortable } from './number.ts'
+import { completed, type Shaped } from './shape.ts'
 import { defaultPrecision, isObject } from './values.ts'
 
 /** What a column holds. */
@@ -12,6 +13,8 @@ export interface Column {
   /** The field, with dots for a nested one. */
   readonly field: string
   readonly type: 'text' | 'integer'
+  /** Names how its values are made: where that changes, the column is made anew. */
+  readonly form: string
   /** Turns a value of the field into what the column holds. */
   readonly cell: (value: unknown) => Cell
 }
@@ -22,23 +25,21 @@ export interface Unique {
   readonly columns: readonly string[]
 }
 
-/** A column that must name an existing row of another collection. */
-export interface Reference {
-  readonly field: string
-  readonly column: string
-  readonly to: string
-}
-
 /** A collection whose rows refer to this one, and what becomes of them when a row of this one is deleted. R138. */
 export interface Dependent {
   readonly collection: string
-  readonly column: string
+  /** The column that holds the id; null where lists hold ids, which are then looked for in the documents. */
+  readonly column: string | null
+  /** The ids of this collection that a document refers to. */
+  readonly ids: (document: Record<string, unknown>) => readonly string[]
   readonly onDelete: 'restrict' | 'cascade'
 }
 
 export interface Collection {
   readonly name: string
   readonly table: string
+  /** How its rows are told apart, in words; it cannot change while there are rows. */
+  readonly identity: string
   /** The owning collection, whose row has to exist; `column` holds its id. */
   readonly parent: { readonly collection: string; readonly column: string } | null
   /** Rows are identified below their parent: the primary key is the parent's id and the own one. */
@@ -46,35 +47,31 @@ export interface Collection {
   readonly columns: readonly Column[]
   readonly uniques: readonly Unique[]
   readonly indexes: readonly (readonly string[])[]
-  readonly references: readonly Reference[]
   readonly dependents: readonly Dependent[]
   /** The fields of a document in their order, for the view and for completing texts of an older shape. */
   readonly fields: readonly Shaped[]
   /** Names the structure of the documents. */
   readonly shape: string
-  /** Whether revisions start at the time, because a deleted row's ones may be forgotten. */
-  readonly forgets: boolean
-}
-
-/** A field as documents hold it. */
-export interface Shaped {
-  readonly name: string
-  readonly was: string | undefined
-  readonly absent: unknown
-  readonly kind: Field['kind']
-  readonly hidden: boolean
+  /** For how many milliseconds deletions are remembered; null for ever. R134. */
+  readonly retention: number | null
 }
 
 /** The text that a folded field is compared by. R60. */
 export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
 export function columnOf(name: string, field: Field): Column {
-  return { name: `by_${name}`, field: name, type: isInteger(field) ? 'integer' : 'text', cell: cellOf(field) }
+  const type = isInteger(field) ? 'integer' : 'text'
+  return { name: `by_${name}`, field: name, type, form: formOf(field), cell: cellOf(field) }
 }
 
 function isInteger({ kind, options }: Field): boolean {
   if (kind === 'decimal') return (options.precision ?? defaultPrecision) <= 18
   return kind === 'integer' || kind === 'bigint' || kind === 'boolean'
+}
+
+function formOf({ kind, options }: Field): string {
+  if (kind === 'decimal') return `${kind} ${options.precision ?? defaultPrecision}.${options.scale ?? 0}`
+  return options.fold ? `${kind} folded` : kind
 }
 
 /** How a field's values are compared: decimals as whole numbers of their smallest step, booleans as 0 and 1. */
@@ -103,17 +100,22 @@ export function cells(collection: Collection, document: Record<string, unknown>)
   return collection.columns.map((column) => column.cell(valueAt(document, column.field)))
 }
 
-/** A text of an older shape as one of today's: new fields get their default, renamed ones their value. */
-export function completed(collection: Collection, text: string): string {
-  return JSON.stringify(completedDocument(collection, JSON.parse(text)))
+/** The texts of a row: what is answered, and what never is. */
+export interface Texts {
+  readonly doc: string
+  readonly hidden: string | null
 }
 
-export function completedDocument(collection: Collection, document: Record<string, unknown>): Record<string, unknown> {
-  const pairs = collection.fields
-    .filter(({ hidden }) => !hidden)
-    .map(({ name, was, absent }) => {
-      const value = Object.hasOwn(document, name) ? document[name] : was === undefined ? undefined : document[was]
-      return [name, value === undefined ? (absent ?? null) : value]
-    })
-  return Object.fromEntries(pairs)
+export function textsOf({ fields }: Pick<Collection, 'fields'>, document: Record<string, unknown>): Texts {
+  if (!fields.some(({ hidden }) => hidden)) return { doc: JSON.stringify(document), hidden: null }
+  const part = (isHidden: boolean) =>
+    JSON.stringify(
+      Object.fromEntries(fields.filter(({ hidden }) => hidden === isHidden).map(({ name }) => [name, document[name]])),
+    )
+  return { doc: part(false), hidden: part(true) }
+}
+
+/** The whole document of a row of any shape, brought to today's. */
+export function documentIn({ fields }: Pick<Collection, 'fields'>, { doc, hidden }: Texts): Record<string, unknown> {
+  return completed(fields, { ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
 }

@@ -1,7 +1,7 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
 import { fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
-import { type Collection, columnOf, type Dependent, type Reference, type Unique } from './collection.ts'
+import { type Collection, columnOf, type Dependent, type Unique } from './collection.ts'
 import {
   type Access,
   type Concepts,
@@ -14,7 +14,9 @@ import {
 import type { Field } from './field.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
 import { cased, sentence, singular } from './naming.ts'
+import { referencesIn, siteOf, sitesOf } from './reference.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { shaped, shapeName } from './shape.ts'
 import { absent, type Check, checkOf, type Rules } from './values.ts'
 
 /** A field of a resource, declared or made by the service. */
@@ -103,7 +105,7 @@ export function resource(name: string, declaration: ResourceDeclaration, around:
     methods: declaration.methods ?? operations,
     access: declaration.access,
     declaration,
-    collection: collectionOf(made, declaration, around),
+    collection: collectionOf(made, rules, declaration, around),
     created: cased('created-at', settings.naming),
     updated: cased('updated-at', settings.naming),
   })
@@ -192,25 +194,21 @@ function membersOf({ declaration, around, rules, key, parentField }: Parts): Mem
   ]
 }
 
-type Made = Pick<Resource, 'name' | 'parent' | 'key' | 'members' | 'settings'>
+type Made = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings'>
 
 function collectionOf(
-  { name, parent, key, members, settings }: Made,
+  { name, parent, prefix, key, members, settings }: Made,
+  rules: Rules,
   declaration: ResourceDeclaration,
   around: Surroundings,
 ): Collection {
   const composite = key !== null && parent !== null
-  const asked = new Set([...(declaration.uniques ?? []), ...(declaration.indexes ?? [])].flat())
+  const asked = new Set([...(declaration.uniques ?? []), ...(declaration.indexes ?? [])].flat().map(fieldIn))
+  const columnName = (field: string) => (field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`)
   const columns = members
     .flatMap(({ name, field }) => indexed(name, field, asked))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
-  const shaped = members.map(({ name, field, absent, hidden }) => ({
-    name,
-    was: field.options.was,
-    absent,
-    kind: field.kind,
-    hidden,
-  }))
+  const fields = members.map(({ name, field }) => shaped(name, field, rules))
   const wanted = (declaration.indexes ?? []).concat(
     declaration.order ? [declaration.order] : [],
     Object.values(declaration.sorts ?? {}),
@@ -218,22 +216,21 @@ function collectionOf(
   return {
     name,
     table: name.replaceAll('-', '_'),
+    identity: key === null ? `ids that begin with ${prefix}_` : `the key ${key}`,
     parent: parent && { collection: parent.resource, column: composite ? 'parent' : `by_${parent.field}` },
     composite,
     columns,
-    uniques: uniquesOf(members, declaration),
-    indexes: wanted.map((fields) => fields.map((field) => columnName(field.replace(/^-/, '')))),
-    references: members.flatMap(({ name, field }): Reference[] =>
-      field.kind === 'ref' ? [{ field: name, column: `by_${name}`, to: field.target as string }] : [],
-    ),
+    uniques: uniquesOf(members, declaration, columnName),
+    indexes: wanted.map((fields) => fields.map((field) => columnName(fieldIn(field)))),
     dependents: dependentsOf(name, around),
-    fields: shaped,
-    shape: JSON.stringify(shaped.map(({ name, was, absent, kind }) => [name, kind, absent ?? null, was ?? null])),
-    forgets: settings.deleted.retention !== null,
+    fields,
+    shape: shapeName(fields),
+    retention: settings.deleted.retention,
   }
 }
 
-const columnName = (field: string): string => (field === 'id' ? 'id' : `by_${field}`)
+/** The field of a term of an order. */
+const fieldIn = (term: string): string => term.replace(/^-/, '')
 
 /** The columns a field asks for: its own, or those of its nested fields. */
 function indexed(name: string, field: Field, asked: ReadonlySet<string>): Collection['columns'] {
@@ -243,12 +240,16 @@ function indexed(name: string, field: Field, asked: ReadonlySet<string>): Collec
   return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field)] : []
 }
 
-function uniquesOf(members: readonly Member[], declaration: ResourceDeclaration): Unique[] {
+function uniquesOf(
+  members: readonly Member[],
+  declaration: ResourceDeclaration,
+  columnName: (field: string) => string,
+): Unique[] {
   const single = members.filter(({ field }) => field.options.unique).map(({ name }) => [name])
   return [...single, ...(declaration.uniques ?? [])].map((fields) => ({
     name: fields.join('_'),
     fields,
-    columns: fields.map((field) => `by_${field}`),
+    columns: fields.map(columnName),
   }))
 }
 
@@ -256,16 +257,26 @@ function uniquesOf(members: readonly Member[], declaration: ResourceDeclaration)
 function dependentsOf(name: string, around: Surroundings): Dependent[] {
   return Object.entries(around.resources).flatMap(([collection, declaration]) => {
     const parent = parentOf(declaration)
-    const column =
-      declaration.key === undefined ? `by_${parentField(name, around.resources[name], around.settings)}` : 'parent'
+    const own = parentField(name, around.resources[name], around.settings)
+    const column = declaration.key === undefined ? `by_${own}` : 'parent'
     const child: Dependent[] =
-      parent?.resource === name ? [{ collection, column, onDelete: parent.onDelete ?? 'restrict' }] : []
-    const references = Object.entries(declaration.fields).flatMap(([field, given]): Dependent[] => {
-      const { kind, target, options } = resolved(given, around.concepts)
-      return kind === 'ref' && target === name
-        ? [{ collection, column: `by_${field}`, onDelete: options.onDelete ?? 'restrict' }]
+      parent?.resource === name
+        ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
         : []
-    })
-    return [...child, ...references]
+    const fields = Object.entries(declaration.fields).map(
+      ([field, given]) => [field, resolved(given, around.concepts)] as const,
+    )
+    return [...child, ...fields.flatMap(([field, one]) => referring(collection, field, one, name))]
   })
+}
+
+/** How a field refers to a resource: by the column of its reference, or, in a list, by what its documents hold. */
+function referring(collection: string, name: string, field: Field, target: string): Dependent[] {
+  return sitesOf(field, target, name).map(({ path, listed, onDelete }) => ({
+    collection,
+    column: listed ? null : `by_${path}`,
+    ids: (document) =>
+      referencesIn(field, document[name], name).flatMap((one) => (siteOf(one) === path ? [one.id] : [])),
+    onDelete,
+  }))
 }

@@ -1,20 +1,25 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
 import type { Collection } from '../resources/collection.ts'
 import { meta, tombstones } from './compile.ts'
-import { type Dialect, literal, quoted } from './dialect.ts'
+import { type Dialect, quoted } from './dialect.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
 export interface TableLayout {
   readonly table: string
+  readonly identity: string
   readonly composite: boolean
-  /** Column names and their types. */
-  readonly columns: Readonly<Record<string, string>>
+  /** Columns by name: their type, and how their values are made. */
+  readonly columns: Readonly<Record<string, { readonly type: string; readonly form: string }>>
   /** Index names and their columns; unique ones begin with `unique`. */
   readonly indexes: Readonly<Record<string, readonly string[]>>
-  /** Field names and their kinds. */
-  readonly fields: Readonly<Record<string, string>>
+  /** The kinds of fields by their path. */
+  readonly kinds: Readonly<Record<string, string>>
+  /** The statement that makes the view. */
+  readonly view: string
   /** All shapes that were ever written; the number of one is its place, counted from 1. */
   readonly shapes: readonly string[]
+  /** The number of the shape that is written now. */
+  readonly shape: number
 }
 
 export interface Layout {
@@ -29,8 +34,14 @@ export const layoutVersion = 1
 export interface Step {
   readonly about: string
   readonly sql: readonly string[]
-  /** Columns to be filled from the documents, and texts of older shapes to be completed. */
-  readonly fill?: { readonly collection: string; readonly columns: readonly string[] }
+  /** A collection whose rows are written again: in today's shape, with every index column. */
+  readonly fill?: {
+    readonly collection: string
+    /** Whether the shape was written before, so that tags of that time must not name the new texts. R121 */
+    readonly again: boolean
+  }
+  /** A table that has to be empty, or the step would lose its rows. */
+  readonly empty?: string
 }
 
 /** The layout of today's collections, keeping the shapes that were written before. */
@@ -41,31 +52,29 @@ export function layoutOf(collections: Iterable<Collection>, before: Layout | nul
 }
 
 function tableLayout(one: Collection, before: TableLayout | undefined, dialect: Dialect): TableLayout {
-  const shapes = before?.shapes ?? []
+  const written = before?.shapes ?? []
+  const shapes = written.includes(one.shape) ? written : [...written, one.shape]
   return {
     table: one.table,
+    identity: one.identity,
     composite: one.composite,
-    columns: Object.fromEntries(one.columns.map(({ name, type }) => [name, dialect.type(type)])),
+    columns: Object.fromEntries(one.columns.map(({ name, type, form }) => [name, { type: dialect.type(type), form }])),
     indexes: indexesOf(one),
-    fields: Object.fromEntries(one.fields.map(({ name, kind }) => [name, kind])),
-    shapes: shapes.includes(one.shape) ? shapes : [...shapes, one.shape],
+    kinds: Object.fromEntries(sources(one.fields, {}).map(({ path, kind }) => [path, kind])),
+    view: viewText(one, dialect),
+    shapes,
+    shape: shapes.indexOf(one.shape) + 1,
   }
 }
 
-/** The number of the shape that is written today. */
-export const shapeNumber = (layout: Layout, collection: Collection): number =>
-  (layout.tables[collection.name]?.shapes.indexOf(collection.shape) ?? -1) + 1
-
+/** Names cannot meet: no name of a table or a column has two underscores in a row. */
 function indexesOf({ table, columns, uniques, indexes }: Collection): Record<string, readonly string[]> {
-  const unique = Object.fromEntries(uniques.map((one) => [`unique_${table}_${one.name}`, one.columns]))
-  const alone = new Set(uniques.filter((one) => one.columns.length === 1).map((one) => one.columns[0]))
-  const single = columns
-    .filter(({ name }) => !alone.has(name))
-    .map(({ name }) => [`index_${table}_${name.slice(3)}`, [name]] as const)
-  const composite = indexes
-    .filter((names) => names.length > 1)
-    .map((names) => [`index_${table}_${names.map((name) => name.replace(/^by_/, '')).join('_')}`, names] as const)
-  return { ...Object.fromEntries([...single, ...composite]), ...unique }
+  const unique = uniques.map((one) => one.columns)
+  const others = [...columns.map(({ name }) => [name]), ...indexes.filter((names) => names.length > 1)]
+  const free = others.filter((names) => !unique.some((one) => one.join() === names.join()))
+  const named = (kind: string, all: readonly (readonly string[])[]) =>
+    all.map((names) => [[kind, table, ...names].join('__'), names] as const)
+  return Object.fromEntries([...named('unique', unique), ...named('index', free)])
 }
 
 /** What has to be done, in order; nothing where the tables are as they should be. */
@@ -89,10 +98,15 @@ function shared(dialect: Dialect): string[] {
   return [
     `CREATE TABLE IF NOT EXISTS ${meta} (name ${text} PRIMARY KEY, value ${text} NOT NULL)${options}`,
     `CREATE TABLE ${tombstones} (collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}, PRIMARY KEY (collection, id))${options}`,
+    `CREATE INDEX ${tombstones}_time ON ${tombstones} (collection, time)`,
   ]
 }
 
 function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
+  return [{ about: `create ${one.name}`, sql: creation(one, is, dialect) }]
+}
+
+function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
   const key = one.composite ? ['parent', 'id'] : ['id']
   const columns = [
@@ -101,12 +115,12 @@ function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
     `shape ${integer} NOT NULL`,
     `doc ${text} NOT NULL`,
     `hidden ${text}`,
-    ...Object.entries(is.columns).map(([name, type]) => `${quoted(name)} ${type}`),
+    ...Object.entries(is.columns).map(([name, { type }]) => `${quoted(name)} ${type}`),
     `PRIMARY KEY (${key.join(', ')})`,
   ]
   const table = `CREATE TABLE ${quoted(is.table)} (${columns.join(', ')})${dialect.tableOptions}`
   const indexes = Object.entries(is.indexes).map(([name, names]) => indexText(is, name, names))
-  return [{ about: `create ${one.name}`, sql: [table, ...indexes, viewText(one, dialect)] }]
+  return [table, ...indexes, is.view]
 }
 
 function indexText({ table }: TableLayout, name: string, columns: readonly string[]): string {
@@ -132,57 +146,82 @@ function viewType(kind: string): 'text' | 'integer' | 'numeric' | 'boolean' | 'j
 }
 
 function changed(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect): Step[] {
-  refuseUnlike(one, was, is)
-  const table = quoted(is.table)
-  const steps: Step[] = []
-  const gone = Object.keys(was.columns).filter((name) => was.columns[name] !== is.columns[name])
-  const fresh = Object.keys(is.columns).filter((name) => was.columns[name] !== is.columns[name])
-  const same = (name: string) => JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name])
+  const { unlike, lost } = compared(one, was)
+  if (unlike !== null) return [anew(one, was, is, dialect, unlike)]
+  const differ = (name: string) => JSON.stringify(was.columns[name]) !== JSON.stringify(is.columns[name])
+  const gone = Object.keys(was.columns).filter(differ)
+  const fresh = Object.keys(is.columns).filter(differ)
+  const same = (name: string) =>
+    JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name]) && !was.indexes[name]?.some(differ)
   const dropped = Object.keys(was.indexes).filter((name) => !same(name))
-  const added = Object.entries(is.indexes).filter(([name]) => !same(name))
-  const reshaped = was.shapes.length !== is.shapes.length || was.shapes.at(-1) !== one.shape
-  const viewed = JSON.stringify(was.fields) !== JSON.stringify(is.fields)
-  if (dropped.length > 0 || gone.length > 0 || viewed) {
-    const views = viewed ? [`DROP VIEW IF EXISTS ${viewName(one)}`] : []
-    const sql = [
-      ...views,
-      ...dropped.map((name) => `DROP INDEX IF EXISTS ${quoted(name)}`),
-      ...gone.map((name) => `ALTER TABLE ${table} DROP COLUMN ${quoted(name)}`),
-    ]
-    steps.push({ about: `take what is no longer declared from ${one.name}`, sql })
-  }
-  if (fresh.length > 0)
-    steps.push({
-      about: `add ${fresh.join(', ')} to ${one.name}`,
-      sql: fresh.map((name) => `ALTER TABLE ${table} ADD COLUMN ${quoted(name)} ${is.columns[name]}`),
-    })
-  if (fresh.length > 0 || reshaped)
-    steps.push({
-      about: `bring the documents of ${one.name} up to date`,
-      sql: [],
-      fill: { collection: one.name, columns: fresh },
-    })
-  if (added.length > 0 || viewed) {
-    const views = viewed ? [viewText(one, dialect)] : []
-    steps.push({
-      about: `index ${one.name}`,
-      sql: [...added.map(([name, names]) => indexText(is, name, names)), ...views],
-    })
-  }
+  const added = Object.keys(is.indexes).filter((name) => !same(name))
+  const viewed = was.view !== is.view
+  const steps: Step[] = []
+  if (dropped.length > 0 || gone.length > 0 || viewed) steps.push(taken(one, is, { dropped, gone, viewed }))
+  if (fresh.length > 0) steps.push(columnsAdded(one, is, fresh))
+  if (fresh.length > 0 || was.shape !== is.shape) steps.push(rewritten(one, was, is, lost))
+  if (added.length > 0 || viewed) steps.push(indexed(one, is, added, viewed))
   return steps
 }
 
-/** What no step can do without losing something. */
-function refuseUnlike(one: Collection, was: TableLayout, is: TableLayout): void {
-  if (was.composite !== is.composite)
-    throw new Error(
-      `${one.name}: its key changed, and its rows are stored by the old one. Declare a new resource and move the rows.`,
-    )
-  for (const [name, kind] of Object.entries(is.fields)) {
-    const before = was.fields[name]
-    if (before === undefined || before === kind) continue
-    throw new Error(
-      `${one.name}.${name}: was stored as ${literal(before)} and is declared as ${literal(kind)} now. Declare a new field and fill it from the old one.`,
-    )
-  }
+interface Old {
+  readonly dropped: readonly string[]
+  readonly gone: readonly string[]
+  readonly viewed: boolean
+}
+
+function taken({ name }: Collection, is: TableLayout, { dropped, gone, viewed }: Old): Step {
+  const views = viewed ? [`DROP VIEW IF EXISTS ${viewName(is)}`] : []
+  const indexes = dropped.map((one) => `DROP INDEX IF EXISTS ${quoted(one)}`)
+  const columns = gone.map((one) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${quoted(one)}`)
+  return { about: `take out of ${name} what is indexed or shown no longer`, sql: [...views, ...indexes, ...columns] }
+}
+
+function columnsAdded({ name }: Collection, { table, columns }: TableLayout, fresh: readonly string[]): Step {
+  const sql = fresh.map((one) => `ALTER TABLE ${quoted(table)} ADD COLUMN ${quoted(one)} ${columns[one]?.type}`)
+  return { about: `add ${fresh.join(', ')} to ${name}`, sql }
+}
+
+function rewritten({ name }: Collection, was: TableLayout, is: TableLayout, lost: readonly string[]): Step {
+  const again = was.shape !== is.shape && was.shapes.length === is.shapes.length
+  const loss = lost.length === 0 ? '' : `; what stands in ${lost.join(', ')} is deleted`
+  return { about: `write the rows of ${name} again${loss}`, sql: [], fill: { collection: name, again } }
+}
+
+function indexed({ name }: Collection, is: TableLayout, added: readonly string[], viewed: boolean): Step {
+  const indexes = added.map((one) => indexText(is, one, is.indexes[one] as readonly string[]))
+  return { about: `make the indexes and the view of ${name}`, sql: [...indexes, ...(viewed ? [is.view] : [])] }
+}
+
+/** What no step can do without losing rows is done only where there are none. */
+function anew(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect, reason: string): Step {
+  const sql = [`DROP VIEW IF EXISTS ${viewName(was)}`, `DROP TABLE ${quoted(was.table)}`, ...creation(one, is, dialect)]
+  return { about: `make ${one.name} anew, as ${reason}`, sql, empty: was.table }
+}
+
+/** A field of today with the path it was stored at before, if it was. */
+interface Source {
+  readonly path: string
+  readonly kind: string
+  readonly from: string | null
+}
+
+function sources(fields: Collection['fields'], kinds: TableLayout['kinds'], at = '', before = ''): Source[] {
+  return fields.flatMap(({ name, was = name, kind, inner }) => {
+    const path = at + name
+    const from = [before + name, before + was].find((one) => Object.hasOwn(kinds, one)) ?? null
+    return [{ path, kind, from }, ...sources(inner, kinds, `${path}.`, `${from ?? path}.`)]
+  })
+}
+
+/** Why the rows of before cannot be brought to today's declaration, or else what they lose by it. */
+function compared(one: Collection, was: TableLayout): { unlike: string | null; lost: string[] } {
+  const all = sources(one.fields, was.kinds)
+  const lost = Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
+  if (was.identity !== one.identity || was.composite !== one.composite)
+    return { unlike: `its rows had ${was.identity} and are declared with ${one.identity} now`, lost }
+  const other = all.find(({ kind, from }) => from !== null && was.kinds[from] !== kind)
+  if (!other) return { unlike: null, lost }
+  const { path, kind, from } = other
+  return { unlike: `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`, lost }
 }

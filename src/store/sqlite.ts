@@ -5,44 +5,51 @@ import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Statement } from './compile.ts'
-import { type Answer, type Cellar, perform, type Steps } from './perform.ts'
+import type { Answer, Cellar, Steps } from './cellar.ts'
+import { meta, type Statement } from './compile.ts'
+import { perform } from './perform.ts'
 
 /** Runs a statement and gives its rows. */
 export type Run = (statement: Statement) => readonly Answer[]
 
-const oldest = [3, 51, 3] // older ones can corrupt a WAL file that two connections use
 const mostWait = 5000
 const mostMembers = 500
+const mostPrepared = 1000
 
 export function openFile(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: mostWait, enableForeignKeyConstraints: false })
   const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
-  if (isOlder(version)) {
+  try {
+    admitVersion(version)
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
+      PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864`)
+    return db
+  } catch (error) {
     db.close()
-    throw new Error(
-      `SQLite ${version} can corrupt a file that two connections use. Run a Node.js that carries SQLite ${oldest.join('.')} or newer.`,
-    )
+    throw error
   }
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -65536;
-    PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864`)
-  return db
 }
 
-function isOlder(version: string): boolean {
-  const parts = version.split('.').map(Number)
-  const place = oldest.findIndex((part, i) => part !== parts[i])
-  return place >= 0 && (parts[place] ?? 0) < (oldest[place] as number)
+const oldest = '3.51.3'
+
+/** Refuses an SQLite whose WAL file two connections can corrupt. */
+export function admitVersion(version: string): void {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  if (major > 3 || (major === 3 && (minor > 51 || (minor === 51 && patch >= 3)))) return
+  throw new Error(
+    `SQLite ${version} can corrupt a file that two connections use. Run a Node.js that carries SQLite ${oldest} or newer.`,
+  )
 }
 
-/** Runs statements on a connection, each prepared once. */
+/** Runs statements on a connection, each prepared once; where they are too many, all are prepared anew. */
 export function runner(db: DatabaseSync): Run {
   const prepared = new Map<string, StatementSync>()
   return ({ text, values }) => {
     let statement = prepared.get(text)
     if (!statement) {
       statement = db.prepare(text)
-      if (prepared.size < 1000) prepared.set(text, statement)
+      if (prepared.size >= mostPrepared) prepared.clear()
+      prepared.set(text, statement)
     }
     return statement.all(...values) as Answer[]
   }
@@ -72,16 +79,15 @@ function told(error: unknown): unknown {
 /** The values of which one is in use already, from the words of the database. */
 function duplicate(error: unknown, cellar: Cellar): Outcome | null {
   if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
-  const columns = (error as Error).message
-    .replace(/^.*failed: /, '')
-    .split(', ')
-    .map((name) => name.split('.'))
-  const collection = [...cellar.shelves.values()].find(
-    (shelf) => shelf.collection.table === columns[0]?.[0],
-  )?.collection
-  const names = columns.map(([, name]) => name)
-  const unique = collection?.uniques.find((one) => one.columns.join() === names.join())
-  return { is: 'duplicate', fields: unique?.fields ?? ['id'] }
+  const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')
+  for (const { collection } of cellar.shelves.values()) {
+    const meets = (names: readonly string[]) =>
+      names.map((name) => `${collection.table}.${name}`).join() === columns.join()
+    if (meets(collection.composite ? ['parent', 'id'] : ['id'])) return { is: 'duplicate', fields: ['id'] }
+    const unique = collection.uniques.find((one) => meets(one.columns))
+    if (unique) return { is: 'duplicate', fields: unique.fields }
+  }
+  return null
 }
 
 interface Member {
@@ -108,10 +114,10 @@ export function sqliteStore(db: DatabaseSync, cellar: Cellar, secret: string): S
     secret,
     ready: async () => {
       try {
-        run({ text: 'SELECT 1 AS one', values: [] })
+        run({ text: `SELECT 1 AS found FROM ${meta} LIMIT 1`, values: [] })
         return null
       } catch (error) {
-        return String(error)
+        return isBusy(error) ? null : String(error)
       }
     },
     close: async () => {
@@ -169,7 +175,8 @@ function batches(db: DatabaseSync, run: Run, cellar: Cellar) {
     try {
       run(begin)
     } catch (error) {
-      return again(members, error)
+      again(members, error)
+      return
     }
     settle(members)
     rest()
@@ -195,8 +202,8 @@ function batches(db: DatabaseSync, run: Run, cellar: Cellar) {
       for (const member of members) answers.push(attempt(member))
       run(commit)
     } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK')
       for (const { fail } of members) fail(told(error))
+      if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
     for (const answer of answers) answer()

@@ -1,0 +1,59 @@
+/** Database files of their own for tests, and what a service answers from them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import { type Declaration, type Field, type Service, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+
+/** A file that does not exist yet, in a folder that goes with the test. */
+export function freshFile(t: TestContext, name = 'store.db'): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, name)
+}
+
+/** A service with one resource of the given fields, and whatever else is declared of it. */
+export function things(fields: Record<string, Field>, more: object = {}): Service {
+  const resources = { things: { prefix: 'thg', fields, access: 'public', ...more } }
+  return service({ name: 'tests', resources } as Declaration)
+}
+
+export interface Told {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly json: any
+}
+
+/** What a service, opened on a file and closed again, answers to some requests. */
+export async function asked(
+  file: string,
+  api: Service,
+  ...requests: readonly (readonly [method: string, path: string, json?: unknown, headers?: Record<string, string>])[]
+): Promise<Told[]> {
+  const { call, close } = testing(api, { database: `sqlite:${file}` })
+  const answers: Told[] = []
+  try {
+    for (const [method, path, json, headers = {}] of requests) {
+      const response = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
+      const text = await response.text()
+      const { status } = response
+      answers.push({ status, headers: response.headers, json: text === '' ? null : JSON.parse(text) })
+    }
+    return answers
+  } finally {
+    await close()
+  }
+}
+
+/** The rows of a statement, read beside the service. */
+export function rows(file: string, text: string): Record<string, unknown>[] {
+  const db = new DatabaseSync(file)
+  try {
+    return db.prepare(text).all()
+  } finally {
+    db.close()
+  }
+}
