@@ -1,0 +1,51 @@
+/** `npm start`: serves the example on port 3000, with rows to begin with, and shows what to try. */
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { testing } from 'bylaw/testing'
+import { tell } from '../../src/cli/complaint.ts'
+import { readableLog } from '../../src/cli/readable.ts'
+import { start, storeOf } from '../../src/cli/start.ts'
+import { untilSignal } from '../../src/cli/stop.ts'
+import { createLine } from '../../src/cli/trial.ts'
+import api from './api.ts'
+import { seed } from './seed.ts'
+
+const file = './data/orders.db'
+
+/** Made aside and then moved, so that a file that is there is a whole one. */
+async function seeded(): Promise<void> {
+  const fresh = `${file}.new`
+  mkdirSync('./data', { recursive: true })
+  for (const end of ['', '-wal', '-shm']) rmSync(fresh + end, { force: true })
+  await seed(`sqlite:${fresh}`)
+  renameSync(fresh, file)
+}
+
+interface Order {
+  readonly id: string
+  readonly customerId: string
+}
+
+async function firstOrder(database: string): Promise<Order | undefined> {
+  const { call, close } = testing(api, { database })
+  const { data } = (await (await call('/orders?page_size=1')).json()) as { data: Order[] }
+  await close()
+  return data[0]
+}
+
+async function run(): Promise<number> {
+  if (!existsSync(file)) await seeded()
+  const database = `sqlite:${file}`
+  const order = await firstOrder(database)
+  const [port, host, log] = [Number(process.env.PORT || 3000), process.env.HOST || '127.0.0.1', readableLog()]
+  const { url, stop } = await start(api, { store: storeOf(api, database, 'apply'), port, host, log })
+  console.log(`bylaw serves ${api.name} at ${url}, from ${file}. Try:\n`)
+  console.log(`  curl '${url}/orders?sort=total&order=desc&page_size=3'`)
+  if (order) {
+    console.log(`  curl -i ${url}/orders/${order.id}`)
+    console.log(`  ${createLine(`${url}/orders`, { customerId: order.customerId, currency: 'EUR', total: '120.00' })}`)
+  }
+  console.log('')
+  return untilSignal(log, () => stop(1000))
+}
+
+process.exit(await run().catch(tell))

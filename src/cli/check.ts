@@ -1,0 +1,47 @@
+/** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
+import { styleText } from 'node:util'
+import { type Command, declarationFile, type Given } from './command.ts'
+import { isComplaint } from './complaint.ts'
+import { attempt, type Loaded, mistakesText } from './load.ts'
+import { operationsOf } from './routes.ts'
+
+export const check: Command = {
+  name: 'check',
+  about: 'Tells every mistake of a declaration; exits with 1 if there is one.',
+  details: 'Each mistake comes with its place, its reason and its mend. Nothing is served and no database is opened.',
+  arguments: [declarationFile],
+  flags: { json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' } },
+  examples: ['bylaw check api.ts', 'bylaw check api.ts --json'],
+  run,
+}
+
+async function run(given: Given): Promise<number> {
+  const [file = ''] = given.arguments
+  const json = given.on('json')
+  const found = await (json ? attempt(file).catch(asMistake(file)) : attempt(file))
+  const { mistakes } = found
+  if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
+  else if ('service' in found) console.log(styleText('green', praise(file, found)))
+  else console.log(coloured(mistakesText(file, mistakes)))
+  return mistakes.length === 0 ? 0 : 1
+}
+
+/** A file that cannot be loaded is a mistake of the whole file. */
+const asMistake =
+  (file: string) =>
+  (error: unknown): Loaded => {
+    if (!isComplaint(error)) throw error
+    return { mistakes: [{ place: file, reason: error.message, mend: error.mend }] }
+  }
+
+function praise(file: string, { service }: Extract<Loaded, { service: unknown }>): string {
+  const count = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`
+  const operations = operationsOf(service).length
+  return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
+}
+
+const coloured = (text: string): string =>
+  text
+    .trimEnd()
+    .replace(/^.*/, (line) => styleText('red', line))
+    .replaceAll(/^\d+\. .*/gm, (line) => styleText('bold', line))

@@ -1,0 +1,152 @@
+/** Command: one word of the command line with its arguments and flags; reads them, and says in help what they are. */
+import { parseArgs, styleText } from 'node:util'
+import { nearest, oneOf } from '../resources/naming.ts'
+import { complaint } from './complaint.ts'
+
+export interface Flag {
+  /** What stands for the value in help; a flag without it is a switch. */
+  readonly value?: string
+  /** The environment variable that does the same. */
+  readonly env?: string
+  readonly about: string
+}
+
+export interface Argument {
+  readonly name: string
+  /** What it is, as a message says when it is missing. */
+  readonly about: string
+}
+
+export interface Command {
+  readonly name: string
+  readonly about: string
+  readonly details: string
+  readonly arguments: readonly Argument[]
+  readonly flags: Readonly<Record<string, Flag>>
+  /** Runnable lines. */
+  readonly examples: readonly string[]
+  /** Does it and gives the exit code. */
+  readonly run: (given: Given) => Promise<number>
+}
+
+/** A value and where it came from, for messages. */
+export interface Worth {
+  readonly text: string
+  readonly from: string
+}
+
+/** What was asked of a command. */
+export interface Given {
+  readonly arguments: readonly string[]
+  /** A flag's value from the command line, else from the environment. */
+  readonly worth: (flag: string) => Worth | undefined
+  readonly on: (flag: string) => boolean
+}
+
+export const declarationFile: Argument = { name: 'api.ts', about: 'the file of the declaration' }
+const help: Flag = { about: 'Shows this.' }
+
+/** Reads the words behind the command; what it does not know is refused, with a guess. */
+export function read(command: Command, words: readonly string[], env: NodeJS.ProcessEnv): Given {
+  const { tokens } = parseArgs({ args: [...words], options: optionsOf(command), strict: false, tokens: true })
+  const values = new Map<string, string>()
+  const on = new Set<string>()
+  const found: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') found.push(token.value)
+    if (token.kind !== 'option') continue
+    const flag = known(command, token.name, token.rawName)
+    if (flag.value === undefined) on.add(switched(token.name, token.value))
+    else values.set(token.name, valued(command, token.name, flag.value, token.value))
+  }
+  if (!on.has('help')) counted(command, found)
+  const fromEnv = (name: string): Worth | undefined => {
+    const variable = command.flags[name]?.env
+    const text = variable === undefined ? undefined : env[variable]
+    return variable === undefined || text === undefined || text === '' ? undefined : { text, from: variable }
+  }
+  const worth = (name: string): Worth | undefined => {
+    const text = values.get(name)
+    return text === undefined ? fromEnv(name) : { text, from: `--${name}` }
+  }
+  return { arguments: found, worth, on: (name) => on.has(name) }
+}
+
+function optionsOf({ flags }: Command) {
+  const types = Object.entries(flags).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  )
+  return { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } } as const
+}
+
+function known(command: Command, name: string, written: string): Flag {
+  const flags: Readonly<Record<string, Flag>> = { ...command.flags, help }
+  const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
+  if (flag) return flag
+  const names = Object.keys(flags)
+  const guess = nearest(name, names)
+  throw complaint(
+    `bylaw ${command.name} has no flag ${written}.`,
+    guess
+      ? `Did you mean --${guess}?`
+      : `It has ${oneOf(
+          names.map((one) => `--${one}`),
+          'and',
+        )}.`,
+  )
+}
+
+function switched(name: string, value: string | undefined): string {
+  if (value !== undefined) throw complaint(`--${name} takes no value.`, `Write --${name} alone.`)
+  return name
+}
+
+function valued(command: Command, name: string, shown: string, value: string | undefined): string {
+  if (value !== undefined && value !== '' && !value.startsWith('-')) return value
+  const [example = `--${name} ${shown}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
+  throw complaint(`--${name} needs a value.`, `As in:  ${example}`)
+}
+
+function counted(command: Command, found: readonly string[]): void {
+  const missing = command.arguments[found.length]
+  if (missing) throw complaint(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
+  const extra = found[command.arguments.length]
+  if (extra !== undefined)
+    throw complaint(`bylaw ${command.name} cannot do anything with "${extra}".`, `As in:  ${command.examples[0]}`)
+}
+
+const usage = (command: Command): string =>
+  [command.name, ...command.arguments.map(({ name }) => `<${name}>`)].join(' ')
+
+export function helpOf(command: Command): string {
+  const flags = Object.entries({ ...command.flags, help }).map(([name, { value, env, about }]) => [
+    `  --${name}${value === undefined ? '' : ` ${value}`}`,
+    env === undefined ? about : `${about} (environment: ${env})`,
+  ])
+  const examples = command.examples.map((line) => `  ${line}`).join('\n')
+  return `bylaw ${usage(command)}\n\n${command.about} ${command.details}\n\n${title('Flags')}\n${table(flags)}\n\n${title('Examples')}\n${examples}\n`
+}
+
+export function overview(commands: readonly Command[]): string {
+  const rows = commands.map((command) => [`  bylaw ${usage(command)}`, command.about])
+  const rest = [
+    ['  bylaw <command> --help', 'Says more about a command, with examples.'],
+    ['  bylaw --version', 'Prints the version.'],
+  ]
+  return `bylaw turns a declaration of resources into an HTTP/JSON service.\n\n${title('Commands')}\n${table([...rows, ...rest])}\n`
+}
+
+const title = (text: string): string => styleText('bold', text)
+
+/** Rows in columns, as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

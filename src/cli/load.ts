@@ -1,0 +1,150 @@
+/** Loads the file of a declaration, wherever it lies, and gives the service it exports. */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Mistake } from '../resources/declaration.ts'
+import { f } from '../resources/field.ts'
+import { nearest, oneOf } from '../resources/naming.ts'
+import type { Service } from '../service.ts'
+import { complaint } from './complaint.ts'
+
+/** The service, or the mistakes of its declaration; anything else that is wrong is a complaint. */
+export type Loaded =
+  | { readonly service: Service; readonly mistakes: readonly [] }
+  | { readonly mistakes: readonly Mistake[] }
+
+const endings = ['.ts', '.mts', '.js', '.mjs']
+
+/** The service of a file; into `files` goes what was asked for meanwhile: the file and what it imports of its own. */
+export async function load(file: string, files: Set<string> = new Set()): Promise<Service> {
+  const loaded = await attempt(file, files)
+  if ('service' in loaded) return loaded.service
+  throw complaint(mistakesText(file, loaded.mistakes), '')
+}
+
+export async function attempt(file: string, files: Set<string> = new Set()): Promise<Loaded> {
+  const path = present(file)
+  files.add(path)
+  follow(files)
+  const exported = await imported(file, path, files)
+  if (Array.isArray(exported)) return { mistakes: exported }
+  const service = serviceIn(file, exported as Record<string, unknown>)
+  const guarded = unserved(service)
+  return guarded.length > 0 ? { mistakes: guarded } : { service, mistakes: [] }
+}
+
+/** This release cannot tell who calls, so it serves only what everybody may have. */
+function unserved({ places }: Service): Mistake[] {
+  const routes = places.flatMap(({ methods }) => [...methods.values()]).filter(({ rule }) => rule !== 'public')
+  const found = new Map(routes.map(({ resource, rule }) => [`${resource.name} ${rule}`, { name: resource.name, rule }]))
+  return [...found.values()].map(({ name, rule }) => ({
+    place: `resources.${name}.access`,
+    reason: `"${rule}" is asked of callers, and this release has no authentication to know them by.`,
+    mend: "Write 'public' where everybody may, and leave all else out with `methods`.",
+  }))
+}
+
+/** All mistakes as they are shown to people. */
+export function mistakesText(file: string, mistakes: readonly Mistake[]): string {
+  const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}\n   ${reason}\n   ${mend}`)
+  return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
+}
+
+function present(file: string): string {
+  const path = resolve(file)
+  if (!existsSync(path)) {
+    const folder = dirname(path)
+    const others = existsSync(folder) ? readdirSync(folder).filter((name) => endings.includes(extname(name))) : []
+    const guess = nearest(basename(path), others)
+    throw complaint(
+      `There is no file ${file}${file === path ? '' : ` (${path})`}.`,
+      guess
+        ? `Did you mean ${join(dirname(file), guess)}?`
+        : 'Name the file whose default export is made by service({…}).',
+    )
+  }
+  if (!statSync(path).isFile() || !endings.includes(extname(path)))
+    throw complaint(`${file} is not a file that can hold a declaration.`, `Name a file that ends in ${oneOf(endings)}.`)
+  return realpathSync(path)
+}
+
+/** `bylaw` is this very installation for every file, and TypeScript is a module whatever a package.json says. */
+function follow(files: Set<string>): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'bylaw' || specifier.startsWith('bylaw/'))
+        return next(specifier, { ...context, parentURL: import.meta.url })
+      const { parentURL = '' } = context
+      const own = parentURL.startsWith('file:') && files.has(fileURLToPath(parentURL))
+      if (own && specifier.startsWith('.')) files.add(fileURLToPath(new URL(specifier, parentURL))) // also one that is missing
+      const found = next(specifier, context)
+      if (own && found.url.startsWith('file:') && !found.url.includes('/node_modules/'))
+        files.add(fileURLToPath(found.url))
+      const typed = /\.m?ts$/.test(found.url) && found.url.startsWith('file:') && files.has(fileURLToPath(found.url))
+      return typed ? { ...found, format: 'module-typescript' } : found
+    },
+  })
+}
+
+async function imported(file: string, path: string, files: ReadonlySet<string>): Promise<unknown> {
+  try {
+    return await import(pathToFileURL(path).href)
+  } catch (error) {
+    const { mistakes } = error as { mistakes?: readonly Mistake[] }
+    if (Array.isArray(mistakes)) return mistakes
+    throw complaint(`${file} cannot be loaded: ${reasonOf(error, files)}`, mendOf(error))
+  }
+}
+
+/** The message with the place in the user's own files, without the frames of the engine. */
+function reasonOf(error: unknown, files: ReadonlySet<string>): string {
+  if (!(error instanceof Error)) return `it throws ${JSON.stringify(error)}.`
+  const stack = error.stack ?? ''
+  const [shown] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
+  const frames = stack
+    .split('\n')
+    .filter((line) => line.startsWith('    at ') && [...files].some((one) => line.includes(one)))
+  const place = shown === '' ? frames.join('\n') : shown.trimEnd()
+  return `${error.name}: ${error.message}${place === '' ? '' : `\n\n${place}\n`}`
+}
+
+function mendOf(error: unknown): string {
+  const { code, message = '' } = error as NodeJS.ErrnoException
+  const [, kind] = /^f\.(\w+) is not a function$/.exec(message) ?? []
+  const guess = kind && nearest(kind, Object.keys(f))
+  if (kind) return guess ? `Did you mean f.${guess}?` : `The kinds of fields are ${oneOf(Object.keys(f), 'and')}.`
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return 'Node runs TypeScript by leaving the types out, so an enum, a namespace or a parameter property does not run. Write an object, a union or a field instead.'
+  if (code === 'ERR_MODULE_NOT_FOUND' && message.includes('Cannot find package'))
+    return 'Install the package where the file lies.'
+  if (code === 'ERR_MODULE_NOT_FOUND') return 'Imports name the file as it is, with its ending: `./prices.ts`.'
+  if (message.includes('Cannot use import statement'))
+    return 'Write "type": "module" into package.json, or name the file .mjs or .ts.'
+  return ''
+}
+
+function serviceIn(file: string, exported: Readonly<Record<string, unknown>>): Service {
+  const found = exported.default
+  if (isService(found)) return found
+  const mend = 'It has to end in:  export default service({ … })'
+  const named = Object.keys(exported).find((name) => isService(exported[name]))
+  if (found === undefined && named)
+    throw complaint(`${file} exports its service as "${named}", not as its default.`, mend)
+  if (found === undefined) throw complaint(`${file} has no default export.`, mend)
+  throw complaint(`The default export of ${file} is ${kindOf(found)}, not a service.`, mend)
+}
+
+/** Told by its shape: another copy of the package may have made it. */
+function isService(value: unknown): value is Service {
+  const { declaration, resources, places, tree } = (value ?? {}) as Partial<Service>
+  return (
+    typeof declaration === 'object' && resources instanceof Map && Array.isArray(places) && typeof tree === 'object'
+  )
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'function') return 'a function'
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? typeof value
+  return 'resources' in value ? 'a declaration that was not given to service()' : 'an object'
+}

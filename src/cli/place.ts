@@ -1,0 +1,31 @@
+/** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
+import type { Service } from '../service.ts'
+import type { Flag, Given } from './command.ts'
+import { complaint } from './complaint.ts'
+
+export const portFlag: Flag = { value: 'N', env: 'PORT', about: 'The port; 3000 unless given, 0 for a free one.' }
+export const hostFlag: Flag = {
+  value: 'H',
+  env: 'HOST',
+  about: 'The address; 127.0.0.1 (this machine alone) unless given, 0.0.0.0 for every network.',
+}
+export const databaseFlag: Flag = {
+  value: 'URL',
+  env: 'DATABASE_URL',
+  about: 'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays.',
+}
+
+export function portOf(given: Given): number {
+  const { text, from } = given.worth('port') ?? { text: '3000', from: '' }
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65_535) return port
+  throw complaint(
+    `${from} has to be a port, not "${text}".`,
+    'Give a whole number from 0 to 65535; 0 takes a free one.',
+  )
+}
+
+export const hostOf = (given: Given): string => given.worth('host')?.text ?? '127.0.0.1'
+
+export const databaseOf = (given: Given, { name }: Service): string =>
+  given.worth('database')?.text ?? `sqlite:./data/${name}.db`

@@ -1,0 +1,41 @@
+/** The log for people: a line a request, coloured where a terminal reads it. */
+import { styleText } from 'node:util'
+import type { Log } from '../http/refuse.ts'
+import type { Witness } from './stop.ts'
+
+type About = Readonly<Record<string, unknown>>
+type Style = Parameters<typeof styleText>[0]
+
+export function readableLog(): Log & Witness {
+  const say = (style: Style, word: string) => (about: object, message: string) =>
+    console.log(isRequest(about) ? requestLine(about) : line(style, word, about as About, message))
+  return {
+    info: say('dim', 'info'),
+    warn: say('yellow', 'warn'),
+    error: say('red', 'error'),
+    fatal: say('red', 'fatal'),
+    written: async () => {},
+  }
+}
+
+interface Answered {
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly ms: number
+}
+
+const isRequest = (about: object): about is Answered => 'method' in about && 'path' in about && 'status' in about
+
+const clock = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
+
+function requestLine({ method, path, status, ms }: Answered): string {
+  const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
+  return `${clock()} ${styleText(style, String(status))} ${method.padEnd(6)} ${path} ${styleText('dim', `${ms} ms`)}`
+}
+
+function line(style: Style, word: string, { err, ...about }: About, message: string): string {
+  const rest = Object.entries(about).map(([name, value]) => ` ${name}=${String(value)}`)
+  const cause = err instanceof Error ? `\n${err.stack}` : err === undefined ? '' : `\n${String(err)}`
+  return `${clock()} ${styleText(style, word)} ${message}${styleText('dim', rest.join(''))}${cause}`
+}

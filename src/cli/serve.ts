@@ -1,0 +1,77 @@
+/** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
+import { nearest, oneOf } from '../resources/naming.ts'
+import { milliseconds } from '../resources/time.ts'
+import type { Service } from '../service.ts'
+import { type Command, declarationFile, type Given } from './command.ts'
+import { complaint } from './complaint.ts'
+import { load } from './load.ts'
+import { databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from './place.ts'
+import { migrationOf, start, storeOf } from './start.ts'
+import { untilSignal } from './stop.ts'
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+export const serve: Command = {
+  name: 'serve',
+  about: 'Serves a declaration until SIGTERM or SIGINT.',
+  details:
+    'The first line of stdout tells the URL; all further ones are the log, in JSON. The database is brought to what is declared at start, ' +
+    'with NODE_ENV=production only by `bylaw migrate apply`.',
+  arguments: [declarationFile],
+  flags: {
+    port: portFlag,
+    host: hostFlag,
+    database: databaseFlag,
+    'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${oneOf(levels)}; info unless given.` },
+    drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take at the end; PT10S unless given.' },
+  },
+  examples: [
+    'bylaw serve api.ts',
+    'bylaw serve api.ts --port 8080 --host 0.0.0.0 --database sqlite:/var/lib/orders/orders.db',
+    'PORT=8080 LOG_LEVEL=warn bylaw serve api.ts --drain PT30S',
+  ],
+  run,
+}
+
+async function run(given: Given): Promise<number> {
+  const [port, host, level, drain] = [portOf(given), hostOf(given), levelOf(given), drainOf(given)]
+  const [file = ''] = given.arguments
+  const [service, { jsonLog }] = await Promise.all([load(file), import('./log.ts')])
+  const database = databaseOf(given, service)
+  const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
+  if (production) requireSchema(service, file, database)
+  const log = jsonLog(service.name, level)
+  const store = storeOf(service, database, production ? 'require' : 'apply')
+  const started = await start(service, { store, port, host, log })
+  process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
+  const code = await untilSignal(log, () => started.stop(drain))
+  await log.written()
+  return code
+}
+
+function levelOf(given: Given): string {
+  const { text, from } = given.worth('log-level') ?? { text: 'info', from: '' }
+  if (levels.includes(text)) return text
+  const guess = nearest(text, levels)
+  throw complaint(`${from} has to be ${oneOf(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
+}
+
+function drainOf(given: Given): number {
+  const { text, from } = given.worth('drain') ?? { text: 'PT10S', from: '' }
+  const drain = milliseconds(text)
+  if (drain !== undefined) return drain
+  throw complaint(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
+}
+
+/** In production the schema is changed by hand, never in passing by a process that starts. */
+function requireSchema(service: Service, file: string, database: string): void {
+  const { steps, close } = migrationOf(service, database)
+  close()
+  if (steps.length === 0) return
+  const rest = `${file} --database ${database}`
+  throw complaint(
+    `The database ${database} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n` +
+      steps.map(({ about }) => `  - ${about}`).join('\n'),
+    `See the statements:  bylaw migrate plan ${rest}\nCarry them out:      bylaw migrate apply ${rest}`,
+  )
+}

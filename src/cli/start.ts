@@ -1,0 +1,88 @@
+/** Starts a service: opens its store and its door, and closes both without losing anything. Part 8, termination. */
+
+import type { Store } from '../flow/store.ts'
+import type { House } from '../http/handle.ts'
+import { type Listening, listen } from '../http/node.ts'
+import type { Log } from '../http/refuse.ts'
+import { realWorld } from '../http/world.ts'
+import type { Service } from '../service.ts'
+import { type Migration, openMigration, openStore, type SchemaMode } from '../store/open.ts'
+import { complaint } from './complaint.ts'
+
+export interface Started {
+  readonly url: string
+  /** Refuses new guests, finishes what was accepted within the given time, and closes the store. R186. */
+  readonly stop: (drain: number) => Promise<void>
+}
+
+export interface Terms {
+  readonly store: Store
+  readonly port: number
+  readonly host: string
+  readonly log: Log
+}
+
+export async function start(service: Service, { store, port, host, log }: Terms): Promise<Started> {
+  let open = true
+  const house: House = { service, store, world: realWorld([store.secret]), log, open: () => open }
+  const listening = await door(house, port, host)
+  const stop = async (drain: number): Promise<void> => {
+    open = false // readiness fails first
+    await listening.stop(drain)
+    await store.close()
+  }
+  return { url: listening.url, stop }
+}
+
+/** The store of a service, its schema brought up to date or, with `require`, found to be so. */
+export function storeOf(service: Service, database: string, mode: SchemaMode): Store {
+  return foreseen(() => openStore(database, collectionsOf(service), mode))
+}
+
+export function migrationOf(service: Service, database: string): Migration {
+  const migration = foreseen(() => openMigration(database, collectionsOf(service)))
+  return { ...migration, apply: () => foreseen(migration.apply) }
+}
+
+const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
+
+/** What the cellar refuses at start is said without a stack. */
+function foreseen<T>(open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    throw complaint((error as Error).message, '')
+  }
+}
+
+async function door(house: House, port: number, host: string): Promise<Listening> {
+  try {
+    return await listen(house, { port, host })
+  } catch (error) {
+    await house.store.close()
+    throw refusal(error as NodeJS.ErrnoException, port, host)
+  }
+}
+
+function refusal(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return complaint(
+        `Port ${port} on ${host} is in use by another program.`,
+        'Stop that one, or choose another port with --port; --port 0 takes a free one.',
+      )
+    case 'ERR_SOCKET_BAD_PORT':
+      return complaint(`There is no port ${port}.`, 'Choose one from 0 to 65535; 0 takes a free one.')
+    case 'EACCES':
+      return complaint(`Port ${port} is not allowed to this user.`, 'Choose one from 1024 on with --port.')
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return complaint(
+        `${host} is not an address of this machine.`,
+        'Choose with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all its networks.',
+      )
+    default:
+      return error
+  }
+}

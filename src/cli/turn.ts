@@ -1,0 +1,61 @@
+/** One turn of `bylaw dev`: serves the declaration as it is now, until it changes. */
+import { styleText } from 'node:util'
+import type { Store } from '../flow/store.ts'
+import type { Service } from '../service.ts'
+import { type Given, table } from './command.ts'
+import { isComplaint, tell } from './complaint.ts'
+import { mendable, type Word } from './dev.ts'
+import { load } from './load.ts'
+import { databaseOf, hostOf, portOf } from './place.ts'
+import { readableLog } from './readable.ts'
+import { inOrder } from './routes.ts'
+import { start, storeOf } from './start.ts'
+import { untilSignal } from './stop.ts'
+import { trial } from './trial.ts'
+
+const drain = 1000
+
+export async function turn(given: Given): Promise<number> {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // nobody watches any more
+  const opened = await open(given)
+  if (!opened) return mendable
+  const { service, store, database } = opened
+  const log = readableLog()
+  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log })
+  console.log(`bylaw serves ${service.name} at ${url}\n\n${invitation(service, url)}`)
+  console.log(styleText('dim', `\nStored in ${database}. Starts again when ${given.arguments[0]} changes.\n`))
+  await say({ ready: true })
+  return untilSignal(log, () => stop(drain))
+}
+
+/** The service and its store; nothing, once it was told, where the declaration does not allow that. */
+async function open(given: Given): Promise<{ service: Service; store: Store; database: string } | null> {
+  const files = new Set<string>()
+  try {
+    const service = await load(given.arguments[0] as string, files)
+    const database = databaseOf(given, service)
+    return { service, store: storeOf(service, database, 'apply'), database }
+  } catch (error) {
+    if (files.size === 0 || !isComplaint(error)) throw error
+    tell(error)
+    return null
+  } finally {
+    await say({ files: [...files] })
+  }
+}
+
+const say = (word: Word): Promise<void> =>
+  new Promise((said) => {
+    if (process.send) process.send(word, () => said())
+    else said()
+  })
+
+/** All URLs, and a request to paste. */
+export function invitation(service: Service, url: string): string {
+  const rows = inOrder(service.places).map(({ template, methods }) => [
+    `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,
+    url + template,
+  ])
+  const line = trial(service, url, Date.now().toString(36).slice(-4))
+  return line === null ? table(rows) : `${table(rows)}\n\nTry it:\n\n  ${line}`
+}
