@@ -1,0 +1,368 @@
+/** Part 4 of the contract, methods: replacing by PUT, and creating by it. */
+import assert from 'node:assert/strict'
+import { f, service } from 'bylaw'
+import { type Answer, type Door, doors, spec } from '../help/door.ts'
+
+const stock = service({
+  name: 'stock',
+  resources: {
+    items: {
+      prefix: 'itm',
+      fields: {
+        name: f.text({ max: 50 }),
+        note: f.text({ optional: true }),
+        level: f.enum(['low', 'high'], { default: 'low' }),
+        tags: f.list(f.text()),
+        metadata: f.metadata(),
+        size: f.object(
+          { width: f.integer(), depth: f.integer({ optional: true }), unit: f.text({ default: 'mm' }) },
+          { optional: true },
+        ),
+        currency: f.currency({ immutable: true, optional: true }),
+        pin: f.text({ writeOnly: true, optional: true }),
+        seal: f.text({ writeOnly: true, immutable: true, optional: true }),
+        rating: f.integer({ readOnly: true, default: 3 }),
+      },
+      access: 'public',
+    },
+    secrets: { prefix: 'sec', fields: { name: f.text(), pin: f.text({ writeOnly: true }) }, access: 'public' },
+    parts: { prefix: 'prt', parent: 'items', fields: { name: f.text() }, access: 'public' },
+    bins: {
+      parent: 'items',
+      key: 'number',
+      fields: { number: f.integer({ min: 0, max: 999 }), note: f.text({ optional: true }) },
+      access: 'public',
+    },
+    units: { key: 'code', fields: { code: f.text({ pattern: '^[a-z]{1,3}$' }), name: f.text() }, access: 'public' },
+    fixed: {
+      prefix: 'fix',
+      plural: true,
+      fields: { name: f.text() },
+      access: 'public',
+      settings: { resource: { putCreates: 'off' } },
+    },
+    phoenixes: {
+      prefix: 'phx',
+      fields: { name: f.text(), code: f.text({ optional: true, unique: true }) },
+      access: 'public',
+      settings: { resource: { putRevives: 'on' } },
+    },
+    labels: { prefix: 'lab', fields: { name: f.text() }, access: 'public', settings: { etag: { onPut: 'verbatim' } } },
+    pages: { prefix: 'pag', fields: { name: f.text() }, access: 'public', methods: ['read', 'replace'] },
+  },
+})
+
+const item = (n: number) => `itm_${String(n).padStart(26, '0')}`
+let used = 0
+/** An identifier of its own for each test. */
+const fresh = (): string => item(++used)
+
+async function put(
+  door: Door,
+  path: string,
+  json: object,
+  status: number,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const answer = await door.send('PUT', path, { json, headers })
+  assert.equal(answer.status, status, `PUT ${path} ${answer.text}`)
+  return answer
+}
+
+const wrongs = ({ json }: Answer): string[] =>
+  json.errors.map(({ type, pointer }: { type: string; pointer: string }) => `${type} ${pointer}`)
+
+doors('replacing', stock, (door) => {
+  spec('R109 R123', 'PUT replaces an item and answers 200 with the resource, its tag and its place', async () => {
+    const path = `/items/${fresh()}`
+    const first = await put(door, path, { name: 'A', note: 'x', tags: ['t'], metadata: { k: 'v' } }, 201)
+    const second = await put(door, path, { name: 'B' }, 200)
+    assert.equal(second.headers['content-location'], path)
+    assert.equal(second.headers.location, undefined)
+    assert.notEqual(second.headers.etag, first.headers.etag)
+    const { createdAt, updatedAt, id, ...rest } = second.json
+    assert.deepEqual(rest, {
+      name: 'B',
+      note: null,
+      level: 'low',
+      tags: [],
+      metadata: {},
+      size: null,
+      currency: null,
+      rating: 3,
+    })
+    assert.equal(createdAt, first.json.createdAt)
+    assert.ok(updatedAt >= createdAt)
+    const read = await door.send('GET', path)
+    assert.deepEqual([read.text, read.headers.etag], [second.text, second.headers.etag])
+  })
+
+  spec('R109', 'PUT creates at an unused URL and answers 201 with where it is', async () => {
+    const path = `/items/${fresh()}`
+    const answer = await put(door, path, { name: 'A' }, 201)
+    assert.deepEqual([answer.headers.location, answer.headers['content-location']], [path, path])
+    assert.deepEqual([answer.json.id, answer.json.level, answer.json.rating], [path.slice('/items/'.length), 'low', 3])
+    const read = await door.send('GET', path)
+    assert.deepEqual([read.text, read.headers.etag], [answer.text, answer.headers.etag])
+  })
+
+  spec('R109', 'on a collection PUT and PATCH answer 405', async () => {
+    for (const path of ['/items', `/items/${fresh()}/bins`, '/parts'])
+      for (const method of ['PUT', 'PATCH']) {
+        const answer = await door.send(method, path, { json: {} })
+        assert.deepEqual([answer.status, answer.json.type], [405, 'method-not-allowed'])
+        assert.equal(answer.headers.allow, path === '/parts' ? 'GET, HEAD, OPTIONS' : 'GET, HEAD, OPTIONS, POST')
+      }
+  })
+
+  spec('R111', 'a writable field left out is set to its default, else null; a required one is asked for', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A', note: 'x', level: 'high', size: { width: 1, depth: 2, unit: 'cm' } }, 201)
+    const bare = await put(door, path, { note: 'y' }, 400)
+    assert.deepEqual(wrongs(bare), ['field-required /name'])
+    const next = await put(door, path, { name: 'A', size: { width: 1 } }, 200)
+    assert.deepEqual(
+      [next.json.note, next.json.level, next.json.size],
+      [null, 'low', { width: 1, depth: null, unit: 'mm' }],
+    )
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A', size: {} }, 400)), ['field-required /size/width'])
+    const nulls = await put(door, path, { name: null, level: null, tags: null, metadata: null }, 400)
+    assert.deepEqual(
+      wrongs(nulls),
+      ['/name', '/level', '/tags', '/metadata'].map((at) => `field-required ${at}`),
+    )
+    const created = await put(door, `/items/${fresh()}`, {}, 400)
+    assert.deepEqual(wrongs(created), ['field-required /name'])
+  })
+
+  spec('R111', 'a write-only field left out keeps its value, and null clears it', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A', pin: '1', seal: 's' }, 201)
+    const tagAfter = async (json: object) => (await put(door, path, { name: 'A', ...json }, 200)).headers.etag
+    const first = await tagAfter({})
+    assert.equal(await tagAfter({ pin: '1' }), first)
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A', seal: 'other' }, 400)), ['immutable-field /seal'])
+    assert.equal(await tagAfter({ seal: 's' }), first)
+    const cleared = await tagAfter({ pin: null })
+    assert.notEqual(cleared, first)
+    assert.equal(await tagAfter({ pin: null }), cleared)
+    assert.equal(await tagAfter({}), cleared)
+    for (const answer of [await door.send('GET', path), await put(door, path, { name: 'A', pin: '9' }, 200)])
+      assert.ok(!('pin' in answer.json) && !('seal' in answer.json))
+  })
+
+  spec('R111', 'a write-only field that is required is asked for once', async () => {
+    const created = await door.send('POST', '/secrets', { json: { name: 'A', pin: '1' } })
+    assert.equal(created.status, 201)
+    assert.deepEqual(wrongs(await door.send('POST', '/secrets', { json: { name: 'A' } })), ['field-required /pin'])
+    const path = `/secrets/${created.json.id}`
+    assert.equal((await put(door, path, { name: 'B' }, 200)).json.name, 'B')
+    assert.deepEqual(wrongs(await put(door, path, { name: 'B', pin: null }, 400)), ['field-required /pin'])
+    assert.deepEqual(wrongs(await put(door, '/secrets/sec_00000000000000000000000000', { name: 'B' }, 400)), [
+      'field-required /pin',
+    ])
+  })
+
+  spec('R112 R48', 'a fetched object can be sent back, twice, and changes nothing', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A', note: 'x', metadata: { b: '1', a: '2' }, size: { width: 1 }, pin: '1' }, 201)
+    const read = await door.send('GET', path)
+    for (let n = 0; n < 2; n++) {
+      const answer = await put(door, path, read.json, 200)
+      assert.deepEqual([answer.text, answer.headers.etag], [read.text, read.headers.etag])
+    }
+    const reordered = Object.fromEntries(Object.entries(read.json).reverse())
+    assert.equal((await put(door, path, reordered, 200)).headers.etag, read.headers.etag)
+    assert.equal((await door.send('GET', path)).headers['last-modified'], read.headers['last-modified'])
+  })
+
+  spec(
+    'R48',
+    'what the service manages is ignored in a PUT, whatever its value; an address that differs is refused',
+    async () => {
+      const id = fresh()
+      await put(door, `/items/${id}`, { name: 'A' }, 201)
+      const read = (await door.send('GET', `/items/${id}`)).json
+      const answer = await put(
+        door,
+        `/items/${id}`,
+        { name: 'A', createdAt: 5, updatedAt: 'never', rating: 'x', _links: { self: 1 } },
+        200,
+      )
+      assert.deepEqual(answer.json, read)
+      assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: item(999) }, 400)), [
+        'read-only-field /id',
+      ])
+      assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: null }, 400)), ['read-only-field /id'])
+      const bin = `/items/${id}/bins/7`
+      await put(door, bin, { number: 7, id: '7', itemId: id }, 201)
+      assert.deepEqual(wrongs(await put(door, bin, { number: 8 }, 400)), ['read-only-field /number'])
+      assert.deepEqual(wrongs(await put(door, bin, { number: '7' }, 400)), ['read-only-field /number'])
+      assert.deepEqual(wrongs(await put(door, bin, { itemId: item(999) }, 400)), ['read-only-field /itemId'])
+      const part = await door.send('POST', `/items/${id}/parts`, { json: { name: 'P' } })
+      await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: id }, 200)
+      assert.deepEqual(wrongs(await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: item(999) }, 400)), [
+        'read-only-field /itemId',
+      ])
+    },
+  )
+
+  spec('R119', 'a field declared immutable keeps its value, in a PUT as in a PATCH', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A', currency: 'USD' }, 201)
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A', currency: 'EUR' }, 400)), ['immutable-field /currency'])
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A', currency: null }, 400)), ['immutable-field /currency'])
+    assert.equal((await put(door, path, { name: 'B', currency: 'USD' }, 200)).json.name, 'B')
+    assert.equal((await door.send('PATCH', path, { json: { currency: 'EUR' } })).status, 400)
+    assert.equal((await door.send('PATCH', path, { json: { currency: 'USD', name: 'C' } })).json.name, 'C')
+  })
+
+  spec('R154', 'all that is wrong is told together, and nothing is changed', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A', currency: 'USD' }, 201)
+    const before = await door.send('GET', path)
+    const answer = await put(door, path, { nome: 1, level: 'mid', id: 'x', tags: [1] }, 400)
+    assert.deepEqual(wrongs(answer).sort(), [
+      'field-required /name',
+      'invalid-type /tags/0',
+      'invalid-value /level',
+      'read-only-field /id',
+      'unknown-field /nome',
+    ])
+    assert.deepEqual((await door.send('GET', path)).text, before.text)
+  })
+
+  spec('R123 R120', 'a 204 to PUT names a tag only where what was stored is what was sent', async () => {
+    const path = `/items/${fresh()}`
+    const minimal = { prefer: 'return=minimal' }
+    await put(door, path, { name: 'A' }, 201)
+    const short = await put(door, path, { name: 'B' }, 204, minimal)
+    assert.deepEqual(
+      [short.text, short.headers.etag, short.headers['preference-applied']],
+      ['', undefined, 'return=minimal'],
+    )
+    assert.equal(short.headers['content-type'], undefined)
+    const read = await door.send('GET', path)
+    assert.equal(read.json.name, 'B')
+    const same = await put(door, path, read.json, 204, minimal)
+    assert.equal(same.headers.etag, read.headers.etag)
+    const created = await put(door, `/items/${fresh()}`, { name: 'A' }, 201, minimal)
+    assert.equal(created.json.name, 'A')
+  })
+
+  spec('R123', 'with verbatim that holds for every answer to PUT', async () => {
+    const path = '/labels/lab_00000000000000000000000001'
+    assert.equal((await put(door, path, { name: 'A' }, 201)).headers.etag, undefined)
+    const next = await put(door, path, { name: 'B' }, 200)
+    assert.deepEqual([next.json.name, next.headers.etag], ['B', undefined])
+    const read = await door.send('GET', path)
+    assert.equal((await put(door, path, read.json, 200)).headers.etag, read.headers.etag)
+    assert.match((await door.send('PATCH', path, { json: { name: 'C' } })).headers.etag ?? '', /^"/)
+  })
+})
+
+doors('creating by PUT', stock, (door) => {
+  spec('R110', 'only a well-formed identifier of the resource can be created at', async () => {
+    for (const path of [
+      '/items/foo',
+      '/items/prt_00000000000000000000000001',
+      '/items/itm_zzzzzzzzzzzzzzzzzzzzzzzzzz',
+      `/items/${'x'.repeat(3000)}`,
+      '/units/LONG',
+      '/units/toolong',
+    ]) {
+      const answer = await put(door, path, { name: 'A', code: 'x' }, 404)
+      assert.equal(answer.json.type, 'resource-not-found')
+      assert.equal(
+        (await door.send('PUT', path, { body: '{', headers: { 'content-type': 'application/json' } })).status,
+        404,
+      )
+    }
+  })
+
+  spec('R110', 'where creation by PUT is off, or there is no creation, an unused id answers 404', async () => {
+    for (const path of [
+      '/fixed/fix_00000000000000000000000001',
+      '/pages/pag_00000000000000000000000001',
+      '/parts/prt_00000000000000000000000001',
+    ]) {
+      assert.equal((await put(door, path, { name: 'A' }, 404)).json.type, 'resource-not-found')
+      assert.equal((await put(door, path, { nome: 1 }, 404)).json.type, 'resource-not-found')
+      assert.equal((await door.send('GET', path)).status, 404)
+    }
+    const made = await door.send('POST', '/fixed', { json: { name: 'A' } })
+    assert.equal((await put(door, `/fixed/${made.json.id}`, { name: 'B' }, 200)).json.name, 'B')
+  })
+
+  spec('R109 R48', 'a key is taken from the address, and may be in the body as well', async () => {
+    const plain = await put(door, '/units/kg', { name: 'Kilogram' }, 201)
+    assert.deepEqual([plain.json.id, plain.json.code, plain.headers.location], ['kg', 'kg', '/units/kg'])
+    assert.equal((await put(door, '/units/m', { code: 'm', name: 'Metre' }, 201)).json.code, 'm')
+    assert.deepEqual(wrongs(await put(door, '/units/s', { code: 'm', name: 'Second' }, 400)), ['read-only-field /code'])
+    assert.equal((await door.send('GET', '/units/s')).status, 404)
+    assert.equal((await put(door, '/units/kg', { name: 'Kilo' }, 200)).json.name, 'Kilo')
+    assert.equal((await door.send('POST', '/units', { json: { code: 'kg', name: 'X' } })).status, 409)
+  })
+
+  spec('R109 R4', 'a composite key is created below its parent, which has to exist', async () => {
+    const [one, two] = [fresh(), fresh()]
+    for (const id of [one, two]) await put(door, `/items/${id}`, { name: 'A' }, 201)
+    const bin = await put(door, `/items/${one}/bins/7`, { note: 'x' }, 201)
+    assert.deepEqual(
+      [bin.json.id, bin.json.number, bin.json.itemId, bin.headers.location],
+      ['7', 7, one, `/items/${one}/bins/7`],
+    )
+    assert.equal((await door.send('GET', `/items/${two}/bins/7`)).status, 404)
+    for (const path of [
+      `/items/${fresh()}/bins/7`,
+      `/items/foo/bins/7`,
+      `/items/${one}/bins/07`,
+      `/items/${one}/bins/1e1`,
+      `/items/${one}/bins/1000`,
+    ])
+      assert.equal((await put(door, path, { note: 'x' }, 404)).json.type, 'resource-not-found', path)
+    await door.send('DELETE', `/items/${one}/bins/7`)
+    assert.equal((await put(door, `/items/${one}/bins/7`, { note: 'x' }, 410)).json.type, 'resource-deleted')
+  })
+
+  spec('R136', 'PUT on a deleted item answers 410, before anything in the body is told', async () => {
+    const path = `/items/${fresh()}`
+    await put(door, path, { name: 'A' }, 201)
+    await door.send('DELETE', path)
+    for (const json of [{ name: 'A' }, { nome: 1 }])
+      assert.deepEqual([(await put(door, path, json, 410)).json.type], ['resource-deleted'])
+    assert.equal(
+      (await door.send('PUT', path, { body: '{', headers: { 'content-type': 'application/json' } })).status,
+      410,
+    )
+    assert.equal((await door.send('GET', path)).status, 410)
+  })
+
+  spec('R136 R121', 'where declared, PUT makes a deleted item again, with a tag it never had', async () => {
+    const path = '/phoenixes/phx_00000000000000000000000001'
+    const tags = new Set<string>()
+    const noted = ({ headers }: Answer) => {
+      assert.ok(!tags.has(headers.etag as string))
+      tags.add(headers.etag as string)
+    }
+    for (let life = 0; life < 3; life++) {
+      noted(await put(door, path, { name: `life ${life}`, code: 'c' }, 201))
+      noted(await put(door, path, { name: `late ${life}`, code: 'c' }, 200))
+      assert.equal((await door.send('PATCH', path, { json: {} })).status, 200)
+      assert.equal((await door.send('DELETE', path)).status, 204)
+      assert.equal((await door.send('GET', path)).status, 410)
+      assert.equal((await door.send('PATCH', path, { json: {} })).status, 410)
+    }
+  })
+
+  spec('R136 R90', 'what stands against a revival leaves it deleted', async () => {
+    const path = '/phoenixes/phx_00000000000000000000000002'
+    await put(door, path, { name: 'A', code: 'x' }, 201)
+    await door.send('DELETE', path)
+    await door.send('POST', '/phoenixes', { json: { name: 'B', code: 'x' } })
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A', code: 'x' }, 409)), ['already-exists /code'])
+    assert.equal((await door.send('GET', path)).status, 410)
+    assert.equal((await put(door, path, { nome: 'A' }, 400)).json.type, 'validation-failed')
+    assert.equal((await door.send('GET', path)).status, 410)
+  })
+})
