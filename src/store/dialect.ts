@@ -26,6 +26,6 @@ export const sqlite: Dialect = {
   tableOptions: ' STRICT, WITHOUT ROWID',
   member: (name, type) => {
     const value = `json_extract(doc, ${literal(`$."${name}"`)})`
-    return type === 'numeric' ? `CAST(${value} AS NUMERIC)` : value
+    return type === 'numeric' || type === 'integer' ? `CAST(${value} AS ${type.toUpperCase()})` : value
   },
 }
