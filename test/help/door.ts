@@ -42,6 +42,8 @@ export interface Stage {
   readonly database?: string
   /** Only over a socket: for what fetch cannot send or does not show. */
   readonly socketOnly?: boolean
+  /** The time, where a test says what it is. */
+  readonly now?: () => number
 }
 
 /** A group of tests that is run once for each door, on a store of its own. */
@@ -49,7 +51,7 @@ export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  { database = 'sqlite::memory:', socketOnly = false }: Stage = {},
+  { database = 'sqlite::memory:', socketOnly = false, now }: Stage = {},
 ): void {
   for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
     describe(`${title} (${name})`, () => {
@@ -60,7 +62,7 @@ export function doors(
         const log: Log = { error: (about) => door.errors.push(about), warn: () => {}, info: () => {} }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
         const store = openStore(database, collections, 'apply')
-        house = { service, store, world: realWorld([store.secret]), log, open: () => true }
+        house = { service, store, world: { ...realWorld([store.secret]), ...(now && { now }) }, log, open: () => true }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
