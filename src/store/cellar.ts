@@ -8,6 +8,16 @@ export type Answer = Readonly<Record<string, unknown>>
 /** A story that asks for statements and is given their rows. */
 export type Steps<T> = Generator<Statement, T, readonly Answer[]>
 
+/** Runs a statement and gives its rows. */
+export type Run = (statement: Statement) => readonly Answer[]
+
+/** Carries steps out, each as it is asked for. */
+export function finish<T>(steps: Steps<T>, run: Run): T {
+  let step = steps.next()
+  while (!step.done) step = steps.next(run(step.value))
+  return step.value
+}
+
 /** A collection with what was prepared for it. */
 export interface Shelf {
   readonly collection: Collection

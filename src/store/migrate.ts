@@ -1,10 +1,12 @@
 /** Migrate: brings the tables of a file from what they are to what is declared, all steps or none. The cellar. */
+
 import type { DatabaseSync } from 'node:sqlite'
 import { type Collection, cells, documentIn, type Texts, textsOf } from '../resources/collection.ts'
+import type { Run } from './cellar.ts'
 import { meta } from './compile.ts'
 import { quoted, sqlite } from './dialect.ts'
 import { type Layout, layoutOf, layoutVersion, type Step, stepsBetween } from './schema.ts'
-import { type Run, runner } from './sqlite.ts'
+import { runner } from './sqlite.ts'
 
 /** The layout as it was last applied; null for an empty database. */
 export function stored(run: Run): Layout | null {

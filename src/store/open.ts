@@ -5,12 +5,12 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
-import { cellar } from './cellar.ts'
+import { cellar, type Run } from './cellar.ts'
 import { meta } from './compile.ts'
 import { sqlite } from './dialect.ts'
 import { migrate, missingSteps, stored } from './migrate.ts'
 import type { Step } from './schema.ts'
-import { openFile, type Run, runner, sqliteStore } from './sqlite.ts'
+import { openFile, runner, sqliteStore } from './sqlite.ts'
 
 /** What a store's schema is, what it should be, and the steps between. */
 export interface Migration {
@@ -23,15 +23,21 @@ export interface Migration {
 /** `apply` brings the schema up to date at start; `require` refuses where it is not. */
 export type SchemaMode = 'apply' | 'require'
 
-export function openStore(url: string, collections: readonly Collection[], mode: SchemaMode): Store {
-  return opened(url, (db) => {
+export function openStore(url: string, collections: readonly Collection[], mode: SchemaMode, patience = 10_000): Store {
+  return opened(url, (db, file) => {
     const run = runner(db)
     const steps = missingSteps(stored(run), collections)
     if (steps.length > 0 && mode === 'require') throw unlike(steps)
     if (steps.length > 0) migrate(db, collections)
     const tables = stored(run)?.tables ?? {}
     const shapes = Object.fromEntries(collections.map(({ name }) => [name, tables[name]?.shape ?? 1]))
-    return sqliteStore(db, cellar(collections, shapes, sqlite), secretOf(run))
+    return sqliteStore({
+      db,
+      cellar: cellar(collections, shapes, sqlite),
+      secret: secretOf(run),
+      file: file === ':memory:' ? null : file,
+      patience,
+    })
   })
 }
 
@@ -51,13 +57,13 @@ function unlike(steps: readonly Step[]): Error {
 }
 
 /** Opens a file for something that is made with it; closes it where that fails. */
-function opened<T>(url: string, made: (db: DatabaseSync) => T): T {
+function opened<T>(url: string, made: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
   return guarded(url, () => {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
     const db = openFile(file)
     try {
-      return made(db)
+      return made(db, file)
     } catch (error) {
       db.close()
       throw error

@@ -1,19 +1,16 @@
 /** SQLite: reads in the loop, and one durable commit for all writes of a turn. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Answer, Cellar, Steps } from './cellar.ts'
+import { batches } from './batch.ts'
+import type { Answer, Cellar, Run } from './cellar.ts'
 import { meta, type Statement } from './compile.ts'
-import { perform } from './perform.ts'
+import { isBusy, mostWait, told } from './failure.ts'
+import { look } from './look.ts'
+import { reader } from './reader.ts'
+import { totals } from './totals.ts'
 
-/** Runs a statement and gives its rows. */
-export type Run = (statement: Statement) => readonly Answer[]
-
-const mostWait = 5000
-const mostMembers = 500
 const mostPrepared = 1000
 
 export function openFile(file: string): DatabaseSync {
@@ -55,60 +52,33 @@ export function runner(db: DatabaseSync): Run {
   }
 }
 
-function finish<T>(steps: Steps<T>, run: Run): T {
-  let step = steps.next()
-  while (!step.done) step = steps.next(run(step.value))
-  return step.value
+/** What a store is opened with. */
+export interface Opened {
+  readonly db: DatabaseSync
+  readonly cellar: Cellar
+  readonly secret: string
+  /** The file, for a thread that reads; null where it is in memory. */
+  readonly file: string | null
+  /** How long a list may take, in milliseconds. */
+  readonly patience: number
 }
 
-const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
-const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff)
-/** No memory, read-only, I/O, full, cannot open, protocol: nothing that the caller did, and it may pass. */
-const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
-
-/** A failure of the database as what a caller is told. */
-function told(error: unknown): unknown {
-  if (!isOutage(error)) return error
-  return new Problem(
-    'dependency-unavailable',
-    'The store cannot do this at the moment; nothing was changed. Try again later.',
-    { cause: error },
-  )
-}
-
-/** The values of which one is in use already, from the words of the database. */
-function duplicate(error: unknown, cellar: Cellar): Outcome | null {
-  if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
-  const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')
-  for (const { collection } of cellar.shelves.values()) {
-    const meets = (names: readonly string[]) =>
-      names.map((name) => `${collection.table}.${name}`).join() === columns.join()
-    if (meets(collection.composite ? ['parent', 'id'] : ['id'])) return { is: 'duplicate', fields: ['id'] }
-    const unique = collection.uniques.find((one) => meets(one.columns))
-    if (unique) return { is: 'duplicate', fields: unique.fields }
-  }
-  return null
-}
-
-interface Member {
-  readonly plan: Plan
-  readonly until: number
-  readonly done: (outcome: Outcome) => void
-  readonly fail: (error: unknown) => void
-}
-
-export function sqliteStore(db: DatabaseSync, cellar: Cellar, secret: string): Store {
+export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
-  const writes = batches(db, run, cellar)
+  const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
+  const known = totals(collections, () => Number(run(dataVersion)[0]?.data_version))
+  const thread = file === null ? null : reader(file)
+  const looking = { cellar, run, reader: thread, totals: known, patience }
+  const writes = batches({ db, run, cellar, written: known.written })
   return {
     execute: (plan) => {
       if (plan.do === 'create' || plan.do === 'decide') return writes.join(plan)
       try {
-        return look(plan)
+        return look(looking, plan)
       } catch (error) {
         if (!isBusy(error)) throw told(error)
-        return patiently(() => look(plan))
+        return patiently(() => look(looking, plan))
       }
     },
     secret,
@@ -122,117 +92,23 @@ export function sqliteStore(db: DatabaseSync, cellar: Cellar, secret: string): S
     },
     close: async () => {
       await writes.idle()
+      await thread?.close()
       db.close()
     },
   }
-
-  function look(plan: Plan): Outcome {
-    if (plan.do !== 'list' || plan.countTo === null) return finish(perform(cellar, plan), run)
-    run(snapshot) // rows and total from one state, R54
-    try {
-      return finish(perform(cellar, plan), run)
-    } finally {
-      run(commit)
-    }
-  }
 }
 
+const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
+
 /** Tries again while another process is in the way, without stopping the loop. */
-async function patiently(look: () => Outcome): Promise<Outcome> {
+async function patiently(look: () => Outcome | Promise<Outcome>): Promise<Outcome> {
   const until = performance.now() + mostWait
   for (;;) {
     await pause(1 + Math.random() * 10)
     try {
-      return look()
+      return await look()
     } catch (error) {
       if (!isBusy(error) || performance.now() > until) throw told(error)
     }
   }
 }
-
-/** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
-function batches(db: DatabaseSync, run: Run, cellar: Cellar) {
-  let waiting: Member[] = []
-  let planned = false
-  const idle: (() => void)[] = []
-
-  function join(plan: Plan): Promise<Outcome> {
-    return new Promise((done, fail) => {
-      waiting.push({ plan, until: performance.now() + mostWait, done, fail })
-      if (!planned) schedule()
-    })
-  }
-
-  function schedule(delay?: number): void {
-    planned = true
-    if (delay === undefined) setImmediate(flush)
-    else setTimeout(flush, delay)
-  }
-
-  function flush(): void {
-    planned = false
-    const members = waiting.splice(0, mostMembers)
-    try {
-      run(begin)
-    } catch (error) {
-      again(members, error)
-      return
-    }
-    settle(members)
-    rest()
-  }
-
-  function rest(delay?: number): void {
-    if (waiting.length > 0) schedule(delay)
-    else for (const resolve of idle.splice(0)) resolve()
-  }
-
-  /** Another process writes: the batch waits its turn, but not longer than its members may. */
-  function again(members: readonly Member[], error: unknown): void {
-    const now = performance.now()
-    const patient = isBusy(error) ? members.filter(({ until }) => until > now) : []
-    for (const member of members) if (!patient.includes(member)) member.fail(told(error))
-    waiting = [...patient, ...waiting]
-    rest(1 + Math.random() * 10)
-  }
-
-  function settle(members: readonly Member[]): void {
-    const answers: (() => void)[] = []
-    try {
-      for (const member of members) answers.push(attempt(member))
-      run(commit)
-    } catch (error) {
-      for (const { fail } of members) fail(told(error))
-      if (db.isTransaction) db.exec('ROLLBACK')
-      return
-    }
-    for (const answer of answers) answer()
-  }
-
-  /** One member in a savepoint of its own; a failure of the whole transaction is thrown on. */
-  function attempt({ plan, done, fail }: Member): () => void {
-    run(savepoint)
-    try {
-      const outcome = finish(perform(cellar, plan), run)
-      run(release)
-      return () => done(outcome)
-    } catch (error) {
-      if (!db.isTransaction || isOutage(error)) throw error
-      run(rollback)
-      run(release)
-      const taken = duplicate(error, cellar)
-      return taken ? () => done(taken) : () => fail(error)
-    }
-  }
-
-  const whenIdle = (): Promise<void> =>
-    waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
-  return { join, idle: whenIdle }
-}
-
-const snapshot: Statement = { text: 'BEGIN', values: [] }
-const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
-const commit: Statement = { text: 'COMMIT', values: [] }
-const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
-const release: Statement = { text: 'RELEASE member', values: [] }
-const rollback: Statement = { text: 'ROLLBACK TO member', values: [] }

@@ -1,0 +1,114 @@
+/** Batch: the writes of a turn of the event loop, committed together. The cellar. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Create, Decide } from '../flow/plan.ts'
+import { type Cellar, finish, type Run } from './cellar.ts'
+import type { Statement } from './compile.ts'
+import { duplicate, isBusy, isOutage, mostWait, told } from './failure.ts'
+import { perform } from './perform.ts'
+
+const mostMembers = 500
+
+interface Member {
+  readonly plan: Create | Decide
+  readonly until: number
+  readonly done: (outcome: Outcome) => void
+  readonly fail: (error: unknown) => void
+}
+
+interface Batching {
+  readonly db: DatabaseSync
+  readonly run: Run
+  readonly cellar: Cellar
+  /** Told of every collection that was written to, after the commit. */
+  readonly written: (collection: string) => void
+}
+
+/** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
+export function batches({ db, run, cellar, written }: Batching) {
+  let waiting: Member[] = []
+  let planned = false
+  const idle: (() => void)[] = []
+
+  function join(plan: Create | Decide): Promise<Outcome> {
+    return new Promise((done, fail) => {
+      waiting.push({ plan, until: performance.now() + mostWait, done, fail })
+      if (!planned) schedule()
+    })
+  }
+
+  function schedule(delay?: number): void {
+    planned = true
+    if (delay === undefined) setImmediate(flush)
+    else setTimeout(flush, delay)
+  }
+
+  function flush(): void {
+    planned = false
+    const members = waiting.splice(0, mostMembers)
+    try {
+      run(begin)
+    } catch (error) {
+      again(members, error)
+      return
+    }
+    settle(members)
+    rest()
+  }
+
+  function rest(delay?: number): void {
+    if (waiting.length > 0) schedule(delay)
+    else for (const resolve of idle.splice(0)) resolve()
+  }
+
+  /** Another process writes: the batch waits its turn, but not longer than its members may. */
+  function again(members: readonly Member[], error: unknown): void {
+    const now = performance.now()
+    const patient = isBusy(error) ? members.filter(({ until }) => until > now) : []
+    for (const member of members) if (!patient.includes(member)) member.fail(told(error))
+    waiting = [...patient, ...waiting]
+    rest(1 + Math.random() * 10)
+  }
+
+  function settle(members: readonly Member[]): void {
+    const answers: (() => void)[] = []
+    try {
+      for (const member of members) answers.push(attempt(member))
+      run(commit)
+    } catch (error) {
+      for (const { fail } of members) fail(told(error))
+      if (db.isTransaction) db.exec('ROLLBACK')
+      return
+    }
+    for (const { plan } of members) written(plan.do === 'create' ? plan.collection : plan.read.collection)
+    for (const answer of answers) answer()
+  }
+
+  /** One member in a savepoint of its own; a failure of the whole transaction is thrown on. */
+  function attempt({ plan, done, fail }: Member): () => void {
+    run(savepoint)
+    try {
+      const outcome = finish(perform(cellar, plan), run)
+      if (!lasting.has(outcome.is)) run(rollback) // what was refused leaves nothing behind
+      run(release)
+      return () => done(outcome)
+    } catch (error) {
+      if (!db.isTransaction || isOutage(error)) throw error
+      run(rollback)
+      run(release)
+      const taken = duplicate(error, cellar)
+      return taken ? () => done(taken) : () => fail(error)
+    }
+  }
+
+  const whenIdle = (): Promise<void> =>
+    waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
+  return { join, idle: whenIdle }
+}
+
+const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept'])
+const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
+const commit: Statement = { text: 'COMMIT', values: [] }
+const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
+const release: Statement = { text: 'RELEASE member', values: [] }
+const rollback: Statement = { text: 'ROLLBACK TO member', values: [] }

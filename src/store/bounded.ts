@@ -1,0 +1,29 @@
+/** Whether an index bounds the work of a list, so that it can run in the loop. Pure. The cellar. */
+import type { List, Term } from '../flow/plan.ts'
+import type { Collection } from '../resources/collection.ts'
+
+/** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
+export function isBounded(collection: Collection, { where, order, parent }: List): boolean {
+  const owner = parent && collection.parent ? [collection.parent.column] : []
+  const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
+  const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
+  const [first] = order
+  if (rest.some(({ is, column }) => is === 'like' || is === 'in' || is === 'ne' || column !== first?.column))
+    return false
+  const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
+  return indexesOf(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
+}
+
+/** The columns of all indexes, the primary key among them; every one ends in the primary key. */
+function indexesOf({ composite, columns, uniques, indexes }: Collection): readonly (readonly string[])[] {
+  const key = composite ? ['parent', 'id'] : ['id']
+  const all = [...columns.map(({ name }) => [name]), ...uniques.map((one) => one.columns), ...indexes]
+  return [key, ...all.map((names) => [...names.map((name) => name.replace(/^-/, '')), ...key])]
+}
+
+function serves(index: readonly string[], fixed: readonly string[], order: readonly Term[]): boolean {
+  const start = index.slice(0, fixed.length)
+  if (!fixed.every((column) => start.includes(column))) return false
+  const behind = index.slice(fixed.length)
+  return order.every(({ column }, i) => behind[i] === column)
+}

@@ -1,0 +1,36 @@
+/** Failures of SQLite: which of them pass, which are a caller's, and what a caller is told. The cellar. */
+import { Problem } from '../errors/problem.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Cellar } from './cellar.ts'
+
+/** How long a write or a read waits for another process, in milliseconds. */
+export const mostWait = 5000
+
+const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
+export const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff)
+/** No memory, read-only, I/O, full, cannot open, protocol: nothing that the caller did, and it may pass. */
+export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
+
+/** A failure of the database as what a caller is told. */
+export function told(error: unknown): unknown {
+  if (!isOutage(error)) return error
+  return new Problem(
+    'dependency-unavailable',
+    'The store cannot do this at the moment; nothing was changed. Try again later.',
+    { cause: error },
+  )
+}
+
+/** The values of which one is in use already, from the words of the database. */
+export function duplicate(error: unknown, cellar: Cellar): Outcome | null {
+  if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
+  const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')
+  for (const { collection } of cellar.shelves.values()) {
+    const meets = (names: readonly string[]) =>
+      names.map((name) => `${collection.table}.${name}`).join() === columns.join()
+    if (meets(collection.composite ? ['parent', 'id'] : ['id'])) return { is: 'duplicate', fields: ['id'] }
+    const unique = collection.uniques.find((one) => meets(one.columns))
+    if (unique) return { is: 'duplicate', fields: unique.fields }
+  }
+  return null
+}

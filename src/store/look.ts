@@ -1,0 +1,75 @@
+/** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
+import type { Outcome } from '../flow/outcome.ts'
+import type { List, Read } from '../flow/plan.ts'
+import { isBounded } from './bounded.ts'
+import { type Cellar, finish, type Run, type Shelf } from './cellar.ts'
+import type { Statement } from './compile.ts'
+import { perform } from './perform.ts'
+import type { Reader } from './reader.ts'
+import type { Totals } from './totals.ts'
+
+/** As many rows are counted in the loop; where more match, the thread counts. */
+const mostInLoop = 2000
+
+export interface Looking {
+  readonly cellar: Cellar
+  readonly run: Run
+  /** None for a database in memory, which no other thread can see. */
+  readonly reader: Reader | null
+  readonly totals: Totals
+  /** How long a list may take, in milliseconds. */
+  readonly patience: number
+}
+
+const snapshot: Statement = { text: 'BEGIN', values: [] }
+const commit: Statement = { text: 'COMMIT', values: [] }
+
+export function look(looking: Looking, plan: Read | List): Outcome | Promise<Outcome> {
+  const { cellar, run } = looking
+  return plan.do === 'read' ? finish(perform(cellar, plan), run) : list(looking, plan)
+}
+
+function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
+  const { cellar, reader, totals } = looking
+  const { collection } = cellar.shelves.get(plan.collection) as Shelf
+  const total = plan.countTo === null ? null : totals.known(plan)
+  if (reader !== null && !isBounded(collection, plan)) return afar(looking, plan, reader, total)
+  if (total !== undefined) return withTotal(inLoop(looking, { ...plan, countTo: null }), total)
+  if (reader === null || (plan.countTo as number) <= mostInLoop) return learned(totals, plan, inLoop(looking, plan))
+  const outcome = inLoop(looking, { ...plan, countTo: mostInLoop })
+  if (outcome.is === 'page' && outcome.total === null) return afar(looking, plan, reader, undefined)
+  return learned(totals, plan, outcome)
+}
+
+/** Rows and total from one state. R54 */
+function inLoop({ cellar, run }: Looking, plan: List): Outcome {
+  if (plan.countTo === null && plan.window.from === 'offset') return finish(perform(cellar, plan), run)
+  run(snapshot)
+  try {
+    return finish(perform(cellar, plan), run)
+  } finally {
+    run(commit)
+  }
+}
+
+async function afar(
+  { cellar, totals, patience }: Looking,
+  plan: List,
+  reader: Reader,
+  total: number | null | undefined,
+): Promise<Outcome> {
+  const until = performance.now() + patience
+  if (total !== undefined)
+    return withTotal(await reader.look(perform(cellar, { ...plan, countTo: null }), until), total)
+  const before = totals.mark(plan)
+  const outcome = await reader.look(perform(cellar, plan), until)
+  return before === totals.mark(plan) ? learned(totals, plan, outcome) : outcome
+}
+
+function learned(totals: Totals, plan: List, outcome: Outcome): Outcome {
+  if (outcome.is === 'page' && plan.countTo !== null) totals.learn(plan, outcome.total)
+  return outcome
+}
+
+const withTotal = (outcome: Outcome, total: number | null): Outcome =>
+  outcome.is === 'page' ? { ...outcome, total } : outcome

@@ -1,0 +1,145 @@
+/** A thread that reads: lists that no index bounds run there, so that the loop goes on answering. The cellar. */
+import { DatabaseSync } from 'node:sqlite'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { Problem } from '../errors/problem.ts'
+import type { Answer, Steps } from './cellar.ts'
+import type { Statement } from './compile.ts'
+
+interface Job {
+  readonly steps: Steps<unknown>
+  readonly until: number
+  readonly done: (value: never) => void
+  readonly fail: (error: unknown) => void
+}
+
+export interface Reader {
+  /** Carries steps out in one snapshot, before a time of the monotonic clock. */
+  readonly look: <T>(steps: Steps<T>, until: number) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+const mostWaiting = 100
+const mostThreads = 3
+
+/** One thread that works off a queue. At a deadline the thread is given up, and another one takes the queue on. */
+export function reader(file: string): Reader {
+  const queue: Job[] = []
+  const threads = new Set<Worker>()
+  let working: Worker | null = null
+  let busy = false
+
+  return {
+    look: (steps, until) =>
+      new Promise((done, fail) => {
+        if (queue.length >= mostWaiting) return fail(tooMany())
+        queue.push({ steps, until, done: done as (value: never) => void, fail })
+        void work()
+      }),
+    close: async () => {
+      await Promise.all([...threads].map((thread) => thread.terminate()))
+    },
+  }
+
+  async function work(): Promise<void> {
+    if (busy) return
+    busy = true
+    for (let job = queue.shift(); job; job = queue.shift()) await attempt(job)
+    busy = false
+  }
+
+  async function attempt({ steps, until, done, fail }: Job): Promise<void> {
+    try {
+      working ??= started()
+      const ask = asking(working, until)
+      await ask({ text: 'BEGIN', values: [] })
+      try {
+        done((await finished(steps, ask)) as never)
+      } finally {
+        if (working) await ask({ text: 'COMMIT', values: [] })
+      }
+    } catch (error) {
+      if (error instanceof Problem && error.type === 'timeout') giveUp()
+      fail(error)
+    }
+  }
+
+  function started(): Worker {
+    if (threads.size >= mostThreads) throw tooMany()
+    const thread = new Worker(new URL(import.meta.url), { workerData: { file } })
+    thread.unref()
+    threads.add(thread)
+    thread.on('error', () => {})
+    thread.on('exit', () => {
+      threads.delete(thread)
+      if (working === thread) working = null
+    })
+    return thread
+  }
+
+  /** A thread inside a statement ends when the statement does; it is not waited for. */
+  function giveUp(): void {
+    void working?.terminate()
+    working = null
+  }
+}
+
+const tooMany = (): Problem =>
+  new Problem(
+    'overloaded',
+    'Too many long lists are asked for at a time. Narrow the list with filters, or try again later.',
+  )
+
+const late = (): Problem =>
+  new Problem(
+    'timeout',
+    'The list could not be read in time. Narrow it with filters that are indexed, or ask for less.',
+  )
+
+function asking(thread: Worker, until: number): (statement: Statement) => Promise<readonly Answer[]> {
+  return (statement) =>
+    new Promise((resolve, reject) => {
+      const alarm = setTimeout(() => settle(() => reject(late())), Math.max(0, until - performance.now()))
+      const heard = ({ rows, error }: Told) =>
+        settle(() => (rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))))
+      const ended = () => settle(() => reject(new Error('The reading thread ended.')))
+      thread.on('message', heard)
+      thread.on('exit', ended)
+      thread.postMessage(statement)
+      function settle(how: () => void): void {
+        clearTimeout(alarm)
+        thread.off('message', heard)
+        thread.off('exit', ended)
+        how()
+      }
+    })
+}
+
+async function finished<T>(steps: Steps<T>, ask: (statement: Statement) => Promise<readonly Answer[]>): Promise<T> {
+  let step = steps.next()
+  while (!step.done) step = steps.next(await ask(step.value))
+  return step.value
+}
+
+/** What the thread answers: rows, or what went wrong. */
+interface Told {
+  readonly rows?: readonly Answer[]
+  readonly error?: { readonly message: string; readonly errcode?: number }
+}
+
+/** The thread itself: runs one statement after the other on a connection that cannot write. */
+function serve(file: string): void {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 1000 })
+  db.exec('PRAGMA trusted_schema = OFF')
+  parentPort?.on('message', ({ text, values }: Statement) => parentPort?.postMessage(told(db, text, values)))
+}
+
+function told(db: DatabaseSync, text: string, values: Statement['values']): Told {
+  try {
+    return { rows: db.prepare(text).all(...values) as Answer[] }
+  } catch (error) {
+    const { message, errcode } = error as Error & { errcode?: number }
+    return { error: errcode === undefined ? { message } : { message, errcode } }
+  }
+}
+
+if (!isMainThread && workerData?.file) serve(workerData.file)

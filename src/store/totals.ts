@@ -1,0 +1,57 @@
+/** Remembers how many rows matched, for as long as nothing was written to the collection. The cellar. */
+import type { List } from '../flow/plan.ts'
+import type { Collection } from '../resources/collection.ts'
+
+export interface Totals {
+  /** The total of a list, if it is known and still true. */
+  readonly known: (plan: List) => number | null | undefined
+  /** Changes with every write to the collection, by whomever. */
+  readonly mark: (plan: List) => string
+  /** Remembers a total that was counted when nothing was written in between. */
+  readonly learn: (plan: List, total: number | null) => void
+  /** Forgets the totals of a collection, and of all that may be deleted with it. */
+  readonly written: (collection: string) => void
+}
+
+const most = 1000
+
+/** `outside` changes whenever another process has written. */
+export function totals(collections: readonly Collection[], outside: () => number): Totals {
+  const writes = new Map(collections.map(({ name }) => [name, 0]))
+  const known = new Map<string, { readonly total: number | null; readonly writes: number }>()
+  let seen = outside()
+
+  const keyOf = ({ collection, parent, where, countTo }: List): string =>
+    JSON.stringify([collection, parent?.id, where, countTo], textOf)
+  const bump = (name: string) => writes.set(name, (writes.get(name) ?? 0) + 1)
+
+  return {
+    known: (plan) => {
+      const now = outside()
+      if (now !== seen) known.clear()
+      seen = now
+      const found = known.get(keyOf(plan))
+      return found?.writes === writes.get(plan.collection) ? found?.total : undefined
+    },
+    mark: ({ collection }) => `${outside()} ${writes.get(collection)}`,
+    learn: (plan, total) => {
+      if (known.size >= most) known.clear()
+      known.set(keyOf(plan), { total, writes: writes.get(plan.collection) ?? 0 })
+    },
+    written: (collection) => {
+      for (const name of reached(collections, collection)) bump(name)
+    },
+  }
+}
+
+const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
+
+/** A collection and all those whose rows are deleted with its rows. */
+function reached(collections: readonly Collection[], name: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(name)) return found
+  found.add(name)
+  for (const { collection, onDelete } of collections.find((one) => one.name === name)?.dependents ?? []) {
+    if (onDelete === 'cascade') reached(collections, collection, found)
+  }
+  return found
+}
