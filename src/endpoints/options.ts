@@ -16,6 +16,14 @@ export function placeOf(template: string, routes: Readonly<Record<string, Route>
   return { template, methods, allow, options }
 }
 
+/** A place without routes, that only says what is offered. */
+export const bare = (template: string, allow: string): Place => ({
+  template,
+  methods: new Map(),
+  allow,
+  options: { Allow: allow },
+})
+
 export const optionsReply = ({ options }: Place): Reply => ({ status: 204, headers: { ...options }, body: null })
 
 /** The methods of all places together, for `OPTIONS *` and for methods that no place knows. R13. */

@@ -10,16 +10,11 @@ export interface Match {
 /** The place of a raw path, or null where none is declared. R6, R8. */
 export function locate(tree: Branch, path: string): Match | null {
   const params: string[] = []
-  let branch: Branch | null | undefined = tree
-  let from = 1
-  while (branch) {
-    const cut = path.indexOf('/', from)
-    const segment = decoded(cut < 0 ? path.slice(from) : path.slice(from, cut))
-    const literal: Branch | undefined = branch.literal.get(segment)
-    if (!literal && segment !== '') params.push(segment)
-    branch = literal ?? (segment === '' ? null : branch.param)
-    if (cut < 0) break
-    from = cut + 1
+  let branch: Branch | null = tree
+  for (const segment of path.slice(1).split('/').map(decoded)) {
+    const literal: Branch | undefined = branch?.literal.get(segment)
+    if (!literal) params.push(segment)
+    branch = literal ?? (segment === '' ? null : (branch?.param ?? null))
   }
   return branch?.place ? { place: branch.place, params } : null
 }

@@ -2,12 +2,16 @@
 
 export interface Call {
   readonly method: string
-  /** The target as it was sent: an absolute path with its query, or `*`. */
+  /** The target as it was sent, without an origin: a path with its query, `*`, or the authority of CONNECT. */
   readonly target: string
+  /** The authority of a target that was sent with its origin; it takes the place of `Host`. */
+  readonly authority: string | null
+  /** The version of HTTP, as `1.1`. */
+  readonly http: string
   /** Header values by lower-case name; repeated lines are joined or, where HTTP forbids a list, the first one. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Every line of a header as it came. */
-  readonly lines: (name: string) => readonly string[]
+  /** The header as it came, names and values in turn. */
+  readonly raw: readonly string[]
   /** The Request-Id that the answer carries. */
   readonly id: string
   /** The content as it comes in; null where the message has none. */
@@ -15,6 +19,10 @@ export interface Call {
   /** Where the call came from. */
   readonly address: string
 }
+
+/** Every line of a header, by its lower-case name. */
+export const lines = ({ raw }: Call, name: string): string[] =>
+  raw.filter((_, i) => i % 2 === 1 && (raw[i - 1] as string).toLowerCase() === name)
 
 /** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
 export interface World {

@@ -1,65 +1,84 @@
-/** Answers what the HTTP engine refuses by itself, in the shape of all errors, and closes. Part 7, error body. */
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+/** Answers what the HTTP engine refuses by itself, in the shape of all errors. Part 7, error body. */
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { answer, type House } from './handle.ts'
+import { idOf, targetOf, tooLong } from './message.ts'
 import { refuse } from './refuse.ts'
 
-interface EngineError extends NodeJS.ErrnoException {
+export interface EngineError extends NodeJS.ErrnoException {
+  /** The rule of HTTP that was broken. */
+  readonly reason?: string
+  /** The piece of the stream in which it happened, and how far into it. */
   readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
 }
 
-/** R13, R151. */
-export async function refuseEarly(error: EngineError, socket: Socket, house: House): Promise<void> {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const call = callFrom(error.rawPacket, house.world)
-  const unknown = error.code === 'HPE_INVALID_METHOD' && call.target !== ''
-  const reply = unknown ? await answer(call, house) : refuse(call, house.service, problemOf(error), house.log)
-  socket.end(textOf(call, reply))
+/** What is wrong with a message; null where nobody is left to be told. R151. */
+export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not come in completely in time. Send it again.')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem(
+      'header-fields-too-large',
+      'The header of the request is larger than is taken. Send fewer fields.',
+    )
+  if (code === 'HPE_INVALID_EOF_STATE')
+    return new Problem('malformed-request', 'The message ended before it was whole.')
+  return code.startsWith('HPE_')
+    ? new Problem('malformed-request', `The message is not valid HTTP/1.1: ${reason}.`)
+    : null
 }
 
-function problemOf({ code }: EngineError): Problem {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new Problem('header-fields-too-large', 'The header fields of the request are too large.')
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', 'The request did not come in completely in time. Send it again.')
-    default:
-      return new Problem('malformed-request', 'The message is not valid HTTP/1.1.')
-  }
+/** The answer to a message that never became a request. A method that the engine does not know is refused as any other. R13. */
+export function answerEarly(call: Call, error: EngineError, house: House): Promise<Reply> | Reply {
+  const { service, log } = house
+  const { url } = service.settings.limits
+  const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
+  if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method)) return answer(call, house)
+  const problem = call.target.length > url ? tooLong(call.target, url) : engineProblem(error)
+  return refuse(call, service, problem, log)
 }
-
-const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\/[\x21-\x7e]*) HTTP\/1\.[01]$/
 
 /** As much of a call as can be read from the bytes. */
-function callFrom(packet: Buffer | undefined, world: World): Call {
-  const [first = '', ...lines] = (packet?.toString('latin1') ?? '').split('\r\n\r\n', 1)[0]?.split('\r\n') ?? []
-  const [, method = 'GET', target = ''] = requestLine.exec(first) ?? []
-  const pairs = lines.map(
-    (line) => [line.split(':', 1)[0]?.toLowerCase() ?? '', line.slice(line.indexOf(':') + 1).trim()] as const,
-  )
-  const headers = Object.fromEntries(pairs.filter(([name]) => name === 'accept' || name === 'host'))
-  return {
-    method,
-    target,
-    headers,
-    lines: (name) => pairs.filter(([one]) => one === name).map(([, value]) => value),
-    id: world.newRequestId(),
-    content: null,
-    address: '',
-  }
+export function callFrom(error: EngineError, address: string, world: World): Call {
+  const { method, sent, http, fields } = headOf(error)
+  const pairs = fields.map((line) => {
+    const cut = line.indexOf(':')
+    return [line.slice(0, cut), line.slice(cut + 1).trim()] as const
+  })
+  const headers: Record<string, string> = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]))
+  const id = idOf(headers['request-id'], world)
+  return { method, ...targetOf(sent), http, headers, raw: pairs.flat(), id, content: null, address }
 }
 
-function textOf({ id }: Call, { status, headers, body }: Reply): string {
-  const all = {
-    ...headers,
-    'Request-Id': id,
-    Connection: 'close',
-    Date: new Date().toUTCString(),
-    'Content-Length': String(Buffer.byteLength(body ?? '')),
+interface Head {
+  readonly method: string
+  readonly sent: string
+  readonly http: string
+  readonly fields: readonly string[]
+}
+
+/** The head in which it happened: that of the last request line before the place. */
+function headOf({ rawPacket, bytesParsed = 0 }: EngineError): Head {
+  const lines = (rawPacket?.toString('latin1') ?? '').split('\r\n')
+  let head: Head = { method: '', sent: '', http: '', fields: [] }
+  let at = 0
+  for (const [i, line] of lines.entries()) {
+    if (at > bytesParsed) break
+    at += line.length + 2
+    const first = requestLine(line, i === lines.length - 1)
+    const end = lines.indexOf('', i + 1)
+    if (first) head = { ...first, fields: lines.slice(i + 1, end < 0 ? undefined : end) }
   }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
+  return head
+}
+
+/** A request line: whole, or so far without its version. What stands before its method is the content of another request. */
+function requestLine(line: string, open: boolean): Omit<Head, 'fields'> | null {
+  const [before = '', sent = '', version = '', ...more] = line.split(' ')
+  const method = /[!#$%&'*+.^_`|~\w-]+$/.exec(before.slice(-40))?.[0]
+  const http = /^HTTP\/(\d\.\d)$/.exec(version)?.[1] ?? ''
+  const whole = http !== '' || (open && version === '' && sent.startsWith('/'))
+  return method !== undefined && whole && more.length === 0 ? { method, sent, http } : null
 }

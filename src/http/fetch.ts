@@ -1,6 +1,7 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
 import type { Call } from '../flow/call.ts'
 import { answer, type House } from './handle.ts'
+import { idOf } from './message.ts'
 
 /** A function that runtimes and tests can call with a Request. */
 export function fetchDoor(house: House): (request: Request) => Promise<Response> {
@@ -15,18 +16,19 @@ export function fetchDoor(house: House): (request: Request) => Promise<Response>
   }
 }
 
-const requestId = /^[A-Za-z0-9._-]{1,128}$/
-
 function callOf(request: Request, { world }: House): Call {
-  const headers = Object.fromEntries(request.headers)
-  const { pathname, search } = new URL(request.url)
-  const given = headers['request-id']
+  const { host, pathname, search } = new URL(request.url)
+  const sent = Object.fromEntries(request.headers)
+  const raw = Object.entries({ host, ...sent }).flat()
+  const streamed = request.body !== null && sent['content-length'] === undefined
   return {
     method: request.method,
     target: pathname + search,
-    headers: request.body === null ? headers : { 'transfer-encoding': 'chunked', ...headers },
-    lines: (name) => (headers[name] === undefined ? [] : [headers[name]]),
-    id: given !== undefined && requestId.test(given) ? given : world.newRequestId(),
+    authority: null,
+    http: '1.1',
+    headers: streamed ? { host, 'transfer-encoding': 'chunked', ...sent } : { host, ...sent },
+    raw,
+    id: idOf(sent['request-id'], world),
     content: request.body,
     address: '',
   }

@@ -1,6 +1,6 @@
 /** THE CORRIDOR: the whole way of a request, in order; the only file that knows the order. R1. */
 import { admitContent, negotiate } from '../endpoints/accept.ts'
-import { notAllowed, optionsReply } from '../endpoints/options.ts'
+import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
@@ -12,6 +12,7 @@ import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
 import { coded, willCode } from './coding.ts'
 import { health } from './health.ts'
+import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { type Log, refuse } from './refuse.ts'
 import { unchanged } from './unchanged.ts'
@@ -24,14 +25,18 @@ export interface House {
   readonly log: Log
   /** Whether the house takes guests; false while it closes. */
   readonly open: () => boolean
+  /** The hosts that it answers for; all where there are none. R17. */
+  readonly hosts?: readonly string[]
 }
 
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house
   try {
+    admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
     if (apart) return await apart
-    const match = find(call, service) //                                   400, 404, 414
+    admitHost(call, house.hosts) //                                        421
+    const match = find(call, service) //                                   400, 404
     if ('status' in match) return match
     if (call.method === 'OPTIONS') {
       await noContent(call, service.settings)
@@ -50,32 +55,35 @@ export async function answer(call: Call, house: House): Promise<Reply> {
 async function inner(call: Call, route: Route, params: readonly string[], { store, world }: House): Promise<Reply> {
   negotiate(call) //                                                       406
   admitContent(call, route) //                                             415, 413
-  const query = route.query(call, world) //                                       400
+  const query = route.query(call, world) //                                400
   const intent = await wanted({ call, params, query, body: null, world }, route, store)
   const outcome = await store.execute(route.plan(intent)) //               404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)
 }
 
-/** What is wanted. Where that cannot be read, a target that is not there or has changed is told first. R1. */
+/** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
 async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent> {
+  if (asked.call.headers.expect !== undefined) await admitted(asked, route, store)
   try {
     const body = await payload(asked.call, route) //                       400, 413
     return route.parse(body === null ? asked : { ...asked, body }) //      400, every mistake at once
   } catch (problem) {
-    const target = route.target(asked)
-    route.admit(asked, target && (await store.execute(target)))
+    await admitted(asked, route, store)
     throw problem
   }
 }
 
+async function admitted(asked: Asked, route: Route, store: Store): Promise<void> {
+  const target = route.target(asked) //                                    404
+  route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
+}
+
 /** The place of a target, or the answer that sends to it. */
-function find({ target, method }: Call, { tree, settings, methods }: Service): Match | Reply {
-  if (target.length > settings.limits.url)
-    throw new Problem('uri-too-long', `The URL is longer than ${settings.limits.url} bytes.`)
-  if (target === '*' && method === 'OPTIONS') return { status: 204, headers: { Allow: methods }, body: null }
+function find({ target }: Call, { tree, settings, methods }: Service): Match | Reply {
+  if (!target.startsWith('/')) return { place: bare('*', methods), params: [] } // R11: the service itself
   const end = target.indexOf('?')
   const path = end < 0 ? target : target.slice(0, end)
-  const match = path.startsWith('/') ? locate(tree, path) : null
+  const match = locate(tree, path)
   if (match) return match
   if (path.length > 1 && path.endsWith('/') && settings.path.trailingSlash !== 'reject') {
     const found = locate(tree, path.slice(0, -1)) // R7
@@ -88,12 +96,6 @@ function find({ target, method }: Call, { tree, settings, methods }: Service): M
 function routeOf({ method }: Call, place: Place, { settings, methods }: Service): Route {
   const route = place.methods.get(method)
   if (route) return route
-  if (settings.methods.unknown === 501 && !methods.split(', ').includes(method)) {
-    // R13
-    throw new Problem('method-not-allowed', `${method} is not a method of this service.`, {
-      under: 'not-implemented',
-      headers: { Allow: place.allow },
-    })
-  }
-  throw notAllowed(method, place)
+  if (settings.methods.unknown === 405 || methods.split(', ').includes(method)) throw notAllowed(method, place)
+  throw new Problem('not-implemented', `${method} is not a method of this service.`) // R13
 }

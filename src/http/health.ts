@@ -1,16 +1,11 @@
 /** Whether the process lives and whether it can serve: /healthz and /readyz, outside the versioned interface. R186, R197. */
-import { notAllowed } from '../endpoints/options.ts'
+import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { House } from './handle.ts'
 
-const place = {
-  methods: new Map(),
-  allow: 'GET, HEAD, OPTIONS',
-  options: { Allow: 'GET, HEAD, OPTIONS' },
-  template: '/healthz',
-}
+const place = bare('/healthz', 'GET, HEAD, OPTIONS')
 
 /** The answer for the two paths; null for all others. */
 export function health(call: Call, house: House): Promise<Reply> | null {
@@ -21,7 +16,7 @@ export function health(call: Call, house: House): Promise<Reply> | null {
 }
 
 async function told({ method }: Call, { store, open }: House, ready: boolean): Promise<Reply> {
-  if (method === 'OPTIONS') return { status: 204, headers: { ...place.options }, body: null }
+  if (method === 'OPTIONS') return optionsReply(place)
   if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, place)
   if (ready && !open()) throw new Problem('unavailable', 'The service is stopping.')
   const reason = ready ? await store.ready() : null

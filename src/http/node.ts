@@ -1,10 +1,14 @@
 /** The door of node:http: takes calls down, sends replies out, and closes without losing anything. Part 8, termination. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { refuseEarly } from './edge.ts'
+import { deafen, inTurn, linger } from './connection.ts'
+import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer, type House } from './handle.ts'
+import { idOf, targetOf } from './message.ts'
+import { refuse } from './refuse.ts'
 
 export interface Listening {
   readonly url: string
@@ -24,9 +28,14 @@ export async function listen(house: House, { port, host }: { port: number; host:
     requireHostHeader: false, // R17: the corridor refuses it with an error body
   })
   server.maxHeadersCount = 0
-  const take = (request: IncomingMessage, response: ServerResponse) => void serve(request, response, house)
-  server.on('request', take)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => void refuseEarly(error, socket, house))
+  Object.assign(server, { httpAllowHalfOpen: true }) // who has said all may still listen
+  server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket) }))
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => take(request, response, house))
+  server.on('connect', (request: IncomingMessage, socket: Socket) =>
+    inTurn(socket, () => leave(callOf(request, house), socket, house)),
+  )
+  server.on('clientError', (error: EngineError, socket: Socket) => fail(error, socket, house))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -35,65 +44,109 @@ export async function listen(house: House, { port, host }: { port: number; host:
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, stop: (drain) => stopped(server, drain) }
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
-  const call = callOf(request, house)
-  const started = performance.now()
-  const reply = await answer(call, house)
-  send(call, request, response, reply, house.open())
-  house.log.info(
-    {
-      requestId: call.id,
-      method: call.method,
-      path: pathOf(call.target),
-      status: reply.status,
-      ms: rounded(performance.now() - started),
-    },
-    'answered',
-  )
+/** A request, and where its answer goes. */
+interface Exchange {
+  readonly call: Call
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
 }
 
-const rounded = (ms: number): number => Math.round(ms * 100) / 100
-const pathOf = (target: string): string => target.split('?', 1)[0] as string // what stands behind it may be secret, R164
+const latest = new WeakMap<Socket, Exchange>()
 
-const requestId = /^[A-Za-z0-9._-]{1,128}$/
+function take(request: IncomingMessage, response: ServerResponse, house: House): void {
+  const exchange = { call: callOf(request, house, response), request, response }
+  latest.set(request.socket, exchange)
+  inTurn(request.socket, () => serve(exchange, house))
+}
 
-export function callOf(request: IncomingMessage, { world }: House): Call {
+/** Whether the connection goes on. */
+async function serve(exchange: Exchange, house: House): Promise<boolean> {
+  const started = performance.now()
+  const reply = await answer(exchange.call, house)
+  if (exchange.call.content && !exchange.request.complete) await setImmediate() // its content may be here already
+  send(exchange, reply, house, started)
+  if (!exchange.response.closed) await new Promise((done) => exchange.response.once('close', done))
+  return reply.headers.Connection !== 'close'
+}
+
+/** An engine's failure is the answer to the request whose content it happened in, or comes behind all answers that are due. R151. */
+function fail(error: EngineError, socket: Socket, house: House): void {
+  const problem = engineProblem(error)
+  if (!problem) return void socket.destroy()
+  deafen(socket)
+  const exchange = latest.get(socket)
+  if (exchange && !exchange.request.complete) {
+    send(exchange, refuse(exchange.call, house.service, problem, house.log), house, performance.now())
+  } else {
+    const call = callFrom(error, socket.remoteAddress ?? '', house.world)
+    inTurn(socket, () => leave(call, socket, house, error))
+  }
+}
+
+/** Says the last word on a connection that the engine has given up. */
+async function leave(call: Call, socket: Socket, house: House, error?: EngineError): Promise<boolean> {
+  if (socket.writable) {
+    const started = performance.now()
+    const reply = await (error ? answerEarly(call, error, house) : answer(call, house))
+    socket.write(textOf(call, reply, house))
+    linger(socket)
+    note(call, reply.status, house, started)
+  }
+  return false
+}
+
+/** A reply as bytes, the last ones of a connection. */
+function textOf({ id, method }: Call, { status, headers, body }: Reply, { world }: House): Buffer {
+  const content = Buffer.from(body ?? '')
+  const all = {
+    ...headers,
+    'Request-Id': id,
+    Date: new Date(world.now()).toUTCString(),
+    Connection: 'close',
+    'Content-Length': content.length,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`
+  return Buffer.concat([Buffer.from(head, 'latin1'), method === 'HEAD' ? Buffer.of() : content])
+}
+
+function send({ call, request, response }: Exchange, reply: Reply, house: House, started: number): void {
+  if (response.headersSent) return // refused meanwhile, as its content broke off
+  const { headers, body, status } = reply
+  headers['Request-Id'] = call.id
+  headers.Date = new Date(house.world.now()).toUTCString() // Node's own can be behind by a second, R130
+  if (!house.open() || (call.content !== null && !request.complete)) headers.Connection = 'close'
+  if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
+    headers['Content-Length'] = String(Buffer.byteLength(body))
+  response.writeHead(status, headers).end(call.method === 'HEAD' ? null : body)
+  note(call, status, house, started)
+}
+
+/** One line for every answer; what stands behind the path may be secret. R164. */
+function note({ id, method, target }: Call, status: number, { log }: House, started: number): void {
+  const ms = Math.round((performance.now() - started) * 100) / 100
+  log.info({ requestId: id, method, path: target.split('?', 1)[0], status, ms }, 'answered')
+}
+
+function callOf(request: IncomingMessage, { world }: House, response?: ServerResponse): Call {
   const headers = request.headers as Record<string, string | undefined>
-  const given = headers['request-id']
+  const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
   return {
     method: request.method as string,
-    target: originForm(request.url as string),
+    ...targetOf(request.url as string),
+    http: request.httpVersion,
     headers,
-    lines: (name) => linesOf(request.rawHeaders, name),
-    id: given !== undefined && requestId.test(given) ? given : world.newRequestId(), // R27
-    content: headers['content-length'] === undefined && headers['transfer-encoding'] === undefined ? null : request,
+    raw: request.rawHeaders,
+    id: idOf(headers['request-id'], world),
+    content: bare ? null : { [Symbol.asyncIterator]: () => contentOf(request, response) },
     address: request.socket.remoteAddress ?? '',
   }
 }
 
-export function linesOf(raw: readonly string[], name: string): string[] {
-  return raw.filter((_, i) => i % 2 === 1 && (raw[i - 1] as string).toLowerCase() === name)
-}
-
-/** An absolute target without its origin. R17. */
-function originForm(target: string): string {
-  const match = /^https?:\/\/[^/?#]*/i.exec(target)
-  if (!match) return target
-  const rest = target.slice(match[0].length)
-  return rest.startsWith('/') ? rest : `/${rest}`
-}
-
-function send(call: Call, request: IncomingMessage, response: ServerResponse, reply: Reply, open: boolean): void {
-  const { headers, body, status } = reply
-  headers['Request-Id'] = call.id
-  if (!open || (call.content !== null && !request.complete)) headers.Connection = 'close'
-  if (body === null) {
-    response.writeHead(status, headers).end()
-    return
-  }
-  if (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined)
-    headers['Content-Length'] = String(Buffer.byteLength(body))
-  response.writeHead(status, headers).end(call.method === 'HEAD' ? undefined : body)
+/** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */
+function contentOf(request: IncomingMessage, response: ServerResponse | undefined): AsyncIterator<Uint8Array> {
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
+  return request.iterator({ destroyOnReturn: false })
 }
 
 async function stopped(server: Server, drain: number): Promise<void> {

@@ -28,25 +28,38 @@ export async function payload(call: Call, { content, resource }: Route): Promise
 
 /** Refuses content where it has no meaning. R16. */
 export async function noContent(call: Call, settings: Settings): Promise<null> {
-  if (call.content === null || declaredLength(call) === 0) return null
-  for await (const chunk of call.content) {
-    if (chunk.length > 0 && settings.body.onBodyless === 'reject') {
-      throw new Problem('unexpected-body', `${call.method} takes no content here; leave it out.`)
-    }
-  }
+  const length = declaredLength(call)
+  if (call.content === null || length === 0) return null
+  if (settings.body.onBodyless === 'ignore') await received(call, settings.limits.body)
+  else if (length !== null || (await hasBytes(call.content)))
+    throw new Problem('unexpected-body', `${call.method} takes no content here; leave it out.`)
   return null
+}
+
+async function hasBytes(content: AsyncIterable<Uint8Array>): Promise<boolean> {
+  for await (const chunk of whole(content)) if (chunk.length > 0) return true
+  return false
 }
 
 async function received({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of content) {
+  for await (const chunk of whole(content)) {
     length += chunk.length
     if (length > most) throw tooLarge(most)
     chunks.push(chunk)
   }
   return chunks.length === 1 ? Buffer.from(chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+/** Content that breaks off, as its sender went away, is no failure of the service. */
+async function* whole(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* content
+  } catch (cause) {
+    throw new Problem('malformed-request', 'The content broke off before its end.', { cause })
+  }
 }
 
 /** Undoes the codings, the last one first; what comes out counts against the limit too. R33. */

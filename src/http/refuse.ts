@@ -16,7 +16,7 @@ export interface Log {
 export function refuse(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
   const problem = known(thrown, service)
   const status = problemStatus(problem, service.errors)
-  const told = status < 500 ? problem : failing(problem, call.id)
+  const told = status < 500 ? problem : failing(problem, status, call.id)
   if (status >= 500)
     log.error({ requestId: call.id, type: problem.type, err: problem.cause ?? thrown }, problem.message)
   return errorReply(call, service, told, status)
@@ -29,8 +29,8 @@ function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
 }
 
 /** R157, R161. */
-function failing(problem: Problem, requestId: string): Problem {
-  const retry: Record<string, string> = problem.type === 'internal-error' ? {} : { 'Retry-After': '5' }
+function failing(problem: Problem, status: number, requestId: string): Problem {
+  const retry: Record<string, string> = status === 503 ? { 'Retry-After': '5' } : {}
   return new Problem(problem.type, problem.message, {
     headers: { ...retry, ...problem.headers },
     extra: { ...problem.extra, requestId },

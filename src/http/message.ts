@@ -1,0 +1,104 @@
+/** Checks the message itself, whatever it asks for: its form, its size, its expectation, its host. Part 8, limits. */
+import { Problem } from '../errors/problem.ts'
+import { type Call, lines, type World } from '../flow/call.ts'
+import type { Settings } from '../resources/settings.ts'
+
+/** R1: what comes before all other checks. */
+export function admitMessage(call: Call, { limits }: Settings): void {
+  admitForm(call) //          400
+  admitFraming(call) //       400
+  admitSize(call, limits) //  414, 431
+  admitExpectation(call) //   417
+  admitHostLine(call) //      400
+}
+
+/** Behind such a message nothing can be trusted, so that its connection is closed. R18. */
+const malformed = (message: string): Problem =>
+  new Problem('malformed-request', message, { headers: { Connection: 'close' } })
+
+const path = /^\/[!"$-~]*$/ // visible ASCII without '#'
+
+function admitForm({ http, method, target }: Call): void {
+  if (http !== '1.1' && http !== '1.0') throw malformed(`HTTP/${http} is not spoken here. Send HTTP/1.1.`)
+  if (method === 'CONNECT' || (method === 'OPTIONS' && target === '*') || path.test(target)) return
+  throw malformed(
+    'The target of the request must be a path that begins with a slash, in ASCII and without a fragment. Write other characters as escapes of their UTF-8 bytes.',
+  )
+}
+
+/** A message has one length that nobody can read in two ways. R18. */
+function admitFraming({ http, headers }: Call): void {
+  const length = headers['content-length']
+  if (length !== undefined && !/^\d+$/.test(length)) throw malformed('Content-Length must be one number of bytes.')
+  const coding = headers['transfer-encoding']
+  if (coding === undefined) return
+  if (length !== undefined)
+    throw malformed('Content-Length and Transfer-Encoding exclude each other. Send one of them.')
+  if (coding.toLowerCase() !== 'chunked' || http === '1.0')
+    throw malformed('Transfer-Encoding can only be chunked, and only in HTTP/1.1. Send Content-Length instead.')
+}
+
+/** R179. */
+function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settings['limits']): void {
+  if (target.length > url) throw tooLong(target, url)
+  const fields = raw.length / 2
+  const bytes = raw.reduce((sum, text) => sum + text.length + 2, 0) // a colon and a space, and the end of a line
+  if (fields <= headerFields && bytes <= headers) return
+  const message = `The header has ${fields} fields and ${bytes} bytes; at most ${headerFields} fields and ${headers} bytes are taken.`
+  throw new Problem('header-fields-too-large', message)
+}
+
+export const tooLong = ({ length }: string, most: number): Problem =>
+  new Problem('uri-too-long', `The URL has at least ${length} bytes; at most ${most} are taken.`)
+
+/** R19. HTTP/1.0 knows no expectations. */
+function admitExpectation({ http, headers: { expect } }: Call): void {
+  if (expect === undefined || http === '1.0' || expect.toLowerCase() === '100-continue') return
+  throw new Problem('expectation-failed', 'The only expectation that can be met is 100-continue. Leave the others out.')
+}
+
+const authority = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
+
+function isAuthority(text: string): boolean {
+  const [whole, address, port = ''] = authority.exec(text) ?? []
+  return whole !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
+}
+
+/** R17: one host, or in HTTP/1.0 none. */
+function admitHostLine(call: Call): void {
+  const given = lines(call, 'host')
+  if (given.length > 1) throw invalidHost('The request has more than one Host line.')
+  if (given.length === 0 && call.http === '1.1') throw invalidHost('The request has no Host line.')
+  const named = call.authority === null ? given : [...given, call.authority]
+  if (!named.every(isAuthority)) throw invalidHost('The host of the request is malformed.')
+}
+
+const invalidHost = (fault: string): Problem =>
+  new Problem('invalid-host', `${fault} Send one, as Host: api.example.com or Host: [2001:db8::1]:3000.`, {
+    headers: { Connection: 'close' },
+  })
+
+/** Refuses a host that is not one of the service's; that of an absolute target counts more than the header. R17. */
+export function admitHost({ authority, headers }: Call, hosts: readonly string[] | undefined): void {
+  if (!hosts) return
+  const given = (authority ?? headers.host ?? '').toLowerCase()
+  const name = given.replace(/:\d*$/, '')
+  if (hosts.some((one) => [given, name].includes(one.toLowerCase()))) return
+  throw new Problem('misdirected-request', `This service does not answer for the host ${given}.`)
+}
+
+const origin = /^https?:\/\/([^/?#]*)/i
+
+/** What a target that was sent asks for, and the authority it names, if it does. R17. */
+export function targetOf(sent: string): Pick<Call, 'target' | 'authority'> {
+  const [whole, authority] = origin.exec(sent) ?? []
+  if (whole === undefined || authority === undefined) return { target: sent, authority: null }
+  const target = sent.slice(whole.length)
+  return { target: target.startsWith('/') ? target : `/${target}`, authority }
+}
+
+const requestId = /^[\w.-]{1,128}$/
+
+/** The Request-Id of a call: that of the client, where it is one. R27. */
+export const idOf = (given: string | undefined, world: World): string =>
+  given !== undefined && requestId.test(given) ? given : world.newRequestId()
