@@ -1,0 +1,92 @@
+/** A store on a connection that tests can disturb, and plans for it. */
+import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { f } from 'bylaw'
+import type { Outcome } from '../../src/flow/outcome.ts'
+import type { Create, Decide, Seen, Write } from '../../src/flow/plan.ts'
+import type { Store } from '../../src/flow/store.ts'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { realWorld } from '../../src/http/world.ts'
+import type { Resource } from '../../src/resources/resource.ts'
+import { rowOf } from '../../src/resources/row.ts'
+import { cellar } from '../../src/store/cellar.ts'
+import { sqlite } from '../../src/store/dialect.ts'
+import { openStore } from '../../src/store/open.ts'
+import { openFile, sqliteStore } from '../../src/store/sqlite.ts'
+import { freshFile, things } from './file.ts'
+
+export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })
+const resource = api.resources.get('things') as Resource
+export const collections = [resource.collection]
+
+export interface Stage {
+  readonly file: string
+  /** The connection of the store. */
+  readonly db: DatabaseSync
+  readonly store: Store
+  readonly call: (path: string, init?: RequestInit) => Promise<Response>
+  /** What was logged as an error so far. */
+  readonly errors: { readonly err?: unknown }[]
+}
+
+/** A store on a file of its own, closed when the test is over. */
+export async function staged(t: TestContext): Promise<Stage> {
+  const file = freshFile(t)
+  await openStore(`sqlite:${file}`, collections, 'apply').close()
+  const db = openFile(file)
+  const shelves = cellar(collections, { things: 1 }, sqlite)
+  const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000 })
+  const errors: { err?: unknown }[] = []
+  const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
+  const door = fetchDoor({ service: api, store, world: realWorld(['secret']), log, open: () => true })
+  t.after(() => db.isOpen && store.close())
+  return { file, db, store, errors, call: (path, init) => door(new Request(`http://localhost${path}`, init)) }
+}
+
+export const idOf = (n: number): string => `thg_${String(n).padStart(26, '0')}`
+const time = Date.UTC(2026, 0, 1)
+
+/** A plan that creates a thing. */
+export function creation(n: number, name = `thing ${n}`, text = ''): Create {
+  const now = new Date(time).toISOString()
+  const row = rowOf(resource, { id: idOf(n), name, text, createdAt: now, updatedAt: now })
+  const key = { id: idOf(n), parent: null }
+  return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [] }
+}
+
+/** A plan that decides by what it reads. */
+export function decision(n: number, decide: (seen: Seen) => Write): Decide {
+  return { do: 'decide', read: { do: 'read', collection: 'things', key: { id: idOf(n), parent: null }, time }, decide }
+}
+
+export async function isThere({ execute }: Store, n: number): Promise<boolean> {
+  const read = { do: 'read', collection: 'things', key: { id: idOf(n), parent: null }, time } as const
+  return (await execute(read)).is === 'found'
+}
+
+/** Another connection that holds the right to write until it is told to let go. */
+export function holdsWrites(file: string): { letGo: () => void } {
+  const db = new DatabaseSync(file)
+  db.exec('BEGIN IMMEDIATE')
+  return {
+    letGo: () => {
+      db.exec('COMMIT')
+      db.close()
+    },
+  }
+}
+
+/** Lets the event loop turn, by its timers. */
+export async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await pause(1)
+}
+
+/** What became of a promise so far. */
+export async function stateOf(outcome: Outcome | Promise<Outcome>): Promise<string> {
+  const pending = Symbol('pending')
+  return Promise.race([outcome, pending]).then(
+    (value) => (typeof value === 'symbol' ? 'pending' : value.is),
+    (error) => String(error),
+  )
+}

@@ -1,0 +1,158 @@
+/** Proves that a file in use, full or out of order delays or refuses requests, and loses nothing. The cellar. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { openStore } from '../../src/store/open.ts'
+import { collections, creation, holdsWrites, isThere, type Stage, staged, stateOf, turns } from '../help/stage.ts'
+
+const json = { 'content-type': 'application/json' }
+const posted = ({ call }: Stage, name: string, text = '') =>
+  call('/things', { method: 'POST', headers: json, body: JSON.stringify({ name, text }) })
+
+/** A 503 as R161 wants it, that says nothing of the store. */
+async function refusedForNow(response: Response): Promise<void> {
+  const body = (await response.json()) as Record<string, unknown>
+  assert.equal(response.status, 503)
+  assert.equal(response.headers.get('retry-after'), '5')
+  assert.deepEqual(body.types, ['dependency-unavailable', 'unavailable', 'server-error', 'error'])
+  assert.equal(body.requestId, response.headers.get('request-id'))
+  assert.doesNotMatch(JSON.stringify(body), /sql|lock|disk|full|readonly|\//i)
+}
+
+describe('a file that another connection writes to', () => {
+  test('is waited for while the loop turns and reads are answered', async (t) => {
+    const { file, store } = await staged(t)
+    await store.execute(creation(1))
+    const other = holdsWrites(file)
+    const writes = [2, 3, 4].map((n) => store.execute(creation(n)))
+    for (let i = 0; i < 20; i++) {
+      await turns(3)
+      assert.equal(await isThere(store, 1), true)
+      assert.equal(await stateOf(writes[0] as Promise<never>), 'pending')
+    }
+    const late = store.execute(creation(5))
+    other.letGo()
+    assert.deepEqual(
+      (await Promise.all([...writes, late])).map(({ is }) => is),
+      ['created', 'created', 'created', 'created'],
+    )
+    assert.equal(await isThere(store, 5), true)
+  })
+
+  test('is waited for when that is another process', async (t) => {
+    const { file, store } = await staged(t)
+    const script = `const { DatabaseSync } = require('node:sqlite')
+      const db = new DatabaseSync(process.argv[1])
+      db.exec('BEGIN IMMEDIATE')
+      process.stdout.write('held')
+      process.stdin.once('data', () => { db.exec('COMMIT'); process.exit() })`
+    const child = spawn(process.execPath, ['-e', script, file], { stdio: ['pipe', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const write = store.execute(creation(1))
+    await turns(50)
+    assert.equal(await stateOf(write), 'pending')
+    child.stdin.write('go')
+    assert.equal((await write).is, 'created')
+  })
+
+  test('is waited for no longer than five seconds, and then answers 503', async (t) => {
+    const stage = await staged(t)
+    const other = holdsWrites(stage.file)
+    const now = performance.now.bind(performance)
+    let later = 0
+    t.mock.method(performance, 'now', () => now() + later)
+    const first = posted(stage, 'first')
+    await turns(10)
+    later = 3000
+    const second = posted(stage, 'second')
+    await turns(10)
+    later = 5500
+    await refusedForNow(await first)
+    other.letGo()
+    assert.equal((await second).status, 201)
+    assert.equal(stage.errors.length, 1)
+    assert.match(String((stage.errors[0]?.err as Error).message), /database is locked/)
+  })
+
+  test('is waited for by the store that closes', async (t) => {
+    const { file, store } = await staged(t)
+    const other = holdsWrites(file)
+    const write = store.execute(creation(1))
+    await turns(5)
+    const closed = store.close()
+    await turns(5)
+    assert.equal(await stateOf(write), 'pending')
+    other.letGo()
+    await closed
+    assert.equal((await write).is, 'created')
+  })
+
+  test('shows what the other wrote, in items and in totals', async (t) => {
+    const one = await staged(t)
+    await one.store.execute(creation(1))
+    const total = async () =>
+      ((await (await one.call('/things')).json()) as { pagination: { totalRecords: number } }).pagination.totalRecords
+    assert.equal(await total(), 1)
+    const two = openStore(`sqlite:${one.file}`, collections, 'require')
+    t.after(() => two.close())
+    await two.execute(creation(2))
+    assert.equal(await isThere(one.store, 2), true)
+    assert.equal(await total(), 2)
+  })
+})
+
+describe('a store that is out of order', () => {
+  const disorders = {
+    'a full disk': ['PRAGMA max_page_count = 1', 'PRAGMA max_page_count = 1000000'],
+    'a file that became read-only': ['PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
+  } as const
+  for (const [name, [begins, ends]] of Object.entries(disorders)) {
+    test(`${name} answers 503, keeps what was acknowledged, and passes`, async (t) => {
+      const stage = await staged(t)
+      const kept: string[] = []
+      for (let i = 0; i < 20; i++) kept.push(((await (await posted(stage, `before ${i}`)).json()) as { id: string }).id)
+      stage.db.exec(begins)
+      const statuses = new Set<number>()
+      for (let i = 0; i < 20; i++) {
+        const answers = await Promise.all([1, 2, 3].map((n) => posted(stage, `while ${i} ${n}`, 'x'.repeat(3000))))
+        for (const answer of answers) {
+          statuses.add(answer.status)
+          if (answer.status === 201) kept.push(((await answer.json()) as { id: string }).id)
+          else await refusedForNow(answer)
+        }
+      }
+      assert.ok(statuses.has(503))
+      assert.equal((await stage.call(`/things/${kept[0]}`)).status, 200)
+      stage.db.exec(ends)
+      assert.equal((await posted(stage, 'after')).status, 201)
+      for (const id of kept) assert.equal((await stage.call(`/things/${id}`)).status, 200)
+      const listed = (await (await stage.call('/things')).json()) as { pagination: { totalRecords: number } }
+      assert.equal(listed.pagination.totalRecords, kept.length + 1)
+      assert.ok(
+        stage.errors.length > 0 && stage.errors.every(({ err }) => /full|readonly/.test((err as Error).message)),
+      )
+    })
+  }
+
+  test('a failure that does not pass is a 500 with its cause in the log alone', async (t) => {
+    const stage = await staged(t)
+    await stage.store.execute(creation(1))
+    stage.db.exec('DROP TABLE things')
+    for (const response of [await stage.call('/things'), await posted(stage, 'a')]) {
+      const body = await response.text()
+      assert.equal(response.status, 500)
+      assert.doesNotMatch(body, /table|things|sqlite/i)
+    }
+    assert.ok(stage.errors.every(({ err }) => /no such table/.test((err as Error).message)))
+    assert.equal(stage.errors.length, 2)
+  })
+
+  test('readiness tells whether the file can be read', async (t) => {
+    const { db, store } = await staged(t)
+    assert.equal(await store.ready(), null)
+    db.exec('DROP TABLE bylaw_meta')
+    assert.match((await store.ready()) ?? '', /no such table/)
+  })
+})

@@ -1,0 +1,131 @@
+/** Proves how writes are committed together, and what their members have to do with each other. The cellar. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { Problem } from 'bylaw'
+import { rows } from '../help/file.ts'
+import { creation, decision, isThere, staged, stateOf } from '../help/stage.ts'
+
+/** How many commits a write-ahead log holds: frames that name the size of the database end one. */
+function commits(file: string): number {
+  const log = readFileSync(`${file}-wal`)
+  if (log.length === 0) return 0
+  const size = log.readUInt32BE(8) + 24
+  let count = 0
+  for (let at = 32; at < log.length; at += size) if (log.readUInt32BE(at + 4) > 0) count++
+  return count
+}
+
+const names = (file: string) => rows(file, 'SELECT by_name FROM things ORDER BY 1').map(({ by_name }) => by_name)
+
+describe('a batch', () => {
+  test('is one durable commit for all writes of a turn, and is answered after it', async (t) => {
+    const { db, file, store } = await staged(t)
+    assert.deepEqual({ ...db.prepare('PRAGMA journal_mode').get() }, { journal_mode: 'wal' })
+    assert.deepEqual({ ...db.prepare('PRAGMA synchronous').get() }, { synchronous: 2 })
+    assert.deepEqual({ ...db.prepare('PRAGMA busy_timeout').get() }, { timeout: 0 })
+    const before = commits(file)
+    const seen: number[] = []
+    const writes = Array.from({ length: 50 }, async (_, i) => {
+      await store.execute(creation(i))
+      seen.push(names(file).length)
+    })
+    assert.deepEqual(names(file), [])
+    await Promise.all(writes)
+    assert.equal(commits(file) - before, 1)
+    assert.deepEqual(new Set(seen), new Set([50]))
+  })
+
+  test('gives each member its own end', async (t) => {
+    const { file, store } = await staged(t)
+    await store.execute(creation(1, 'a'))
+    const refuses = () => {
+      throw new Problem('precondition-failed', 'No.')
+    }
+    const breaks = () => {
+      throw new TypeError('broken')
+    }
+    const writesThenBreaks = { ...creation(5, 'e'), references: null as unknown as [] }
+    const ends = await Promise.allSettled([
+      store.execute(creation(2, 'b')),
+      store.execute(creation(3, 'a')),
+      store.execute(decision(1, refuses)),
+      store.execute(decision(1, breaks)),
+      store.execute(writesThenBreaks),
+      store.execute(creation(1, 'd')),
+      store.execute(creation(4, 'c')),
+    ])
+    const told = ends.map((end) => (end.status === 'fulfilled' ? end.value.is : String(end.reason.message)))
+    assert.deepEqual(told.slice(0, 4), ['created', 'duplicate', 'No.', 'broken'])
+    assert.deepEqual(told.slice(5), ['duplicate', 'created'])
+    const fields = ends.flatMap((end) =>
+      end.status === 'fulfilled' && end.value.is === 'duplicate' ? [end.value.fields] : [],
+    )
+    assert.deepEqual(fields, [['name'], ['id']])
+    assert.deepEqual(names(file), ['a', 'b', 'c'])
+  })
+
+  test('sees its members in their order', async (t) => {
+    const { store } = await staged(t)
+    const key = { id: creation(1).key.id, parent: null }
+    const outcomes = await Promise.all([
+      store.execute(creation(1, 'a')),
+      store.execute(
+        decision(1, (seen) => ({ do: 'remove', collection: 'things', key, revision: seen.revision, time: 1 })),
+      ),
+      store.execute(creation(2, 'a')),
+      store.execute(decision(1, () => ({ do: 'keep' }))),
+    ])
+    assert.deepEqual(
+      outcomes.map(({ is }) => is),
+      ['created', 'removed', 'created', 'kept'],
+    )
+    const [, , , last] = outcomes
+    assert.equal(last?.is === 'kept' && last.seen.is, 'gone')
+  })
+
+  test('that cannot be committed answers every member, and nothing of it stays', async (t) => {
+    const { db, file, store } = await staged(t)
+    db.exec(`PRAGMA foreign_keys = ON; CREATE TABLE good (id TEXT PRIMARY KEY);
+      CREATE TABLE seen (id TEXT REFERENCES good DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER check_things AFTER INSERT ON things WHEN NEW.by_name = 'bad' BEGIN INSERT INTO seen VALUES ('nowhere'); END`)
+    const ends = await Promise.allSettled([1, 2, 3].map((n) => store.execute(creation(n, n === 2 ? 'bad' : `${n}`))))
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    )
+    assert.deepEqual(names(file), [])
+    assert.equal((await store.execute(creation(4, 'good'))).is, 'created')
+    assert.deepEqual(names(file), ['good'])
+  })
+
+  test('of very many is cut, so that the loop turns in between', async (t) => {
+    const { store } = await staged(t)
+    let turned = 0
+    const timer = setInterval(() => turned++, 0)
+    const writes = Array.from({ length: 3000 }, (_, i) => store.execute(creation(i)))
+    const outcomes = await Promise.all(writes)
+    clearInterval(timer)
+    assert.ok(outcomes.every(({ is }) => is === 'created'))
+    assert.ok(turned >= 3, `the loop turned ${turned} times`)
+  })
+
+  test('is finished before the store closes', async (t) => {
+    const { file, store } = await staged(t)
+    const writes = Array.from({ length: 700 }, (_, i) => store.execute(creation(i)))
+    const closed = store.close()
+    assert.equal(await stateOf(writes[0] as Promise<never>), 'pending')
+    await closed
+    assert.ok((await Promise.all(writes)).every(({ is }) => is === 'created'))
+    assert.equal(names(file).length, 700)
+    await assert.rejects(async () => store.execute(creation(701)))
+    assert.equal(names(file).length, 700)
+  })
+
+  test('is read at once where nothing is in the way', async (t) => {
+    const { store } = await staged(t)
+    await store.execute(creation(1))
+    assert.equal(await isThere(store, 1), true)
+    assert.equal(await isThere(store, 2), false)
+  })
+})
