@@ -46,6 +46,7 @@ export interface Collection {
   readonly composite: boolean
   readonly columns: readonly Column[]
   readonly uniques: readonly Unique[]
+  /** Columns of composite indexes, descending ones with a minus sign. */
   readonly indexes: readonly (readonly string[])[]
   readonly dependents: readonly Dependent[]
   /** The fields of a document in their order, for the view and for completing texts of an older shape. */

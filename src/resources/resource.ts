@@ -204,7 +204,8 @@ function collectionOf(
 ): Collection {
   const composite = key !== null && parent !== null
   const asked = new Set([...(declaration.uniques ?? []), ...(declaration.indexes ?? [])].flat().map(fieldIn))
-  const columnName = (field: string) => (field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`)
+  const columnName = (field: string) =>
+    field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
   const columns = members
     .flatMap(({ name, field }) => indexed(name, field, asked))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
@@ -221,7 +222,9 @@ function collectionOf(
     composite,
     columns,
     uniques: uniquesOf(members, declaration, columnName),
-    indexes: wanted.map((fields) => fields.map((field) => columnName(fieldIn(field)))),
+    indexes: wanted.map((fields) =>
+      fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldIn(field))),
+    ),
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),

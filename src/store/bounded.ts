@@ -14,16 +14,21 @@ export function isBounded(collection: Collection, { where, order, parent }: List
   return indexesOf(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
 }
 
-/** The columns of all indexes, the primary key among them; every one ends in the primary key. */
+/** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in the primary key. */
 function indexesOf({ composite, columns, uniques, indexes }: Collection): readonly (readonly string[])[] {
   const key = composite ? ['parent', 'id'] : ['id']
   const all = [...columns.map(({ name }) => [name]), ...uniques.map((one) => one.columns), ...indexes]
-  return [key, ...all.map((names) => [...names.map((name) => name.replace(/^-/, '')), ...key])]
+  return [key, ...all.map((names) => [...names, ...key.map((name) => (names[0]?.startsWith('-') ? `-${name}` : name))])]
 }
 
+/** Whether the order is that of an index, or the reverse of it, behind the columns that are fixed. */
 function serves(index: readonly string[], fixed: readonly string[], order: readonly Term[]): boolean {
-  const start = index.slice(0, fixed.length)
+  const start = index.slice(0, fixed.length).map((name) => name.replace(/^-/, ''))
   if (!fixed.every((column) => start.includes(column))) return false
   const behind = index.slice(fixed.length)
-  return order.every(({ column }, i) => behind[i] === column)
+  const reverse = behind[0]?.startsWith('-') !== order[0]?.descending
+  return order.every(({ column, descending, nulls }, i) => {
+    const sign = descending !== reverse ? '-' : ''
+    return behind[i] === sign + column && (i === 0 || nulls === 'none')
+  })
 }

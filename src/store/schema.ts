@@ -68,13 +68,23 @@ function tableLayout(one: Collection, before: TableLayout | undefined, dialect: 
 }
 
 /** Names cannot meet: no name of a table or a column has two underscores in a row. */
-function indexesOf({ table, columns, uniques, indexes }: Collection): Record<string, readonly string[]> {
+function indexesOf({ table, columns, uniques, indexes, composite }: Collection): Record<string, readonly string[]> {
+  const key = composite ? ['parent', 'id'] : ['id']
   const unique = uniques.map((one) => one.columns)
   const others = [...columns.map(({ name }) => [name]), ...indexes.filter((names) => names.length > 1)]
   const free = others.filter((names) => !unique.some((one) => one.join() === names.join()))
-  const named = (kind: string, all: readonly (readonly string[])[]) =>
-    all.map((names) => [[kind, table, ...names].join('__'), names] as const)
-  return Object.fromEntries([...named('unique', unique), ...named('index', free)])
+  const named = (kind: string, names: readonly string[]) => [kind, table, ...names].join('__')
+  return Object.fromEntries([
+    ...unique.map((names) => [named('unique', names), names]),
+    ...free.map((names) => [named('index', names), ended(names, key)]),
+  ])
+}
+
+/** An index ends in the primary key, in the direction of its first column, so that it serves a whole order. R59. */
+function ended(names: readonly string[], key: readonly string[]): readonly string[] {
+  const sign = names[0]?.startsWith('-') ? '-' : ''
+  const bare = names.map((name) => name.replace(/^-/, ''))
+  return [...names, ...key.filter((name) => !bare.includes(name)).map((name) => sign + name)]
 }
 
 /** What has to be done, in order; nothing where the tables are as they should be. */
@@ -125,8 +135,10 @@ function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] 
 
 function indexText({ table }: TableLayout, name: string, columns: readonly string[]): string {
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
-  return `CREATE ${unique}INDEX ${quoted(name)} ON ${quoted(table)} (${columns.map(quoted).join(', ')})`
+  return `CREATE ${unique}INDEX ${quoted(name)} ON ${quoted(table)} (${columns.map(directed).join(', ')})`
 }
+
+const directed = (name: string): string => (name.startsWith('-') ? `${quoted(name.slice(1))} DESC` : quoted(name))
 
 const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
 
