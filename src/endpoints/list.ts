@@ -25,7 +25,7 @@ export function list(scene: Scene): Route {
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }, world) => query(parameters(target), accepted, pathOf(target), world),
+    query: ({ target }, world) => query(parameters(target), accepted, listOf(target), world),
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => ({ ...asked, key: { id: '', parent: null }, time: 0, conditions: null, document: null }),
     plan: (intent): List => {
@@ -43,35 +43,30 @@ export function list(scene: Scene): Route {
   }
 }
 
-/** The path of a list, which names it: owner included. */
 const pathOf = (target: string): string => target.split('?', 1)[0] as string
+
+/** The path names a list, owner included, however it is escaped. */
+const listOf = (target: string): string => pathOf(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
 export const ownerRead = (owner: List['parent'], { world }: Asked): Read | null =>
   owner && { do: 'read', collection: owner.collection, key: { id: owner.id, parent: null }, time: world.now() }
 
 function pageReply({ resource, view }: Scene, { call, world, query }: Intent, page: Page): Reply {
-  const { list } = resource.settings
+  const { settings } = resource
+  const { links: where, maxOffset } = settings.list
   const asked = query as Query
-  const path = pathOf(call.target)
-  const cursors = cursorsOf(resource, path, asked, page, world)
-  const around =
-    list.links === 'none' ? null : links(path, parameters(call.target), asked, page, cursors, list.maxOffset)
-  const body = pageText(
-    resource.settings,
-    asked,
-    page,
-    cursors,
-    list.links === 'body' || list.links === 'both' ? around : null,
-  )
+  const cursors = cursorsOf(resource, asked, page, world)
+  const around = where === 'none' ? null : links(pathOf(call.target), asked, page, cursors, maxOffset)
+  const body = pageText(settings, asked, page, cursors, where === 'body' || where === 'both' ? around : null)
   const headers: Record<string, string> = {}
-  if (around && list.links !== 'body') headers.Link = linkHeader(around)
+  if (around && where !== 'body') headers.Link = linkHeader(around)
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body)
   return { status: 200, headers, body }
 }
 
-function cursorsOf({ settings }: Resource, list: string, asked: Query, page: Page, world: World): Cursors {
+function cursorsOf({ settings }: Resource, asked: Query, page: Page, world: World): Cursors {
   if (!showsCursors(asked, settings)) return { next: null, prev: null }
-  const binding = { list, bound: asked.bound, ttl: settings.list.cursor.ttl }
+  const binding = { list: asked.list, bound: asked.bound, ttl: settings.list.cursor.ttl }
   const to = (place: Place | null, back: boolean) => (place ? cursorOf({ place, back }, binding, world) : null)
   const { after, before, first, last } = page
   return { next: after ? to(last, false) : null, prev: before && asked.style === 'cursor' ? to(first, true) : null }

@@ -11,10 +11,11 @@ export interface Query {
   readonly window: Window
   readonly countTo: number | null
   readonly style: Style
-  /** Names what a cursor is bound to: filters and sort. R83. */
+  /** Names the list itself, owner included, and what else a cursor is bound to: filters and sort. R82, R83. */
+  readonly list: string
   readonly bound: string
-  /** The parameters other than those of the window, as they were given, for links. */
-  readonly kept: readonly (readonly [name: string, value: string])[]
+  /** The parameters as they were given, for links. */
+  readonly given: readonly (readonly [name: string, value: string])[]
 }
 
 /** A list of entity tags, `*`, or what is neither. */

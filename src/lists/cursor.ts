@@ -1,5 +1,6 @@
 /** Cursors: opaque, authenticated, bound to the list they belong to. Part 4, pagination. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { World } from '../flow/call.ts'
 import type { Place } from '../flow/outcome.ts'
 
@@ -18,14 +19,21 @@ export interface Binding {
   readonly ttl: number | null
 }
 
-const version = 1
+type Payload = [own: string, back: number, made: number, ...place: (string | null)[]]
+
+const plain = 1
+const packed = 2
 const macLength = 12
+const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sorted by is long
 
 /** The same position always has the same text, within a quarter of the time to live. R81. */
 export function cursorOf({ place, back }: Position, { list, bound, ttl }: Binding, { secrets, now }: World): string {
-  const quarter = ttl === null ? 0 : Math.floor(now() / (ttl / 4))
-  const payload = Buffer.from(JSON.stringify([digest(bound), back ? 1 : 0, quarter, ...place]))
-  return Buffer.concat([Buffer.of(version), mac(secrets[0] as string, list, payload), payload]).toString('base64url')
+  const made = ttl === null ? 0 : Math.floor(now() / (ttl / 4)) * (ttl / 4)
+  const text = Buffer.from(JSON.stringify([digest(bound), back ? 1 : 0, made, ...place] satisfies Payload))
+  const body = Buffer.concat(
+    text.length > mostPlain ? [Buffer.of(packed), deflateRawSync(text)] : [Buffer.of(plain), text],
+  )
+  return Buffer.concat([mac(secrets[0] as string, list, body), body]).toString('base64url')
 }
 
 /** The position of a cursor, or why it is none. R82, R83. */
@@ -35,25 +43,24 @@ export function positionOf(
   { secrets, now }: World,
 ): Position | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
-  const payload = bytes.subarray(1 + macLength)
-  const given = bytes.subarray(1, 1 + macLength)
+  const given = bytes.subarray(0, macLength)
+  const body = bytes.subarray(macLength)
   const genuine =
-    bytes[0] === version &&
-    given.length === macLength &&
-    secrets.some((secret) => timingSafeEqual(given, mac(secret, list, payload)))
+    given.length === macLength && secrets.some((secret) => timingSafeEqual(given, mac(secret, list, body)))
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
-  const [own, back, quarter, ...place] = JSON.parse(payload.toString()) as [
-    string,
-    number,
-    number,
-    ...(string | null)[],
-  ]
-  if (ttl !== null && (quarter + 1) * (ttl / 4) + ttl < now()) return 'cursor-expired'
+  if (body[0] !== plain && body[0] !== packed) return 'invalid-cursor' // made by a release that writes another format
+  const payload = body[0] === packed ? inflateRawSync(body.subarray(1)) : body.subarray(1)
+  const [own, back, made, ...place] = JSON.parse(payload.toString()) as Payload
+  if (ttl !== null && made + ttl <= now()) return 'cursor-expired'
   return own === digest(bound) ? { place, back: back === 1 } : 'cursor-mismatch'
 }
 
 const digest = (bound: string): string => hash('sha256', bound, 'base64url').slice(0, 8)
 
-function mac(secret: string, list: string, payload: Buffer): Buffer {
-  return createHmac('sha256', secret).update(`cursor\n${list}\n`).update(payload).digest().subarray(0, macLength)
+function mac(secret: string, list: string, body: Buffer): Buffer {
+  return createHmac('sha256', secret)
+    .update(`cursor ${JSON.stringify(list)}\n`)
+    .update(body)
+    .digest()
+    .subarray(0, macLength)
 }

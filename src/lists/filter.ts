@@ -2,10 +2,9 @@
 import type { Violation } from '../errors/problem.ts'
 import type { Condition } from '../flow/plan.ts'
 import { folded } from '../resources/collection.ts'
-import { nearest } from '../resources/naming.ts'
 import { type Parameters, wrong } from './parameters.ts'
 import { parts } from './pattern.ts'
-import { type Filterable, listParameters, type Operator, type Rules } from './rules.ts'
+import { type Filterable, type Operator, type Rules, reserved } from './rules.ts'
 import { members } from './set.ts'
 
 const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
@@ -14,22 +13,17 @@ const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
 export function filterOf(name: string): { field: string; operator: string | null } | null {
   const [, field, operator] = bracketed.exec(name) ?? []
   if (field !== undefined && operator !== undefined) return { field, operator }
-  return (listParameters as readonly string[]).includes(name) ? null : { field: name, operator: null }
+  return reserved.has(name) ? null : { field: name, operator: null }
 }
 
 /** The conditions of all filters; what is wrong with them is reported. */
 export function conditions(given: Parameters, rules: Rules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
   const filters = given.filter(([name]) => filterOf(name) !== null)
-  if (filters.length > maxFilters) {
-    faults.push(
-      wrong(
-        'unsupported-filter',
-        filters[maxFilters]?.[0] as string,
-        `At most ${maxFilters} filters can be given at a time.`,
-      ),
-    )
-    return []
+  const [beyond] = filters.slice(maxFilters)
+  if (beyond) {
+    const message = `${filters.length} filters are given; at most ${maxFilters} can be at a time.`
+    faults.push(wrong('unsupported-filter', beyond[0], message))
   }
   return filters.flatMap(([name, value]) => {
     const read = condition(name, value, rules)
@@ -59,15 +53,9 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
   return compared(name, operator as 'eq', value, filter)
 }
 
-function unfilterable(name: string, field: string, { filters, fields }: Rules): Violation {
-  const allowed = `Filterable: ${[...filters.keys()].join(', ')}.`
-  if (fields.has(field)) return wrong('unsupported-filter', name, `${field} cannot be filtered by. ${allowed}`)
-  const guess = nearest(field, [...filters.keys(), ...listParameters])
-  return wrong(
-    'unknown-parameter',
-    name,
-    `${name} is not a parameter here.${guess ? ` Did you mean ${guess}?` : ''} ${allowed} Parameters: ${listParameters.join(', ')}.`,
-  )
+function unfilterable(name: string, field: string, { filters }: Rules): Violation {
+  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].join(', ')}.`
+  return wrong('unsupported-filter', name, message)
 }
 
 function compared(
@@ -91,7 +79,7 @@ function inSet(
   if (typeof given === 'string') return wrong('invalid-parameter-value', name, given)
   const values = given.map(read)
   const bad = values.findIndex((one) => typeof one === 'string')
-  if (bad >= 0) return wrong('invalid-parameter-value', name, `Member ${bad + 1} of the set: ${values[bad]}`)
+  if (bad >= 0) return wrong('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)
   return { column, is: 'in', values: [...new Set(values.map((one) => cell((one as { value: unknown }).value)))] }
 }
 
@@ -103,8 +91,7 @@ function absence(name: string, text: string, { column }: Filterable): Condition 
 
 function alike(name: string, text: string, { column, fold, raw }: Filterable): Condition | Violation {
   const read = raw(text)
-  const found = typeof read === 'string' ? read : parts(fold ? folded(text) : text)
-  return typeof found === 'string'
-    ? wrong('invalid-parameter-value', name, found)
-    : { column, is: 'like', parts: found }
+  const found = typeof read === 'string' ? read : parts(text)
+  if (typeof found === 'string') return wrong('invalid-parameter-value', name, found)
+  return { column, is: 'like', parts: fold ? found.map(folded) : found }
 }

@@ -3,66 +3,65 @@ import type { Query } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
 import type { Cursors } from './page.ts'
 import type { Parameters } from './parameters.ts'
+import { windowNames } from './rules.ts'
 
 type Links = Record<string, string>
 
 /** The URLs of a list's pages by relation, each keeping all other parameters. R86. */
-export function links(
-  path: string,
-  given: Parameters,
-  query: Query,
-  page: Page,
-  cursors: Cursors,
-  maxOffset: number,
-): Links {
-  const url = (more: Parameters) => address(path, [...query.kept, ...more])
+export function links(path: string, query: Query, page: Page, cursors: Cursors, maxOffset: number): Links {
+  const { given, style } = query
+  const kept = given.filter(([name]) => !windowNames.includes(name))
+  const sized = given.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
+  const to = (name: string, value: string) => address(path, [...kept, ...sized, [name, value]])
   const self = address(path, given)
-  if (query.style !== 'cursor') return { self, ...numbered(query, page, maxOffset, url) }
-  const sized = given.filter(([name]) => name === 'limit')
-  const to = (cursor: string) => url([...sized, ['cursor', cursor]])
+  if (style !== 'cursor') return { self, ...numbered(query, page, maxOffset, to) }
   return {
     self,
-    first: to(''),
-    ...(cursors.prev === null ? {} : { prev: to(cursors.prev) }),
-    ...(cursors.next === null ? {} : { next: to(cursors.next) }),
-  }
-
-  function numbered(
-    { style, window }: Query,
-    { total, after }: Page,
-    most: number,
-    url: (more: Parameters) => string,
-  ): Links {
-    const { limit } = window
-    const offset = window.from === 'offset' ? window.offset : 0
-    const sized = given.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
-    const at = (from: number) =>
-      url([...sized, style === 'page' ? ['page', String(from / limit + 1)] : ['offset', String(from)]])
-    const last =
-      total === null
-        ? null
-        : Math.max(0, style === 'page' ? (Math.ceil(total / limit) - 1) * limit : lastOffset(total, offset, limit))
-    const prev = offset === 0 ? null : Math.max(0, Math.min(offset - limit, last ?? offset))
-    return {
-      first: at(0),
-      ...(prev === null ? {} : { prev: at(prev) }),
-      ...(after && offset + limit <= most ? { next: at(offset + limit) } : {}),
-      ...(last === null || last > most ? {} : { last: at(last) }),
-    }
+    first: to('cursor', ''),
+    ...(cursors.prev === null ? {} : { prev: to('cursor', cursors.prev) }),
+    ...(cursors.next === null ? {} : { next: to('cursor', cursors.next) }),
   }
 }
 
-/** The last page in steps from the present offset. */
-const lastOffset = (total: number, offset: number, limit: number): number =>
-  (offset % limit) + Math.floor(Math.max(0, total - 1 - (offset % limit)) / limit) * limit
+function numbered(
+  { style, window }: Query,
+  { total, after }: Page,
+  most: number,
+  to: (name: string, value: string) => string,
+): Links {
+  const { limit } = window
+  const offset = window.from === 'offset' ? window.offset : 0
+  const at = (from: number) => (style === 'page' ? to('page', String(from / limit + 1)) : to('offset', String(from)))
+  const last = total === null ? null : lastOffset(total, offset % limit, limit)
+  const prev = offset === 0 ? null : Math.max(0, Math.min(offset - limit, last ?? offset))
+  return {
+    first: at(0),
+    ...(prev === null ? {} : { prev: at(prev) }),
+    ...(after && offset + limit <= most ? { next: at(offset + limit) } : {}),
+    ...(last === null || last > most ? {} : { last: at(last) }),
+  }
+}
+
+/** Where the last page begins, in the steps of the present one, the first of which may be short. */
+const lastOffset = (total: number, short: number, limit: number): number =>
+  total <= short ? 0 : short + Math.floor((total - 1 - short) / limit) * limit
 
 function address(path: string, parameters: Parameters): string {
   if (parameters.length === 0) return path
   return `${path}?${parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`
 }
 
-/** The URLs as a `Link` header. */
-export const linkHeader = (all: Links): string =>
-  Object.entries(all)
-    .map(([rel, url]) => `<${url}>; rel="${rel}"`)
-    .join(', ')
+const mostHeader = 8192 // many clients take 16 KiB for all headers together
+const dispensable = ['first', 'last', 'self', 'prev']
+
+/** The URLs as a `Link` header; of very long ones only as many as clients can take. R86. */
+export function linkHeader(all: Links): string {
+  const texts = Object.entries(all).map(([rel, url]) => ({ rel, text: `<${url}>; rel="${rel}"` }))
+  const joined = (gone: readonly string[]) =>
+    texts.flatMap(({ rel, text }) => (gone.includes(rel) ? [] : [text])).join(', ')
+  for (let i = 0; i < dispensable.length; i++) {
+    const header = joined(dispensable.slice(0, i))
+    if (header.length <= mostHeader) return header
+  }
+  return joined(dispensable)
+}

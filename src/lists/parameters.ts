@@ -13,10 +13,13 @@ export function search(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
+/** The parameters of a target. */
+export const parameters = (target: string): Parameters => pairs(search(target))
+
 /** Names and values in their order. Empty segments mean nothing. R20, R24. */
-export function parameters(target: string): Parameters {
-  const text = search(target)
+export function pairs(text: string): Parameters {
   if (text === '') return none
+  if (/[^\x21-\x7e]/.test(text)) throw malformed()
   return text
     .split('&')
     .filter((part) => part !== '')
@@ -31,13 +34,16 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new Problem(
-      'invalid-url-encoding',
-      'The query string has a malformed escape or is not UTF-8. Write a literal percent sign as %25.',
-      { extra: { in: 'query' } },
-    )
+    throw malformed()
   }
 }
+
+const malformed = (): Problem =>
+  new Problem(
+    'invalid-url-encoding',
+    'The query has a malformed escape, is not UTF-8, or has a character that is not escaped. Write a literal percent sign as %25.',
+    { extra: { in: 'query' } },
+  )
 
 /** One violation of the query string. */
 export function wrong(type: string, name: string, message: string): Violation {
@@ -61,9 +67,10 @@ export function nameViolations(
 }
 
 function unknown(name: string, accepted: readonly string[]): string {
-  if (accepted.length === 0) return `${name} is not a parameter here; none is accepted.`
-  const guess = nearest(name, accepted)
-  return `${name} is not a parameter here.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
+  const says = `${name === '' ? 'A parameter without a name' : name} is not a parameter here`
+  if (accepted.length === 0) return `${says}; none is accepted.`
+  const guess = nearest(name.split('[', 1)[0] as string, accepted)
+  return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
 /** Refuses all parameters: for URLs of items. */

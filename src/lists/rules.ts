@@ -1,5 +1,6 @@
 /** What a list accepts, prepared at start: its filters, its sorts and its parameters. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
+import type { Style } from '../flow/intent.ts'
 import { type Cell, type Column, columnOf } from '../resources/collection.ts'
 import type { Field, FilterForm } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -21,22 +22,23 @@ export interface Filterable {
 export type Operator = 'eq' | 'null' | 'in' | FilterOperator
 type FilterOperator = 'gte' | 'lte' | 'gt' | 'lt' | 'ne' | 'like'
 
-export const listParameters = [
-  'sort',
-  'order',
-  'nulls',
-  'custom_sort',
-  'limit',
-  'offset',
-  'page',
-  'page_size',
-  'cursor',
-] as const
+/** The parameters of each style of pagination; of several styles that fit, the first one is meant. R76. */
+export const styleNames: Readonly<Record<Style, readonly string[]>> = {
+  page: ['page', 'page_size'],
+  offset: ['limit', 'offset'],
+  cursor: ['cursor', 'limit'],
+}
+export const windowNames: readonly string[] = [...new Set(Object.values(styleNames).flat())]
+export const listParameters: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowNames]
+
+/** Names that are no filters, whatever fields there are. R55. */
+export const reserved: ReadonlySet<string> = new Set([...listParameters, 'version'])
 
 /** What rows can be ordered by: a column, and whether there are rows without a value. */
 export interface Sortable {
   readonly column: string
   readonly type: Column['type']
+  readonly form: string
   readonly nullable: boolean
 }
 
@@ -49,8 +51,10 @@ export interface Rules {
   readonly customs: ReadonlyMap<string, readonly Key[]>
   /** The order where none is asked for. */
   readonly usual: readonly Key[]
-  /** Column types by name, for reading places from cursors. */
-  readonly types: ReadonlyMap<string, Column['type']>
+  /** Columns by name, for reading places from cursors. */
+  readonly columns: ReadonlyMap<string, Pick<Column, 'type' | 'form'>>
+  /** The names of all parameters, for messages. */
+  readonly accepted: readonly string[]
 }
 
 /** One key of a declared order. */
@@ -69,20 +73,31 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
   const all = resource.members.flatMap(({ name, field }) =>
     named({ name, field, present: field.options.optional !== true }),
   )
-  const sortable = new Map(all.map((one) => [one.name, sortableOf(one)]))
+  const sortable = new Map(all.map((one) => [one.name, sortableOf(one, resource)]))
   const keys = (terms: readonly string[]) => terms.map((term) => keyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
+  const filtered = all.filter(({ field }) => field.options.filter)
   return {
     resource,
-    filters: new Map(
-      all.filter(({ field }) => field.options.filter).map((one) => [one.name, filterable(one, resource, resources)]),
-    ),
+    filters: new Map(filtered.map((one) => [one.name, filterable(one, resource, resources)])),
     fields: new Set(all.map(({ name }) => name)),
-    sorts: new Map(all.filter(({ field }) => field.options.sort).map((one) => [one.name, sortableOf(one)])),
+    sorts: new Map([...sortable].filter((_, i) => all[i]?.field.options.sort)),
     customs: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     usual: keys(order),
-    types: new Map([...sortable.values()].map(({ column, type }) => [column, type])),
+    columns: new Map([...sortable.values()].map((one) => [one.column, one])),
+    accepted: accepted(
+      filtered.map(({ name }) => name),
+      resource,
+    ),
   }
+}
+
+/** Filters first; a field with the name of a list parameter is written with its operator. R55, R74. */
+function accepted(filters: readonly string[], { settings, declaration }: Resource): string[] {
+  const { styles } = settings.list.pagination
+  const offered = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleNames[style])])
+  if (declaration.sorts) offered.add('custom_sort')
+  return [...filters.map((name) => (reserved.has(name) ? `${name}[eq]` : name)), ...offered]
 }
 
 function named(one: Named): Named[] {
@@ -93,9 +108,16 @@ function named(one: Named): Named[] {
   return [one, ...below]
 }
 
-function sortableOf({ name, field, present }: Named): Sortable {
-  const { name: column, type } = columnOf(name, field)
-  return name === 'id' ? { column: 'id', type: 'text', nullable: false } : { column, type, nullable: !present }
+/** The column of a field; identifiers stand in those of the primary key. */
+function columnFor(name: string, field: Field, { collection, parent }: Resource): Column {
+  const column = columnOf(name, field)
+  if (name === 'id') return { ...column, name: 'id' }
+  return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
+}
+
+function sortableOf({ name, field, present }: Named, resource: Resource): Sortable {
+  const { name: column, type, form } = columnFor(name, field, resource)
+  return { column, type, form, nullable: !present }
 }
 
 function keyOf(term: string, sortable: ReadonlyMap<string, Sortable>): Key {
@@ -114,20 +136,23 @@ const forms: Readonly<Record<FilterForm, readonly FilterOperator[]>> = {
 function filterable({ name, field }: Named, resource: Resource, resources: ReadonlyMap<string, Resource>): Filterable {
   const { filter, fold } = field.options
   const declared = typeof filter === 'boolean' ? [] : ([filter].flat() as FilterForm[])
-  const { name: column, cell } = columnOf(name, field)
+  const { name: column, cell } = columnFor(name, field, resource)
   return {
-    column: name === 'id' ? 'id' : column,
+    column,
     operators: ['eq', 'null', 'in', ...declared.flatMap((form) => forms[form])],
     cell,
-    read: name === 'id' ? idReader(resource) : reader(name, field, resource, resources),
+    read: idReader(name, resource, resources) ?? reader(name, field, resource, resources),
     raw: (text) => (text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }),
     textual: ['text', 'email', 'url'].includes(field.kind),
     fold: fold === true,
   }
 }
 
-function idReader({ isId, name }: Resource): Filterable['read'] {
-  return (text) => (isId(text) ? { value: text } : `id must be the id of one of ${name}.`)
+/** How the own identifier and that of the owner are read; null for other fields. R72. */
+function idReader(name: string, own: Resource, resources: ReadonlyMap<string, Resource>): Filterable['read'] | null {
+  const named = name === 'id' ? own : name === own.parent?.field ? resources.get(own.parent.resource) : undefined
+  if (!named) return null
+  return (text) => (named.isId(text) ? { value: text } : `${name} must be the id of one of ${named.name}.`)
 }
 
 /** How a text of the query string is read in the type of a field; bounds do not count. R72. */

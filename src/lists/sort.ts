@@ -58,7 +58,7 @@ function keysOf(
   if (custom === undefined) return usual
   const names = [...customs.keys()]
   if (!customs.has(custom)) {
-    const allowed = names.length === 0 ? 'There are none here; use sort.' : `There is ${oneOf(names, 'and')}.`
+    const allowed = names.length === 0 ? 'There are none here; use sort.' : `Criteria: ${names.join(', ')}.`
     faults.push(wrong('unsupported-sort', 'custom_sort', `\`${custom}\` is not a criterion of this list. ${allowed}`))
   }
   return customs.get(custom) ?? usual

@@ -5,14 +5,9 @@ import type { Style } from '../flow/intent.ts'
 import type { Term, Window } from '../flow/plan.ts'
 import { type CursorFault, positionOf } from './cursor.ts'
 import { wrong } from './parameters.ts'
-import type { Rules } from './rules.ts'
+import { type Rules, styleNames, windowNames } from './rules.ts'
 
-const names: Readonly<Record<Style, readonly string[]>> = {
-  page: ['page', 'page_size'],
-  offset: ['limit', 'offset'],
-  cursor: ['cursor', 'limit'],
-}
-const styles: readonly Style[] = ['page', 'offset', 'cursor']
+const styles = Object.keys(styleNames) as Style[]
 
 type Given = ReadonlyMap<string, string>
 
@@ -33,61 +28,52 @@ export interface Reading {
 /** R74 to R80. */
 export function windowOf(given: Given, reading: Reading, faults: Violation[]): Asked {
   const { list } = reading.rules.resource.settings
-  const style = styleOf(given, reading.rules, faults)
-  const size = sizeOf(given, style === 'page' ? 'page_size' : 'limit', reading.rules, faults)
-  if (style === 'cursor') return { style, window: placed(given.get('cursor') ?? '', size, reading, faults) }
   const before = faults.length
-  const offset =
-    style === 'page' ? (number(given, 'page', 1, 1, faults) - 1) * size : number(given, 'offset', 0, 0, faults)
-  if (faults.length === before && offset > list.maxOffset) {
+  const style = styleOf(given, reading.rules, faults)
+  const [limit, pageSize] = ['limit', 'page_size'].map((name) => sizeOf(given, name, reading.rules, faults))
+  const [offset, page] = [number(given, 'offset', 0, 0, faults), number(given, 'page', 1, 1, faults)]
+  const size = (style === 'page' ? pageSize : limit) as number
+  if (style === 'cursor') return { style, window: placed(given.get('cursor') ?? '', size, reading, faults) }
+  const from = style === 'page' ? (page - 1) * size : offset
+  if (faults.length === before && from > list.maxOffset) {
     const mend = list.pagination.styles.includes('cursor') ? 'Go further with cursor.' : 'Narrow the list with filters.'
-    faults.push(
-      wrong(
-        'invalid-parameter-value',
-        style === 'page' ? 'page' : 'offset',
-        `At most ${list.maxOffset} rows can be passed over. ${mend}`,
-      ),
-    )
+    const message = `At most ${list.maxOffset} rows can be passed over. ${mend}`
+    faults.push(wrong('invalid-parameter-value', style === 'page' ? 'page' : 'offset', message))
   }
-  return { style, window: { from: 'offset', offset, limit: size } }
+  return { style, window: { from: 'offset', offset: from, limit: size } }
 }
 
+/** The style that all given parameters belong to. R74, R76, R77. */
 function styleOf(given: Given, { resource }: Rules, faults: Violation[]): Style {
   const { styles: enabled, style: usual } = resource.settings.list.pagination
-  const named = styles.filter((style) => names[style].some((name) => given.has(name) && name !== 'limit'))
-  const limited = given.has('limit')
-  if (named.length > 1 || (named[0] === 'page' && limited)) {
-    const conflicting = [...given.keys()].filter((name) => styles.some((style) => names[style].includes(name)))
-    faults.push(
-      wrong(
-        'pagination-conflict',
-        conflicting[1] as string,
-        `${conflicting.join(' and ')} belong to different styles of pagination; use one style.`,
-      ),
-    )
-    return usual
+  const otherwise = enabled.includes(usual) ? usual : (enabled[0] as Style)
+  const named = [...given.keys()].filter((name) => windowNames.includes(name))
+  if (named.length === 0) return otherwise
+  const offered = enabled.flatMap((style) => styleNames[style])
+  const foreign = named.filter((name) => !offered.includes(name))
+  const allowed = enabled.map((style) => styleNames[style].join(', ')).join('; ')
+  for (const name of foreign) {
+    faults.push(wrong('unsupported-pagination', name, `${name} is not offered by this list. Offered: ${allowed}.`))
   }
-  const style = named[0] ?? (limited ? (enabled.includes('offset') ? 'offset' : 'cursor') : usual)
-  if (enabled.includes(style)) return style
-  const name = names[style].find((one) => given.has(one)) as string
-  const allowed = enabled.map((one) => names[one].join(', ')).join('; ')
-  faults.push(wrong('unsupported-pagination', name, `${name} is not offered by this list. Offered: ${allowed}.`))
-  return usual
+  const fitting = styles.filter((style) => named.every((name) => styleNames[style].includes(name)))
+  if (foreign.length === 0 && fitting.length === 0) {
+    const message = `${named.join(' and ')} belong to different styles of pagination; use one: ${allowed}.`
+    faults.push(wrong('pagination-conflict', named[1] as string, message))
+  }
+  return fitting.find((style) => enabled.includes(style)) ?? otherwise
 }
 
+/** R79. */
 function sizeOf(given: Given, name: string, { resource }: Rules, faults: Violation[]): number {
   const { maxPageSize, pageSize, overMax } = resource.settings.list
-  const before = faults.length
-  const size = number(given, name, pageSize, 1, faults)
-  if (faults.length > before || size <= maxPageSize) return size
-  if (overMax === 'reject')
-    faults.push(
-      wrong(
-        'invalid-parameter-value',
-        name,
-        `${name} must be between 1 and ${maxPageSize}: at most ${maxPageSize} rows at a time.`,
-      ),
-    )
+  const text = given.get(name)
+  if (text === undefined) return Math.min(pageSize, maxPageSize)
+  const size = plain(text)
+  if (size >= 1 && size <= maxPageSize) return size
+  if (size > maxPageSize && overMax === 'clamp') return maxPageSize
+  const range = overMax === 'clamp' ? 'of at least 1' : `between 1 and ${maxPageSize}`
+  const most = size > maxPageSize ? `: at most ${maxPageSize} rows at a time` : ''
+  faults.push(wrong('invalid-parameter-value', name, `${name} must be a whole number ${range}${most}.`))
   return maxPageSize
 }
 
@@ -95,16 +81,14 @@ function sizeOf(given: Given, name: string, { resource }: Rules, faults: Violati
 function number(given: Given, name: string, usual: number, least: number, faults: Violation[]): number {
   const text = given.get(name)
   if (text === undefined) return usual
-  if (/^(0|[1-9][0-9]{0,9})$/.test(text) && Number(text) >= least) return Number(text)
-  faults.push(
-    wrong(
-      'invalid-parameter-value',
-      name,
-      `${name} must be a whole number of at least ${least}, written in plain digits.`,
-    ),
-  )
+  const value = plain(text)
+  if (value >= least) return value
+  const message = `${name} must be a whole number of at least ${least}, written in plain digits.`
+  faults.push(wrong('invalid-parameter-value', name, message))
   return usual
 }
+
+const plain = (text: string): number => (/^(0|[1-9][0-9]{0,9})$/.test(text) ? Number(text) : Number.NaN)
 
 const sentences: Readonly<Record<CursorFault, string>> = {
   'invalid-cursor':
@@ -131,7 +115,7 @@ function placed(
   }
   const place = order.map(({ column }, i) => {
     const value = position.place[i] ?? null
-    return value !== null && rules.types.get(column) === 'integer' ? BigInt(value) : value
+    return value !== null && rules.columns.get(column)?.type === 'integer' ? BigInt(value) : value
   })
   return { from: 'place', place, back: position.back, limit }
 }
