@@ -224,6 +224,7 @@ doors(
       'R130',
       'Last-Modified is the time of the change, cut to the second, and moves with changes only',
       async () => {
+        time = morning
         const made = await created(door)
         const path = made.headers.location as string
         assert.equal(made.json.updatedAt, '2026-11-20T09:04:00.999Z')
