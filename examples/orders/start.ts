@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { testing } from 'bylaw/testing'
 import { tell } from '../../src/cli/complaint.ts'
 import { readableLog } from '../../src/cli/readable.ts'
-import { start, storeOf } from '../../src/cli/start.ts'
-import { untilSignal } from '../../src/cli/stop.ts'
+import { start, storeOf, untilSignal } from '../../src/cli/start.ts'
 import { createLine } from '../../src/cli/trial.ts'
 import api from './api.ts'
 import { seed } from './seed.ts'
@@ -38,6 +37,7 @@ async function run(): Promise<number> {
   const order = await firstOrder(database)
   const [port, host, log] = [Number(process.env.PORT || 3000), process.env.HOST || '127.0.0.1', readableLog()]
   const { url, stop } = await start(api, { store: storeOf(api, database, 'apply'), port, host, log })
+  const ended = untilSignal(log, () => stop(1000))
   console.log(`bylaw serves ${api.name} at ${url}, from ${file}. Try:\n`)
   console.log(`  curl '${url}/orders?sort=total&order=desc&page_size=3'`)
   if (order) {
@@ -45,7 +45,7 @@ async function run(): Promise<number> {
     console.log(`  ${createLine(`${url}/orders`, { customerId: order.customerId, currency: 'EUR', total: '120.00' })}`)
   }
   console.log('')
-  return untilSignal(log, () => stop(1000))
+  return ended
 }
 
 process.exit(await run().catch(tell))

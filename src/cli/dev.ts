@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, declarationFile, type Given } from './command.ts'
 import { databaseFlag, hostFlag, portFlag, portOf } from './place.ts'
+import type { Word } from './turn.ts'
 
 export const dev: Command = {
   name: 'dev',
@@ -20,14 +21,6 @@ export const dev: Command = {
 /** Marks the process that serves; the one without it watches over that one. */
 const mark = 'BYLAW_DEV_TURN'
 
-/** What the serving process tells the watching one. */
-export interface Word {
-  readonly files?: readonly string[]
-  readonly ready?: boolean
-}
-
-/** The exit code of a turn that a change of its files can mend. */
-export const mendable = 75
 const mostPatience = 3000
 
 async function run(given: Given): Promise<number> {
@@ -39,7 +32,7 @@ async function run(given: Given): Promise<number> {
 /** Serves in a process of its own, so that a change meets neither what was loaded nor what was left running. */
 function watchOver(ended: (code: number) => void): void {
   let child: ChildProcess | null = null
-  let ready = false
+  let mendable = false
   let asked: 'again' | 'end' | null = null
   const watched = watching((file) => {
     console.log(dim(`${relative('', file)} changed.`))
@@ -47,12 +40,11 @@ function watchOver(ended: (code: number) => void): void {
     else begin()
   })
   function begin(): void {
-    ready = false
     asked = null
     child = fork(process.argv[1] as string, process.argv.slice(2), { env: { ...process.env, [mark]: '1' } })
     child.on('message', (word: Word) => {
-      for (const file of word.files ?? []) watched(file)
-      ready ||= word.ready === true
+      mendable ||= word.mendable
+      for (const file of word.files) watched(file)
     })
     child.on('exit', (code) => over(code ?? 1))
   }
@@ -66,7 +58,7 @@ function watchOver(ended: (code: number) => void): void {
     child = null
     if (asked === 'end') ended(0)
     else if (asked === 'again') begin()
-    else if (ready || code === mendable) console.log(dim('Waiting for a change.'))
+    else if (mendable) console.log(dim('Waiting for a change.'))
     else ended(code)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const)

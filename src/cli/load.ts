@@ -29,20 +29,7 @@ export async function attempt(file: string, files: Set<string> = new Set()): Pro
   follow(files)
   const exported = await imported(file, path, files)
   if (Array.isArray(exported)) return { mistakes: exported }
-  const service = serviceIn(file, exported as Record<string, unknown>)
-  const guarded = unserved(service)
-  return guarded.length > 0 ? { mistakes: guarded } : { service, mistakes: [] }
-}
-
-/** This release cannot tell who calls, so it serves only what everybody may have. */
-function unserved({ places }: Service): Mistake[] {
-  const routes = places.flatMap(({ methods }) => [...methods.values()]).filter(({ rule }) => rule !== 'public')
-  const found = new Map(routes.map(({ resource, rule }) => [`${resource.name} ${rule}`, { name: resource.name, rule }]))
-  return [...found.values()].map(({ name, rule }) => ({
-    place: `resources.${name}.access`,
-    reason: `"${rule}" is asked of callers, and this release has no authentication to know them by.`,
-    mend: "Write 'public' where everybody may, and leave all else out with `methods`.",
-  }))
+  return { service: serviceIn(file, exported as Record<string, unknown>), mistakes: [] }
 }
 
 /** All mistakes as they are shown to people. */

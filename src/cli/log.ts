@@ -1,7 +1,7 @@
 /** The log of a served service: lines of JSON by pino, written once a turn of the event loop. */
 import { pino, stdTimeFunctions } from 'pino'
 import type { Log } from '../http/refuse.ts'
-import type { Witness } from './stop.ts'
+import type { Witness } from './start.ts'
 
 const mostWaiting = 16 * 1024 * 1024
 const mostPatience = 1000

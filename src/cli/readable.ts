@@ -1,7 +1,7 @@
 /** The log for people: a line a request, coloured where a terminal reads it. */
 import { styleText } from 'node:util'
 import type { Log } from '../http/refuse.ts'
-import type { Witness } from './stop.ts'
+import type { Witness } from './start.ts'
 
 type About = Readonly<Record<string, unknown>>
 type Style = Parameters<typeof styleText>[0]

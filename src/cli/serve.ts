@@ -6,8 +6,7 @@ import { type Command, declarationFile, type Given } from './command.ts'
 import { complaint } from './complaint.ts'
 import { load } from './load.ts'
 import { databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from './place.ts'
-import { migrationOf, start, storeOf } from './start.ts'
-import { untilSignal } from './stop.ts'
+import { migrationOf, start, storeOf, untilSignal } from './start.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
@@ -43,10 +42,11 @@ async function run(given: Given): Promise<number> {
   const log = jsonLog(service.name, level)
   const store = storeOf(service, database, production ? 'require' : 'apply')
   const started = await start(service, { store, port, host, log })
+  const ended = untilSignal(log, () => started.stop(drain))
   process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
-  const code = await untilSignal(log, () => started.stop(drain))
+  const code = await ended
   await log.written()
-  return code
+  return process.exit(code) // a log that nobody reads keeps nobody waiting
 }
 
 function levelOf(given: Given): string {

@@ -1,4 +1,4 @@
-/** Starts a service: opens its store and its door, and closes both without losing anything. Part 8, termination. */
+/** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
 
 import type { Store } from '../flow/store.ts'
 import type { House } from '../http/handle.ts'
@@ -85,4 +85,31 @@ function refusal(error: NodeJS.ErrnoException, port: number, host: string): Erro
     default:
       return error
   }
+}
+
+export interface Witness {
+  /** Writes down what ends the process. */
+  readonly fatal: (about: object, message: string) => void
+  /** Settles when all lines are out, or when nobody reads them. */
+  readonly written: () => Promise<void>
+}
+
+/** Waits for SIGTERM or SIGINT, closes, and gives the exit code. */
+export function untilSignal(witness: Witness, close: () => Promise<void>): Promise<number> {
+  return new Promise((ended) => {
+    const die = async (error: unknown, origin: string): Promise<void> => {
+      witness.fatal({ err: error, origin }, 'The process ends because of a failure that nothing handled.')
+      await witness.written()
+      process.exit(1)
+    }
+    process.on('uncaughtException', die) // rejections that nobody handles come here too
+    const once = (): void => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, once).on(signal, () => process.exit(1))
+      close().then(
+        () => ended(0),
+        (error) => die(error, 'stop'),
+      )
+    }
+    process.on('SIGTERM', once).on('SIGINT', once)
+  })
 }

@@ -4,28 +4,35 @@ import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import { type Given, table } from './command.ts'
 import { isComplaint, tell } from './complaint.ts'
-import { mendable, type Word } from './dev.ts'
 import { load } from './load.ts'
 import { databaseOf, hostOf, portOf } from './place.ts'
 import { readableLog } from './readable.ts'
 import { inOrder } from './routes.ts'
-import { start, storeOf } from './start.ts'
-import { untilSignal } from './stop.ts'
+import { start, storeOf, untilSignal } from './start.ts'
 import { trial } from './trial.ts'
 
 const drain = 1000
 
+/** What the serving process tells the watching one. */
+export interface Word {
+  /** What it is made of. */
+  readonly files: readonly string[]
+  /** Whether a change of them may mend it once it ends. */
+  readonly mendable: boolean
+}
+
 export async function turn(given: Given): Promise<number> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // nobody watches any more
   const opened = await open(given)
-  if (!opened) return mendable
+  if (!opened) return 1
   const { service, store, database } = opened
   const log = readableLog()
   const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log })
+  const ended = untilSignal(log, () => stop(drain))
   console.log(`bylaw serves ${service.name} at ${url}\n\n${invitation(service, url)}`)
   console.log(styleText('dim', `\nStored in ${database}. Starts again when ${given.arguments[0]} changes.\n`))
-  await say({ ready: true })
-  return untilSignal(log, () => stop(drain))
+  await say({ files: [], mendable: true })
+  return ended
 }
 
 /** The service and its store; nothing, once it was told, where the declaration does not allow that. */
@@ -34,13 +41,14 @@ async function open(given: Given): Promise<{ service: Service; store: Store; dat
   try {
     const service = await load(given.arguments[0] as string, files)
     const database = databaseOf(given, service)
-    return { service, store: storeOf(service, database, 'apply'), database }
+    const store = storeOf(service, database, 'apply')
+    await say({ files: [...files], mendable: false })
+    return { service, store, database }
   } catch (error) {
     if (files.size === 0 || !isComplaint(error)) throw error
     tell(error)
+    await say({ files: [...files], mendable: true })
     return null
-  } finally {
-    await say({ files: [...files] })
   }
 }
 

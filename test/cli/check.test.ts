@@ -1,0 +1,81 @@
+/** `bylaw check` and `bylaw routes`: what is told of a declaration without serving it. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { folder, notes, run } from '../help/command.ts'
+
+const wrong = notes.replace('f.text({ max: 200 })', "f.ref('nothing')").replace("prefix: 'not'", "prefix: 'N0'")
+const cwd = folder({
+  'api.ts': notes,
+  'wrong.ts': wrong,
+  'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
+})
+
+describe('bylaw check', { concurrency: 3 }, () => {
+  test('says what is fine', async () => {
+    const { code, stdout } = await run(['check', 'api.ts'], { cwd })
+    assert.equal(code, 0)
+    assert.equal(stdout, 'api.ts is in order: notes has 1 resource and 6 operations at 2 paths.\n')
+  })
+  test('tells all mistakes with place, reason and mend, and exits with 1', async () => {
+    const { code, stdout } = await run(['check', 'wrong.ts'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stdout, /^wrong\.ts has 2 mistakes\.\n\n1\. /)
+    assert.match(stdout, /\n\d\. \S*notes\.prefix\n {3}\S.*\n {3}\S/)
+    assert.match(stdout, /\n\d\. \S*notes\.fields\.text\n {3}.*nothing.*\n {3}\S/)
+  })
+  test('as JSON, for programs', async () => {
+    const { code, stdout } = await run(['check', 'wrong.ts', '--json'], { cwd })
+    assert.equal(code, 1)
+    const { file, mistakes } = JSON.parse(stdout)
+    assert.equal(file, 'wrong.ts')
+    assert.equal(mistakes.length, 2)
+    for (const mistake of mistakes) assert.deepEqual(Object.keys(mistake), ['place', 'reason', 'mend'])
+    const fine = await run(['check', 'api.ts', '--json'], { cwd })
+    assert.equal(fine.code, 0)
+    assert.deepEqual(JSON.parse(fine.stdout), { file: 'api.ts', mistakes: [] })
+    const missing = await run(['check', 'none.ts', '--json'], { cwd })
+    assert.equal(missing.code, 1)
+    assert.match(JSON.parse(missing.stdout).mistakes[0].reason, /There is no file none\.ts/)
+  })
+  test('serving tells the same mistakes', async () => {
+    const { code, stdout, stderr } = await run(['serve', 'wrong.ts'], { cwd })
+    assert.equal(code, 1)
+    assert.equal(stdout, '')
+    assert.equal(stderr, `bylaw: ${(await run(['check', 'wrong.ts'], { cwd })).stdout}`)
+  })
+  test('what needs a known caller is refused as long as nobody can be known', async () => {
+    const { code, stdout } = await run(['check', 'guarded.ts'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stdout, /1\. resources\.notes\.access\n/)
+  })
+  test('colours are for terminals, and for those who ask', async () => {
+    const plain = await run(['check', 'wrong.ts'], { cwd })
+    const forced = await run(['check', 'wrong.ts'], { cwd, env: { FORCE_COLOR: '1' } })
+    assert.ok(!plain.stdout.includes('\u001b['))
+    assert.ok(forced.stdout.includes('\u001b['))
+  })
+})
+
+describe('bylaw routes', { concurrency: 3 }, () => {
+  test('lists method, path, operation and access', async () => {
+    const { code, stdout } = await run(['routes', 'api.ts'], { cwd })
+    assert.equal(code, 0)
+    assert.equal(
+      stdout,
+      [
+        'method  path         operation  access',
+        'GET     /notes       list       public',
+        'POST    /notes       create     public',
+        'GET     /notes/{id}  read       public',
+        'PUT     /notes/{id}  replace    public',
+        'PATCH   /notes/{id}  change     public',
+        'DELETE  /notes/{id}  remove     public',
+        '',
+      ].join('\n'),
+    )
+  })
+  test('as JSON', async () => {
+    const { stdout } = await run(['routes', 'api.ts', '--json'], { cwd })
+    assert.deepEqual(JSON.parse(stdout)[1], { method: 'POST', path: '/notes', operation: 'create', access: 'public' })
+  })
+})

@@ -1,0 +1,58 @@
+/** `bylaw migrate`, and production, where nothing else changes a schema. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { folder, notes, post, run, served } from '../help/command.ts'
+
+const cwd = folder({
+  'api.ts': notes,
+  'more.ts': notes.replace('max: 200', 'max: 200, filter: true'),
+})
+const database = ['--database', 'sqlite:./deep/notes.db']
+const env = { NODE_ENV: 'production' }
+
+describe('in production', () => {
+  test('an empty database is refused with the command that mends it', async () => {
+    const { code, stdout, stderr } = await run(['serve', 'api.ts', ...database], { cwd, env })
+    assert.equal(code, 1)
+    assert.equal(stdout, '')
+    assert.match(stderr, /The database sqlite:\.\/deep\/notes\.db is not as api\.ts declares it/)
+    assert.match(stderr, /- create notes/)
+    assert.match(stderr, /bylaw migrate apply api\.ts --database sqlite:\.\/deep\/notes\.db/)
+  })
+  test('plan shows the statements and changes nothing', async () => {
+    for (let i = 0; i < 2; i++) {
+      const { code, stdout } = await run(['migrate', 'plan', 'api.ts', ...database], { cwd, env })
+      assert.equal(code, 0)
+      assert.match(stdout, /-- create notes\nCREATE TABLE "notes" .*;\n/)
+    }
+  })
+  test('status exits with 1 until apply was run', async () => {
+    assert.equal((await run(['migrate', 'status', 'api.ts', ...database], { cwd, env })).code, 1)
+    const applied = await run(['migrate', 'apply', 'api.ts', ...database], { cwd, env })
+    assert.equal(applied.code, 0)
+    assert.match(applied.stdout, /done: create notes\n.* is as declared\.\n$/)
+    assert.equal((await run(['migrate', 'status', 'api.ts', ...database], { cwd, env })).code, 0)
+    assert.match((await run(['migrate', 'plan', 'api.ts', ...database], { cwd, env })).stdout, /nothing to do/)
+  })
+  test('then it serves, and keeps what it was given over a further step', async () => {
+    const first = await served(['api.ts', ...database], { cwd, env })
+    assert.equal((await post(`${first.url}/notes`, { text: 'kept' })).status, 201)
+    assert.equal(await first.stop(), 0)
+    const early = await run(['serve', 'more.ts', ...database], { cwd, env })
+    assert.equal(early.code, 1)
+    assert.match(early.stderr, /migrate apply more\.ts/)
+    assert.equal(
+      (await run(['migrate', 'apply', 'more.ts'], { cwd, env: { ...env, DATABASE_URL: 'sqlite:./deep/notes.db' } }))
+        .code,
+      0,
+    )
+    const second = await served(['more.ts', ...database], { cwd, env })
+    const { data } = (await (await fetch(`${second.url}/notes?text=kept`)).json()) as { data: unknown[] }
+    assert.equal(data.length, 1)
+    assert.equal(await second.stop(), 0)
+  })
+  test('a database in memory is made as declared, there is no other way', async () => {
+    const { stop } = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd, env })
+    assert.equal(await stop(), 0)
+  })
+})

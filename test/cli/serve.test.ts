@@ -1,0 +1,195 @@
+/** `bylaw serve`: where it listens, what it writes, and how it ends. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { checkout, folder, launch, notes, post, run, served } from '../help/command.ts'
+
+const cwd = folder({ 'api.ts': notes })
+const memory = ['api.ts', '--database', 'sqlite::memory:']
+
+async function open(url: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+async function answerOf(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+/** Waits until nobody listens any more. */
+async function closed(url: string): Promise<void> {
+  for (;;) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const refused = await Promise.race([
+      once(socket, 'connect').then(() => false),
+      once(socket, 'error').then(
+        () => true,
+        () => true,
+      ),
+    ]).catch(() => true)
+    socket.destroy()
+    if (refused) return
+    await pause(10)
+  }
+}
+
+const json = 'Host: notes\r\nContent-Type: application/json\r\n'
+
+describe('bylaw serve', { concurrency: 3 }, () => {
+  test('tells its URL in the first line, and every answer in a line of JSON', async () => {
+    const { url, said, stop } = await served(memory, { cwd })
+    assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
+    const { status, json } = await post(`${url}/notes`, { text: 'Hello' })
+    assert.equal(status, 201)
+    for (let i = 0; i < 50; i++) await fetch(`${url}/notes/${json.id}`)
+    assert.equal(await stop(), 0)
+    const [first, ...lines] = said.stdout.trimEnd().split('\n')
+    assert.equal(first, `bylaw serves notes at ${url}`)
+    const logged = lines.map((line) => JSON.parse(line))
+    assert.equal(logged.length, 51, 'no line is lost at the end')
+    const { time, requestId, ms, ...rest } = logged[0]
+    assert.deepEqual(rest, {
+      level: 'info',
+      service: 'notes',
+      method: 'POST',
+      path: '/notes',
+      status: 201,
+      msg: 'answered',
+    })
+    assert.equal(said.stderr, '')
+  })
+  test('takes port, host, database and log level from the environment, flags win', async () => {
+    const env = { PORT: '1', HOST: '127.0.0.2', DATABASE_URL: 'sqlite:./mine.db', LOG_LEVEL: 'silent' }
+    const { url, said, stop } = await served(['api.ts'], { cwd, env })
+    assert.match(url, /^http:\/\/127\.0\.0\.2:\d+$/)
+    assert.equal((await post(`${url}/notes`, { text: 'Hello' })).status, 201)
+    assert.equal(await stop(), 0)
+    assert.ok(existsSync(join(cwd, 'mine.db')))
+    assert.equal(said.stdout, `bylaw serves notes at ${url}\n`)
+  })
+  test('keeps its data in ./data unless told otherwise, for the next process too', async () => {
+    const home = folder({ 'api.ts': notes })
+    const first = await served(['api.ts'], { cwd: home })
+    await post(`${first.url}/notes`, { text: 'Hello' })
+    assert.equal(await first.stop(), 0)
+    assert.ok(existsSync(join(home, 'data/notes.db')))
+    const second = await served(['api.ts'], { cwd: home })
+    const { data } = (await (await fetch(`${second.url}/notes`)).json()) as { data: unknown[] }
+    assert.equal(data.length, 1)
+    assert.equal(await second.stop(), 0)
+  })
+  test('two processes serve one file, and each sees what the other one wrote', async () => {
+    const both = ['api.ts', '--database', 'sqlite:./both.db']
+    const [one, two] = await Promise.all([served(both, { cwd }), served(both, { cwd })])
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => post(`${i % 2 ? one.url : two.url}/notes`, { text: String(i) })),
+    )
+    assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]))
+    for (const { url } of [one, two]) {
+      const { data } = (await (await fetch(`${url}/notes?page_size=100`)).json()) as { data: unknown[] }
+      assert.equal(data.length, 20)
+    }
+    assert.deepEqual(await Promise.all([one.stop(), two.stop()]), [0, 0])
+  })
+  test('a port in use is told without a stack', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const { code, stdout, stderr } = await run(['serve', ...memory, '--port', String(port)], { cwd })
+    taken.close()
+    assert.equal(code, 1)
+    assert.equal(stdout, '')
+    assert.match(
+      stderr,
+      new RegExp(`^bylaw: Port ${port} on 127\\.0\\.0\\.1 is in use by another program\\.\n.*--port 0`),
+    )
+  })
+})
+
+describe('the end of bylaw serve', { concurrency: 3 }, () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal}: what was accepted is answered, readiness fails, nothing new is taken, and the exit code is 0`, async () => {
+      const { url, child, end } = await served(memory, { cwd })
+      const [slow, probe] = [await open(url), await open(url)]
+      slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 16\r\n\r\n{"text":`)
+      probe.write('GET /readyz HTTP/1.1\r\nHost: notes\r\n')
+      await fetch(`${url}/healthz`) // by now both have come in
+      child.kill(signal)
+      await closed(url)
+      probe.write('\r\n')
+      assert.match(await answerOf(probe), /^HTTP\/1\.1 503 /)
+      slow.write('"Hello"')
+      slow.write('}')
+      const answer = await answerOf(slow)
+      assert.match(answer, /^HTTP\/1\.1 201 /)
+      assert.match(answer, /\r\nConnection: close\r\n/)
+      assert.equal(await end(), 0)
+    })
+  }
+  test('who does not finish in time is cut off', async () => {
+    const { url, child, end } = await served([...memory, '--drain', 'PT0.2S'], { cwd })
+    const slow = await open(url)
+    slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 99\r\n\r\n{`)
+    slow.on('error', () => {})
+    await fetch(`${url}/healthz`)
+    child.kill('SIGTERM')
+    assert.equal(await end(), 0)
+  })
+  test('a second signal ends it at once', async () => {
+    const { url, child, end } = await served(memory, { cwd })
+    const slow = await open(url)
+    slow.on('error', () => {})
+    slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 99\r\n\r\n{`)
+    await fetch(`${url}/healthz`)
+    child.kill('SIGTERM')
+    await closed(url)
+    child.kill('SIGTERM')
+    assert.equal(await end(), 1)
+  })
+  test('a failure that nothing handles is logged as fatal and ends it with 1', async () => {
+    const stray =
+      "import { existsSync } from 'node:fs'\nsetInterval(() => existsSync('go') && Promise.reject(new Error('stray')), 20)\n"
+    const home = folder({ 'api.ts': stray + notes })
+    const { said, end } = await served(memory, { cwd: home })
+    writeFileSync(join(home, 'go'), '')
+    assert.equal(await end(), 1)
+    const last = JSON.parse(said.stdout.trimEnd().split('\n').at(-1) as string)
+    assert.equal(last.level, 'fatal')
+    assert.equal(last.err.message, 'stray')
+  })
+  test('a reader of the log that stands still stops neither the service nor its end', async () => {
+    const words = ['--conditions=bylaw-source', join(checkout, 'src/cli/main.ts'), 'serve', ...memory, '--port', '0']
+    const child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+    const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    const [line] = await once(child.stdout, 'data')
+    child.stdout.pause()
+    const count = 4000
+    const socket = await open(/http:\S+/.exec(String(line))?.[0] as string)
+    socket.write('GET /healthz HTTP/1.1\r\nHost: notes\r\n\r\n'.repeat(count - 1))
+    socket.write('GET /healthz HTTP/1.1\r\nHost: notes\r\nConnection: close\r\n\r\n')
+    assert.equal((await answerOf(socket)).split('HTTP/1.1 200').length - 1, count)
+    child.kill('SIGTERM')
+    const [code] = await once(child, 'exit')
+    clearTimeout(late)
+    child.stdout.destroy()
+    assert.equal(code, 0)
+  })
+  test('nobody who reads the log is no reason to end', async () => {
+    const { url, child, stop } = await served(memory, { cwd })
+    child.stdout?.destroy()
+    for (let i = 0; i < 3; i++) assert.equal((await fetch(`${url}/healthz`)).status, 200)
+    assert.equal(await stop(), 0)
+  })
+  test('a declaration that cannot be served leaves nothing behind', async () => {
+    const { end } = launch(['serve', 'none.ts'], { cwd })
+    assert.equal(await end(), 1)
+  })
+})

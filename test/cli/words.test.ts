@@ -1,0 +1,118 @@
+/** What the command says of itself, and of words it does not know. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { check } from '../../src/cli/check.ts'
+import { type Command, helpOf, read } from '../../src/cli/command.ts'
+import { type Complaint, isComplaint } from '../../src/cli/complaint.ts'
+import { dev } from '../../src/cli/dev.ts'
+import { migrate } from '../../src/cli/migrate.ts'
+import { routes } from '../../src/cli/routes.ts'
+import { serve } from '../../src/cli/serve.ts'
+import { folder, notes, run } from '../help/command.ts'
+
+const cwd = folder({ 'api.ts': notes })
+const commands: Readonly<Record<string, Command>> = { dev, serve, check, routes, migrate }
+
+/** What a command answers to words it cannot follow. */
+async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<Complaint> {
+  const [name = '', ...rest] = words.replaceAll('api.ts', join(cwd, 'api.ts')).split(' ')
+  const command = commands[name] as Command
+  try {
+    await command.run(read(command, rest, env))
+  } catch (error) {
+    assert.ok(isComplaint(error), String(error))
+    return error
+  }
+  return assert.fail('It was not refused.')
+}
+
+describe('bylaw', { concurrency: 3 }, () => {
+  test('tells its version in the last word', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    for (const word of ['--version', '-v']) {
+      const { code, stdout } = await run([word], { cwd })
+      assert.equal(code, 0)
+      assert.equal(stdout, `${version}\n`)
+    }
+  })
+  test('lists its commands, as help and where none is given', async () => {
+    const asked = await run(['--help'], { cwd })
+    assert.equal(asked.code, 0)
+    for (const name of Object.keys(commands)) assert.match(asked.stdout, new RegExp(`\n  bylaw ${name} <`))
+    const bare = await run([], { cwd })
+    assert.equal(bare.code, 1)
+    assert.equal(bare.stdout, '')
+    assert.equal(bare.stderr, asked.stdout)
+  })
+  test('explains a command where it is asked, whatever else stands there', async () => {
+    const { code, stdout } = await run(['serve', '--help', '--port', '1'], { cwd })
+    assert.equal(code, 0)
+    assert.equal(stdout, helpOf(serve))
+  })
+  for (const command of Object.values(commands)) {
+    test(`${command.name} has examples that it understands`, () => {
+      assert.match(helpOf(command), /^bylaw [\s\S]*\nFlags\n[\s\S]* --help[\s\S]*\nExamples\n/)
+      for (const line of command.examples) {
+        const words =
+          line
+            .split(' bylaw ')
+            .at(-1)
+            ?.replace(/^bylaw /, '')
+            .split(' ') ?? []
+        assert.equal(words[0], command.name)
+        assert.ok(read(command, words.slice(1), {}).arguments.includes('api.ts'))
+      }
+    })
+  }
+
+  for (const [words, ...says] of [
+    ['srve api.ts', 'no command "srve"', 'Did you mean `bylaw serve`?'],
+    ['toString', 'no command "toString"', 'dev, serve, check, routes and migrate'],
+    ['api.ts', '"api.ts" is a file', 'bylaw serve api.ts'],
+    ['--prot', 'no flag --prot', '--version and --help'],
+    ['serve api.ts --prot 1', 'bylaw serve has no flag --prot', 'Did you mean --port?'],
+  ] as const) {
+    test(`bylaw ${words} is refused on stderr, with the mend and without a stack`, async () => {
+      const { code, stdout, stderr } = await run(words.split(' '), { cwd })
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+      for (const part of says) assert.ok(stderr.includes(part), stderr)
+      assert.doesNotMatch(stderr, /\n +at |node:internal/)
+    })
+  }
+})
+
+for (const [words, reason, mend] of [
+  ['check api.ts --port 1', /^bylaw check has no flag --port\.$/, /^It has --json and --help\.$/],
+  ['serve api.ts --logLevel info', /has no flag --logLevel/, /Did you mean --log-level\?/],
+  ['check api.ts --json=yes', /^--json takes no value/, /--json alone/],
+  ['serve', /^bylaw serve needs the file of the declaration\.$/, /bylaw serve api\.ts/],
+  ['serve api.ts more', /cannot do anything with "more"/, /bylaw serve api\.ts/],
+  ['serve api.ts --port', /^--port needs a value\.$/, /^As in: {2}--port 8080$/],
+  ['serve api.ts --port --host x', /^--port needs a value/, /--port 8080/],
+  ['serve api.ts --port=', /^--port needs a value/, /--port 8080/],
+  ['serve api.ts --port 70000', /^--port has to be a port, not "70000"/, /0 to 65535/],
+  ['dev api.ts --port 3e3', /^--port has to be a port, not "3e3"/, /0 to 65535/],
+  ['serve api.ts --drain 10', /^--drain has to be a duration/, /PT10S/],
+  ['serve api.ts --log-level wran', /trace, debug, .* not "wran"/, /Did you mean warn\?/],
+  ['migrate', /needs a word for what to do: plan, apply or status/, /bylaw migrate plan api\.ts/],
+  ['migrate aply api.ts', /cannot "aply"/, /Did you mean `bylaw migrate apply`\?/],
+  ['migrate plan', /needs the file of the declaration/, /bylaw migrate plan api\.ts/],
+  ['serve api.ts --database oracle:x', /"oracle:x" is not known\. Give sqlite:\.\/file\.db/, /^$/],
+  ['serve api.ts --database sqlite:api.ts/x.db', /x\.db cannot be used/, /^$/],
+  ['serve api.ts --host 203.0.113.9 --database sqlite::memory:', /203\.0\.113\.9 is not an address of this/, /--host/],
+] as const) {
+  test(`bylaw ${words}: ${reason.source}`, async () => {
+    const complaint = await refusal(words)
+    assert.match(complaint.message, reason)
+    assert.match(complaint.mend, mend)
+  })
+}
+
+test('a value from the environment is named by its variable; an empty one counts as none', async () => {
+  assert.match((await refusal('serve api.ts', { PORT: 'http' })).message, /^PORT has to be a port, not "http"/)
+  const env = { PORT: '', LOG_LEVEL: '', DRAIN: '', DATABASE_URL: 'oracle:x' }
+  assert.match((await refusal('serve api.ts', env)).message, /"oracle:x" is not known/)
+})

@@ -1,0 +1,104 @@
+/** Runs the command as users do, in a process and a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+export const checkout = fileURLToPath(new URL('../../', import.meta.url))
+const main = join(checkout, 'src/cli/main.ts')
+const patience = 20_000
+/** Sources are stripped and compiled once, not by every process. */
+const cache = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
+
+/** A folder outside of the checkout, removed when the tests of the file are done. */
+export function folder(files: Readonly<Record<string, string>> = {}): string {
+  const path = mkdtempSync(join(tmpdir(), 'bylaw-cli-'))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text)
+  after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+export const notes = `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'notes',
+  resources: {
+    notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public' },
+  },
+})
+`
+
+export interface Place {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Another script than the command. */
+  readonly script?: string
+}
+
+/** A process that runs, with all that it said so far. */
+export interface Launched {
+  readonly child: ChildProcess
+  readonly said: { stdout: string; stderr: string }
+  /** Waits until it says something that matches, from the given place of its stdout on. */
+  readonly hear: (pattern: RegExp, from?: number) => Promise<RegExpExecArray>
+  /** Waits for its end and gives the exit code. */
+  readonly end: () => Promise<number | null>
+  readonly stop: () => Promise<number | null>
+}
+
+export function launch(words: readonly string[], { cwd, env = {}, script = main }: Place): Launched {
+  const { NODE_ENV, PORT, HOST, DATABASE_URL, LOG_LEVEL, DRAIN, NODE_TEST_CONTEXT, FORCE_COLOR, ...rest } = process.env
+  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...words], {
+    cwd,
+    env: { ...rest, ...cache, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const late = setTimeout(() => child.kill('SIGKILL'), patience)
+  ended.then(() => clearTimeout(late))
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (chunk) => {
+      said[name] += chunk
+    })
+  const hear = (pattern: RegExp, from = 0) =>
+    new Promise<RegExpExecArray>((found, failed) => {
+      const look = (): void => {
+        const match = pattern.exec(said.stdout.slice(from))
+        if (match) found(match)
+      }
+      child.stdout.on('data', look)
+      ended.then(() => failed(new Error(`It ended before it said ${pattern}:\n${said.stdout}\n${said.stderr}`)))
+      look()
+    })
+  const stop = () => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { child, said, hear, end: () => ended, stop }
+}
+
+export async function run(
+  words: readonly string[],
+  place: Place,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { end, said } = launch(words, place)
+  const code = await end()
+  return { code, ...said }
+}
+
+/** Serves on a free port and gives the URL of the one line that tells it. */
+export async function served(words: readonly string[], place: Place): Promise<Launched & { readonly url: string }> {
+  const launched = launch(['serve', ...words, '--port', '0'], place)
+  const [, url = ''] = await launched.hear(/^bylaw serves \S+ at (http:\/\/\S+)\n/)
+  return { ...launched, url }
+}
+
+export async function post(url: string, json: object): Promise<{ status: number; json: Record<string, unknown> }> {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(json) })
+  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
+}

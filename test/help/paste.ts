@@ -1,0 +1,16 @@
+/** Does what a printed curl line does, without a shell and without curl. */
+import assert from 'node:assert/strict'
+
+export function pasted(line: string): Promise<Response> {
+  const words = [...line.matchAll(/'((?:[^']|'\\'')*)'|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted?.replaceAll("'\\''", "'") ?? (bare as string),
+  )
+  const [curl, ...rest] = words
+  assert.equal(curl, 'curl')
+  const url = rest.find((word) => word.startsWith('http://')) as string
+  const after = (flag: string): string | undefined => (rest.includes(flag) ? rest[rest.indexOf(flag) + 1] : undefined)
+  const [header, body] = [after('-H'), after('-d')]
+  const headers =
+    header === undefined ? {} : { [header.split(':', 1)[0] as string]: header.slice(header.indexOf(':') + 1).trim() }
+  return fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
+}
