@@ -1,6 +1,6 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
 import type { Collection } from '../resources/collection.ts'
-import { meta, tombstones } from './compile.ts'
+import { keys, meta, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
@@ -108,6 +108,8 @@ function shared(dialect: Dialect): string[] {
   return [
     `CREATE TABLE IF NOT EXISTS ${meta} (name ${text} PRIMARY KEY, value ${text} NOT NULL)${options}`,
     `CREATE TABLE ${tombstones} (collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}, PRIMARY KEY (collection, id))${options}`,
+    `CREATE TABLE ${keys} (hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text})${options}`,
+    `CREATE INDEX ${keys}_time ON ${keys} (collection, time)`,
     `CREATE INDEX ${tombstones}_time ON ${tombstones} (collection, time)`,
   ]
 }
@@ -164,7 +166,8 @@ function changed(one: Collection, was: TableLayout, is: TableLayout, dialect: Di
   const gone = Object.keys(was.columns).filter(differ)
   const fresh = Object.keys(is.columns).filter(differ)
   const same = (name: string) =>
-    JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name]) && !was.indexes[name]?.some(differ)
+    JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name]) &&
+    !was.indexes[name]?.some((column) => differ(column.replace(/^-/, '')))
   const dropped = Object.keys(was.indexes).filter((name) => !same(name))
   const added = Object.keys(is.indexes).filter((name) => !same(name))
   const viewed = was.view !== is.view

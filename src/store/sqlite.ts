@@ -18,12 +18,27 @@ export function openFile(file: string): DatabaseSync {
   const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
   try {
     admitVersion(version)
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
+    insist(() => db.exec('PRAGMA journal_mode = WAL'))
+    db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
       PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864`)
     return db
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Where two processes make a file at once, SQLite does not wait for the other by itself. */
+function insist(act: () => void): void {
+  const until = performance.now() + mostWait
+  for (;;) {
+    try {
+      act()
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    }
   }
 }
 

@@ -52,7 +52,7 @@ export function creation(n: number, name = `thing ${n}`, text = ''): Create {
   const now = new Date(time).toISOString()
   const row = rowOf(resource, { id: idOf(n), name, text, createdAt: now, updatedAt: now })
   const key = { id: idOf(n), parent: null }
-  return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [] }
+  return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [], claim: null }
 }
 
 /** A plan that decides by what it reads. */

@@ -31,15 +31,19 @@ describe('fields from declaration to declaration', () => {
     const line = { text: f.text(), old: f.text() }
     await asked(
       file,
-      things({ place: f.object({ city: f.text() }), lines: f.list(f.object(line)) }),
-      post({ place: { city: 'Rome' }, lines: [{ text: 'x', old: 'y' }] }),
+      things({ place: f.object({ city: f.text(), zip: f.text() }), lines: f.list(f.object(line)) }),
+      post({ place: { city: 'Rome', zip: '1' }, lines: [{ text: 'x', old: 'y' }] }),
     )
-    const place = f.object({ city: f.text({ filter: true }), zip: f.text({ default: '0' }) })
-    const lines = f.list(f.object({ label: f.text({ was: 'text' }), count: f.integer({ default: 1 }) }))
+    const place = f.object({
+      city: f.text({ filter: true }),
+      code: f.text({ was: 'zip' }),
+      hall: f.text({ default: 'A' }),
+    })
+    const lines = f.list(f.object({ text: f.text(), count: f.integer({ default: 1 }) }))
     const [answer] = await asked(file, things({ place, lines }), ['GET', '/things?place.city=Rome'])
     const [row] = answer?.json.data ?? []
-    assert.deepEqual(row?.place, { city: 'Rome', zip: '0' })
-    assert.deepEqual(row?.lines, [{ label: 'x', count: 1 }])
+    assert.deepEqual(row?.place, { city: 'Rome', code: '1', hall: 'A' })
+    assert.deepEqual(row?.lines, [{ text: 'x', count: 1 }])
   })
 
   test('a field that is declared no longer is answered no longer, and the step says so', async (t) => {
@@ -123,7 +127,13 @@ describe('fields from declaration to declaration', () => {
   test('a decimal of more digits than numbers have moves to another kind of column and back', async (t) => {
     const file = freshFile(t)
     const priced = (precision: number) =>
-      things({ price: f.decimal({ precision, scale: 2, filter: 'range', sort: true }) })
+      things(
+        {
+          price: f.decimal({ precision, scale: 2, filter: 'range', sort: true }),
+          name: f.text({ default: '', sort: true }),
+        },
+        { sorts: { dearest: ['-price', 'name'] } },
+      )
     await asked(file, priced(18), post({ price: '-5' }), post({ price: '10' }), post({ price: '9' }))
     for (const precision of [30, 18, 25]) {
       const [sorted] = await asked(file, priced(precision), ['GET', '/things?sort=price&price[gte]=-5'])
