@@ -230,3 +230,37 @@ doors('fields', samples, (door) => {
     for (const name of names) assert.equal(json[name], null)
   })
 })
+
+const abroad = service({
+  name: 'abroad',
+  settings: { dates: { acceptOffsets: true } },
+  resources: {
+    trips: {
+      prefix: 'tri',
+      fields: { at: f.timestamp({ optional, max: '2026-12-31T23:59:59Z' }), stay: f.interval({ optional }) },
+      access: 'public',
+    },
+  },
+})
+
+doors('offsets', abroad, (door) => {
+  spec('R39', 'with dates.acceptOffsets a numeric offset is turned into UTC, in intervals too', async () => {
+    const rows: [name: string, given: string, becomes: string][] = [
+      ['at', '2026-11-20T12:04:00+03:00', '2026-11-20T09:04:00.000Z'],
+      ['at', '2026-01-01T00:30:00.1239+01:00', '2025-12-31T23:30:00.123Z'],
+      ['at', '2026-11-20T09:04:00Z', '2026-11-20T09:04:00.000Z'],
+      ['stay', '2026-11-20T12:04:00+03:00/PT1H', '2026-11-20T09:04:00.000Z/PT1H'],
+    ]
+    for (const [name, given, becomes] of rows)
+      assert.equal((await created(door, '/trips', { [name]: given })).json[name], becomes)
+    for (const at of [
+      '2026-11-20T12:04:00+24:00',
+      '2026-11-20T12:04:00+0300',
+      '0000-01-01T00:00:00+00:01',
+      '2026-11-20T12:04:00+03:00[x]',
+    ])
+      assert.deepEqual(wrong(await door.send('POST', '/trips', { json: { at } })), ['invalid-format /at'])
+    const late = { at: '2026-12-31T23:30:00-01:00' }
+    assert.deepEqual(wrong(await door.send('POST', '/trips', { json: late })), ['out-of-range /at'])
+  })
+})

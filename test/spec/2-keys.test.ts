@@ -1,6 +1,7 @@
 /** Part 2 of the contract: items that are identified by a field of their own, alone or below an owner, by any text. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
+import fc from 'fast-check'
 import { doors, spec } from '../help/door.ts'
 import { created, wrong } from '../help/verdict.ts'
 
@@ -16,6 +17,8 @@ const store = service({
     prices: { key: 'amount', fields: { amount: f.decimal({ scale: 2 }), ...note }, access: 'public' },
     shelves: { prefix: 'shl', fields: note, access: 'public' },
     boxes: { parent: 'shelves', key: 'word', fields: { word: f.text(), ...note }, access: 'public' },
+    stickers: { prefix: 'sti', parent: 'labels', fields: note, access: 'public' },
+    copies: { parent: 'labels', key: 'number', fields: { number: f.integer(), ...note }, access: 'public' },
     memberships: { parent: 'shelves', key: 'labelId', fields: { labelId: f.ref('labels'), ...note }, access: 'public' },
   },
 })
@@ -155,5 +158,25 @@ doors('keys', store, (door) => {
     assert.deepEqual(wrong(await door.send('PUT', `${owner}/memberships/nope`, { json: {} })), [
       'invalid-value /labelId',
     ])
+  })
+
+  spec('R49 R4 R5', 'any text names its item, its list below, and what lies there', async () => {
+    const key = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+      .filter((text) => !/^\.\.?$|\0/.test(text) && texts[text] === undefined)
+    await fc.assert(
+      fc.asyncProperty(key, fc.integer(), async (word, number) => {
+        const put = await door.send('PUT', `/labels/${encodeURIComponent(word)}`, { json: { word } })
+        const path = put.headers['content-location'] as string
+        assert.equal((await door.send('GET', path)).json.word, word)
+        const sticker = await created(door, `${path}/stickers`, {})
+        assert.equal((await door.send('GET', sticker.headers.location as string)).json.labelId, word)
+        assert.equal((await door.send('GET', `${path}/stickers`)).json.data.at(-1).id, sticker.json.id)
+        const copy = await door.send('PUT', `${path}/copies/${number}`, { json: {} })
+        assert.equal(copy.headers['content-location'], `${path}/copies/${number}`)
+        assert.deepEqual([copy.json.labelId, copy.json.id, copy.json.number], [word, String(number), number])
+      }),
+      { numRuns: 50 },
+    )
   })
 })

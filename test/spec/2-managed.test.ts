@@ -1,6 +1,7 @@
 /** Part 2 of the contract: fields that the service sets, fields that it never shows, and fields that it does not know. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
+import fc from 'fast-check'
 import { type Answer, type Door, doors, type Sent, spec } from '../help/door.ts'
 import { created, wrong } from '../help/verdict.ts'
 
@@ -10,6 +11,7 @@ const resources = {
     fields: {
       name: f.text(),
       home: f.object({ city: f.text(), zip: f.text({ optional: true }) }, { optional: true }),
+      marks: f.metadata(),
       score: f.integer({ readOnly: true, default: 7 }),
       rank: f.text({ readOnly: true, optional: true }),
     },
@@ -52,6 +54,28 @@ doors('managed fields', strict, (door) => {
       assert.equal(answer.headers.etag, headers.etag)
     }
     assert.deepEqual((await door.send('PATCH', path, { json })).json, json)
+  })
+
+  spec('R48 R112', 'that holds for any values, in any order of the members', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 30 }).filter((one) => !one.includes('\0'))
+    const key = text.filter((one) => one !== '')
+    const club = fc.record({
+      name: text,
+      home: fc.option(fc.record({ city: text, zip: fc.option(text) })),
+      marks: fc.dictionary(key, text, { maxKeys: 5 }),
+    })
+    const turned = (value: object) => Object.fromEntries(Object.entries(value).reverse())
+    await fc.assert(
+      fc.asyncProperty(club, async (given) => {
+        const { headers, json } = await created(door, '/clubs', given)
+        const path = headers.location as string
+        for (const body of [json, turned({ ...json, marks: turned(json.marks) })]) {
+          const { status, headers: answered, text } = await door.send('PUT', path, { json: body })
+          assert.deepEqual([status, answered.etag, text], [200, headers.etag, JSON.stringify(json)])
+        }
+      }),
+      { numRuns: 50 },
+    )
   })
 
   spec('R48', 'what the service sets is ignored on PUT and PATCH, whatever is sent', async () => {
@@ -213,7 +237,7 @@ doors('unknown fields ignored', lax, (door) => {
   spec('R47', 'with body.unknownFields: ignore what is unknown is dropped, at every depth', async () => {
     const sent = { name: 'a', nmae: 1, home: { city: 'Rome', zap: [1] }, '': null, 'a/b': {} }
     const { json, headers } = await created(door, '/clubs', sent)
-    assert.deepEqual(Object.keys(json), ['id', 'name', 'home', 'score', 'rank', 'createdAt', 'updatedAt'])
+    assert.deepEqual(Object.keys(json), ['id', 'name', 'home', 'marks', 'score', 'rank', 'createdAt', 'updatedAt'])
     assert.deepEqual(json.home, { city: 'Rome', zip: null })
     const path = headers.location as string
     assert.deepEqual((await door.send('PATCH', path, { json: { zap: 1, home: { zap: 2 } } })).json, json)

@@ -151,3 +151,22 @@ doors('representations', shop, (door) => {
     }
   })
 })
+
+doors(
+  'content in pieces',
+  shop,
+  (door) => {
+    spec('R45', 'a character cut in two by chunks is whole again', async () => {
+      const body = Buffer.from('{"name":"ä😀"}')
+      const pieces = [...body].map((byte) =>
+        Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
+      )
+      const head =
+        'PUT /warehouses/whs_01h455vb4pex5vsknk084sn02q HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n'
+      const answer = await door.raw(Buffer.concat([Buffer.from(head), ...pieces, Buffer.from('0\r\n\r\n')]))
+      assert.match(answer, /^HTTP\/1\.1 201 /)
+      assert.ok(Buffer.from(answer, 'latin1').toString().includes('"name":"ä😀"'))
+    })
+  },
+  { socketOnly: true },
+)

@@ -242,3 +242,26 @@ doors('structures', depots, (door) => {
       ])
   })
 })
+
+const narrow = service({
+  name: 'narrow',
+  settings: { metadata: { keys: 2, keyLength: 3, valueLength: 4 } },
+  resources: { jars: { prefix: 'jar', fields: { metadata: f.metadata() }, access: 'public' } },
+})
+
+doors('limits of metadata', narrow, (door) => {
+  spec('R41', 'the limits of metadata are settings, and hold for what a change adds up to', async () => {
+    const { headers } = await created(door, '/jars', { metadata: { abc: 'abcd' } })
+    const rows: [metadata: object, expected: string][] = [
+      [{ abcd: '' }, 'too-long /metadata/abcd'],
+      [{ a: 'abcde' }, 'too-long /metadata/a'],
+      [{ a: '', b: '' }, 'too-many-items /metadata'],
+    ]
+    for (const [metadata, expected] of rows)
+      assert.deepEqual(wrong(await door.send('PATCH', headers.location as string, { json: { metadata } })), [expected])
+    const swapped = await door.send('PATCH', headers.location as string, {
+      json: { metadata: { a: '', b: '', abc: null } },
+    })
+    assert.deepEqual(swapped.json.metadata, { a: '', b: '' })
+  })
+})
