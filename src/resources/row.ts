@@ -52,16 +52,17 @@ export function forReplace(resource: Resource, body: Document, seen: Document | 
     faults,
   )
   const given = members(resource, body, faults, (member, value, at) => {
-    if (member.from === 'caller') return member.check(value, at, faults)
+    if (member.from === 'caller') return written(member, value, at, faults, seen)
     return kept(resource, member, value, at, faults, seen, address)
   })
-  const next = whole(resource, (member) => {
+  const leftOut = resource.members.filter((member) => member.absent !== undefined && !given.has(member.name))
+  for (const member of leftOut)
+    if (member.from === 'caller' && !member.hidden) unchangeable(member, member.absent, `/${member.name}`, faults, seen)
+  refuse(faults)
+  return whole(resource, (member) => {
     if (given.has(member.name)) return given.get(member.name)
     return seen && (member.hidden || member.from !== 'caller') ? seen[member.name] : undefined
   })
-  if (seen && faults.length === 0) unchangeable(resource, seen, next, faults)
-  refuse(faults)
-  return next
 }
 
 /** Checks the fields a caller wants changed, and gives all fields. R113, R116, R117. */
@@ -69,12 +70,31 @@ export function forChange(resource: Resource, body: Document, seen: Document, ad
   const faults: Violation[] = []
   const given = members(resource, body, faults, (member, value, at) => {
     if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
-    return member.check(merged(member.field, seen[member.name], value), at, faults)
+    return written(member, merged(member.field, seen[member.name], value), at, faults, seen)
   })
-  const next = whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
-  if (faults.length === 0) unchangeable(resource, seen, next, faults)
   refuse(faults)
+  return whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
+}
+
+/** The value of a field as a caller wrote it, over the one it has, if there is one. */
+function written(member: Member, value: unknown, at: string, faults: Violation[], seen: Document | null): unknown {
+  const before = faults.length
+  const next = member.check(value, at, faults)
+  if (faults.length === before) unchangeable(member, next, at, faults, seen)
   return next
+}
+
+/** R119. */
+function unchangeable(
+  { name, immutable, hidden }: Member,
+  next: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+): void {
+  const present = seen && JSON.stringify(seen[name])
+  if (!immutable || present === null || present === JSON.stringify(next)) return
+  fault(faults, at, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${present}.`)
 }
 
 /** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
@@ -150,14 +170,6 @@ function whole(resource: Resource, value: (member: Member) => unknown): Document
     document[member.name] = given === undefined ? (member.absent ?? null) : given
   }
   return document
-}
-
-function unchangeable(resource: Resource, seen: Document, next: Document, faults: Violation[]): void {
-  for (const { name, immutable, from, hidden } of resource.members) {
-    const present = JSON.stringify(seen[name])
-    if (!immutable || from !== 'caller' || present === JSON.stringify(next[name])) continue
-    fault(faults, `/${name}`, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${present}.`)
-  }
 }
 
 function refuse(faults: readonly Violation[]): void {

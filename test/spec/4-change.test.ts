@@ -214,6 +214,12 @@ doors('changing', office, (door) => {
     const answer = await patch(door, path, { currency: 'EUR' }, 400)
     assert.deepEqual([answer.json.type, wrongs(answer)], ['validation-failed', ['immutable-field /currency']])
     assert.equal((await patch(door, path, { currency: 'USD', note: 'y' })).json.note, 'y')
+    assert.deepEqual(wrongs(await patch(door, path, { note: 1, currency: 'EUR', tags: 'x' }, 400)), [
+      'invalid-type /note',
+      'immutable-field /currency',
+      'invalid-type /tags',
+    ])
+    assert.deepEqual(wrongs(await patch(door, path, { currency: 'EURO' }, 400)), ['invalid-value /currency'])
   })
 
   spec('R48', 'what the service manages is ignored in a PATCH; an address that differs is refused', async () => {

@@ -197,6 +197,7 @@ doors('replacing', stock, (door) => {
     await put(door, path, { name: 'A', currency: 'USD' }, 201)
     assert.deepEqual(wrongs(await put(door, path, { name: 'A', currency: 'EUR' }, 400)), ['immutable-field /currency'])
     assert.deepEqual(wrongs(await put(door, path, { name: 'A', currency: null }, 400)), ['immutable-field /currency'])
+    assert.deepEqual(wrongs(await put(door, path, { name: 'A' }, 400)), ['immutable-field /currency'])
     assert.equal((await put(door, path, { name: 'B', currency: 'USD' }, 200)).json.name, 'B')
     assert.equal((await door.send('PATCH', path, { json: { currency: 'EUR' } })).status, 400)
     assert.equal((await door.send('PATCH', path, { json: { currency: 'USD', name: 'C' } })).json.name, 'C')
@@ -209,6 +210,7 @@ doors('replacing', stock, (door) => {
     const answer = await put(door, path, { nome: 1, level: 'mid', id: 'x', tags: [1] }, 400)
     assert.deepEqual(wrongs(answer).sort(), [
       'field-required /name',
+      'immutable-field /currency',
       'invalid-type /tags/0',
       'invalid-value /level',
       'read-only-field /id',
