@@ -14,7 +14,6 @@ const declaration = `import { f, service } from 'bylaw'
 
 export default service({
   name: 'notes',
-  versions: { v1: { released: '2026-01-15' } },
   resources: {
     notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public' },
   },

@@ -29,8 +29,13 @@ export async function turn(given: Given): Promise<number> {
   const log = readableLog()
   const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log })
   const ended = untilSignal(log, () => stop(drain))
-  console.log(`bylaw serves ${service.name} at ${url}\n\n${invitation(service, url)}`)
-  console.log(styleText('dim', `\nStored in ${database}. Starts again when ${given.arguments[0]} changes.\n`))
+  const hint = styleText('dim', `Stored in ${database}. Starts again when ${given.arguments[0]} changes.`)
+  console.log(`bylaw serves ${service.name} at ${url}
+
+${invitation(service, url)}
+
+${hint}
+`)
   await say({ files: [], mendable: true })
   return ended
 }
@@ -59,7 +64,7 @@ const say = (word: Word): Promise<void> =>
   })
 
 /** All URLs, and a request to paste. */
-export function invitation(service: Service, url: string): string {
+function invitation(service: Service, url: string): string {
   const rows = inOrder(service.places).map(({ template, methods }) => [
     `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,
     url + template,
