@@ -35,7 +35,8 @@ export interface Service<D extends Declaration = Declaration> {
 }
 
 /** Checks a declaration and makes the service it declares; all mistakes are reported at once. R219. */
-export function service<const D extends Declaration>(declaration: D & Checked<D>): Service<D> {
+export function service<const D extends Declaration>(declared: Checked<D, Declaration>): Service<D> {
+  const declaration = declared as D
   const mistakes = declarationMistakes(declaration)
   if (mistakes.length > 0) throw mistaken(declaration.name, mistakes)
   const settings = readSettings(declaration.settings, undefined, false, () => {})

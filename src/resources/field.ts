@@ -24,7 +24,7 @@ export type Kind =
 export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
 
 /** What every field may say about itself. */
-export interface Options<T = unknown> {
+export interface Options<T> {
   /** May be null. */
   readonly optional?: boolean
   /** The value where none is given; the field is then not required. */
@@ -35,60 +35,68 @@ export interface Options<T = unknown> {
   readonly readOnly?: boolean
   /** Accepted and stored, never answered. */
   readonly writeOnly?: boolean
-  readonly unique?: boolean
-  readonly filter?: boolean | FilterForm | readonly FilterForm[]
-  readonly sort?: boolean
   /** The name the field had before; its values move with it. */
   readonly was?: string
   /** Why this field shares a name with another one of different structure. R37. */
   readonly ownMeaning?: string
 }
 
-export interface TextOptions extends Options<string> {
+/** A field whose values can be told apart. */
+interface Comparable<T, Form extends FilterForm> extends Options<T> {
+  readonly unique?: boolean
+  readonly filter?: boolean | Form | readonly Form[]
+}
+/** A field whose values have an order. */
+interface Sortable<T, Form extends FilterForm> extends Comparable<T, Form> {
+  readonly sort?: boolean
+}
+type Ordered = Exclude<FilterForm, 'like'>
+
+export interface TextOptions extends Sortable<string, FilterForm> {
   readonly min?: number
   readonly max?: number
   readonly pattern?: string
   /** Compared, sorted, matched and kept unique without regard to case and composition. R60. */
   readonly fold?: boolean
 }
-export interface IntegerOptions extends Options<number> {
+export interface IntegerOptions extends Sortable<number, Ordered> {
   readonly min?: number
   readonly max?: number
 }
-export interface BigintOptions extends Options<string> {
+/** Numbers and times that travel as strings. */
+export interface BoundOptions extends Sortable<string, Ordered> {
   readonly min?: string
   readonly max?: string
 }
-export interface DecimalOptions extends BigintOptions {
+export interface DecimalOptions extends BoundOptions {
   readonly precision?: number
   readonly scale: number
 }
-export interface TimeOptions extends Options<string> {
-  readonly min?: string
-  readonly max?: string
+export interface RefOptions extends Sortable<never, 'ne'> {
+  /** What becomes of this resource when what it refers to is deleted. R138. */
+  readonly onDelete?: 'restrict' | 'cascade'
 }
 export interface ListOptions<T> extends Options<readonly T[]> {
   readonly min?: number
   readonly max?: number
 }
-export interface RefOptions extends Options<string> {
-  /** What becomes of this resource when what it refers to is deleted. R138. */
-  readonly onDelete?: 'restrict' | 'cascade'
-}
-interface AnyOptions extends Options {
+/** A concept takes what its place may say of any field. */
+export interface ConceptOptions extends Sortable<unknown, FilterForm> {
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
   readonly fold?: boolean
+}
+interface AnyOptions extends ConceptOptions {
   readonly precision?: number
   readonly scale?: number
   readonly onDelete?: 'restrict' | 'cascade'
 }
 
-/** A declared field. `T` is the type of its value and `O` its options as they were written. */
-export interface Field<T = unknown, O = unknown> {
-  readonly kind: Kind
-  readonly options: AnyOptions
+/** A declared field: its kind and its options as they were written. */
+export interface Field<K extends Kind = Kind, O extends AnyOptions = AnyOptions> {
+  readonly kind: K
+  readonly options: O
   /** The values of an enum. */
   readonly values?: readonly string[]
   /** The item of a list. */
@@ -97,85 +105,182 @@ export interface Field<T = unknown, O = unknown> {
   readonly fields?: Fields
   /** The resource of a reference, or the name of a concept. */
   readonly target?: string
-  /** Types only; nothing is there at run time. */
-  readonly typed?: { readonly value: T; readonly options: O }
 }
 
 export type Fields = { readonly [name: string]: Field }
 
-/** A reference keeps the name of its resource in its type, a concept its own. */
-export type Ref<To extends string, O> = Field<string, O> & { readonly kind: 'ref'; readonly target: To }
-export type Concept<Name extends string, O> = Field<ConceptValue<Name>, O> & {
-  readonly kind: 'concept'
+export interface Enum<V extends string, O extends AnyOptions> extends Field<'enum', O> {
+  readonly values: readonly V[]
+}
+export interface List<I extends Field, O extends AnyOptions> extends Field<'list', O> {
+  readonly item: I
+}
+export interface Nested<F extends Fields, O extends AnyOptions> extends Field<'object', O> {
+  readonly fields: F
+}
+export interface Ref<To extends string, O extends AnyOptions> extends Field<'ref', O> {
+  readonly target: To
+}
+export interface Concept<Name extends string, O extends AnyOptions> extends Field<'concept', O> {
   readonly target: Name
 }
-/** Stands for the value of a concept until the service that declares it is known. */
-export interface ConceptValue<Name extends string> {
-  readonly concept: Name
+
+/** Values whose type depends on the kind alone. */
+interface Plain {
+  readonly text: string
+  readonly email: string
+  readonly url: string
+  readonly integer: number
+  readonly bigint: string
+  readonly decimal: string
+  readonly boolean: boolean
+  readonly timestamp: string
+  readonly date: string
+  readonly duration: string
+  readonly interval: string
+  readonly ref: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly country: string
+  readonly currency: string
 }
 
-type OptionsOf<O, Allowed> = O & { readonly [K in Exclude<keyof O, keyof Allowed>]: never }
+/** A field with the concept it uses put in. `C` are the concepts of the service, here and below. */
+export type Resolved<F, C> =
+  F extends Concept<infer Name, infer O>
+    ? C extends { readonly [N in Name]: infer G }
+      ? Placed<Resolved<G, C>, O>
+      : unknown
+    : F
+type Placed<G, O> = [keyof O] extends [never]
+  ? G
+  : { readonly [K in keyof G]: K extends 'options' ? Omit<G[K], keyof O> & O : G[K] }
 
-function field<T, O>(kind: Kind, options: O | undefined, more: Partial<Field> = {}): Field<T, O> {
-  return Object.freeze({ kind, options: Object.freeze({ ...options }) as AnyOptions, ...more })
+/** The value of a field, as rows have it. */
+export type Value<F, C> = Resolved<F, C> extends infer G ? OrNull<G, Filled<G, C>> : never
+type Filled<G, C> = G extends { readonly kind: infer K extends keyof Plain }
+  ? Plain[K]
+  : G extends { readonly kind: 'enum'; readonly values: readonly (infer V)[] }
+    ? V
+    : G extends { readonly kind: 'list'; readonly item: infer I }
+      ? readonly Value<I, C>[]
+      : G extends { readonly kind: 'object'; readonly fields: infer F }
+        ? { readonly [K in keyof F]: Value<F[K], C> }
+        : unknown
+
+export type OrNull<G, T> = G extends { readonly options: { readonly optional: infer B } }
+  ? true extends B
+    ? T | null
+    : T
+  : T
+
+/** The value of a field as it is sent: an object may leave out what has a value without. */
+export type Input<F, C> = Resolved<F, C> extends infer G ? OrNull<G, Sent<G, C>> : never
+export type Sent<G, C> = G extends { readonly kind: 'object'; readonly fields: infer F }
+  ? Inputs<F, C>
+  : G extends { readonly kind: 'list'; readonly item: infer I }
+    ? readonly Input<I, C>[]
+    : Filled<G, C>
+
+/** Fields as they are sent; those of `Free` may be left out too. */
+export type Inputs<F, C, Free = never> = InputsWithout<F, C, Extract<keyof F, Free> | Needless<F, C>>
+type InputsWithout<F, C, Free> = Flat<
+  { readonly [K in keyof F as Exclude<K, Free>]: Input<F[K], C> } & {
+    readonly [K in keyof F as Extract<K, Free>]?: Input<F[K], C>
+  }
+>
+/** The fields that have a value where none is given. */
+type Needless<F, C> = Such<
+  F,
+  C,
+  | { readonly options: { readonly optional: true } | { readonly default: unknown } }
+  | { readonly kind: 'list' | 'metadata' }
+>
+
+/** The names of the fields that are such. */
+export type Such<F, C, Shape> = { [K in keyof F]: Resolved<F[K], C> extends Shape ? K : never }[keyof F]
+
+/** An intersection as one object, for those who read it. */
+export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
+
+/** Options as they were written; where one is foreign to the kind, the kind's own stand here and refuse it at its place. */
+type Written<O, Allowed> = [Exclude<keyof O, keyof Allowed>] extends [never] ? O : Allowed
+
+function field(kind: Kind, options: object | undefined, more: Partial<Field> = {}): Field {
+  return Object.freeze({ kind, options: Object.freeze({ ...options }), ...more })
 }
 
-function textual(kind: Kind) {
-  return <const O extends TextOptions = {}>(options?: OptionsOf<O, TextOptions>): Field<string, O> =>
-    field(kind, options as O)
-}
-function temporal(kind: Kind) {
-  return <const O extends TimeOptions = {}>(options?: OptionsOf<O, TimeOptions>): Field<string, O> =>
-    field(kind, options as O)
-}
-function plain<T>(kind: Kind) {
-  return <const O extends Options<T> = {}>(options?: OptionsOf<O, Options<T>>): Field<T, O> => field(kind, options as O)
+/** Makes fields of one kind. */
+interface Maker<K extends Kind, Allowed extends AnyOptions> {
+  (): Field<K, object>
+  <const O extends Allowed>(options: Written<O, Allowed>): Field<K, O>
 }
 
-/** The value type of a field, as rows have it. */
-export type Value<F> =
-  F extends Field<infer T, infer O> ? (O extends { readonly optional: true } ? T | null : T) : never
+function maker<K extends Kind, Allowed extends AnyOptions>(kind: K): Maker<K, Allowed> {
+  return (options?: object) => field(kind, options) as Field<K, never>
+}
 
-type Flatten<T> = { [K in keyof T]: T[K] }
-export type ObjectValue<F extends Fields> = Flatten<{ [K in keyof F]: Value<F[K]> }>
+interface EnumMaker {
+  <const V extends string>(values: readonly V[]): Enum<V, object>
+  <const V extends string, const O extends Sortable<NoInfer<V>, 'ne'>>(
+    values: readonly V[],
+    options: Written<O, Sortable<NoInfer<V>, 'ne'>>,
+  ): Enum<V, O>
+}
+interface RefMaker {
+  <const To extends string>(target: To): Ref<To, object>
+  <const To extends string, const O extends RefOptions>(target: To, options: Written<O, RefOptions>): Ref<To, O>
+}
+interface ListMaker {
+  <I extends Field>(item: I): List<I, object>
+  <I extends Field, const O extends ListOptions<Input<I, object>>>(
+    item: I,
+    options: Written<O, ListOptions<Input<I, object>>>,
+  ): List<I, O>
+}
+interface ObjectMaker {
+  <F extends Fields>(fields: F): Nested<F, object>
+  <F extends Fields, const O extends Options<Inputs<F, object>>>(
+    fields: F,
+    options: Written<O, Options<Inputs<F, object>>>,
+  ): Nested<F, O>
+}
+interface ConceptMaker {
+  <const Name extends string>(name: Name): Concept<Name, object>
+  <const Name extends string, const O extends ConceptOptions>(
+    name: Name,
+    options: Written<O, ConceptOptions>,
+  ): Concept<Name, O>
+}
+
+const enumerated: EnumMaker = (values: readonly string[], options?: object) =>
+  field('enum', options, { values: Object.freeze([...values]) }) as Enum<never, never>
+const ref: RefMaker = (target: string, options?: object) => field('ref', options, { target }) as Ref<never, never>
+const list: ListMaker = (item: Field, options?: object) => field('list', options, { item }) as List<never, never>
+const object: ObjectMaker = (fields: Fields, options?: object) =>
+  field('object', options, { fields: Object.freeze({ ...fields }) }) as Nested<never, never>
+const concept: ConceptMaker = (target: string, options?: object) =>
+  field('concept', options, { target }) as Concept<never, never>
 
 /** The makers of all kinds of fields. */
 export const f = {
-  text: textual('text'),
-  email: textual('email'),
-  url: textual('url'),
-  integer: <const O extends IntegerOptions = {}>(options?: OptionsOf<O, IntegerOptions>): Field<number, O> =>
-    field('integer', options as O),
-  bigint: <const O extends BigintOptions = {}>(options?: OptionsOf<O, BigintOptions>): Field<string, O> =>
-    field('bigint', options as O),
-  decimal: <const O extends DecimalOptions>(options: OptionsOf<O, DecimalOptions>): Field<string, O> =>
-    field('decimal', options as O),
-  boolean: plain<boolean>('boolean'),
-  timestamp: temporal('timestamp'),
-  date: temporal('date'),
-  duration: plain<string>('duration'),
-  interval: plain<string>('interval'),
-  country: plain<string>('country'),
-  currency: plain<string>('currency'),
-  metadata: plain<Readonly<Record<string, string>>>('metadata'),
-  enum: <const V extends string, const O extends Options<V> = {}>(
-    values: readonly V[],
-    options?: OptionsOf<O, Options<V>>,
-  ): Field<V, O> => field('enum', options as O, { values: Object.freeze([...values]) }),
-  ref: <const To extends string, const O extends RefOptions = {}>(
-    target: To,
-    options?: OptionsOf<O, RefOptions>,
-  ): Ref<To, O> => field<string, O>('ref', options as O, { target }) as Ref<To, O>,
-  list: <const I extends Field, const O extends ListOptions<Value<I>> = {}>(
-    item: I,
-    options?: OptionsOf<O, ListOptions<Value<I>>>,
-  ): Field<readonly Value<I>[], O> => field('list', options as O, { item }),
-  object: <const F extends Fields, const O extends Options<Partial<ObjectValue<F>>> = {}>(
-    fields: F,
-    options?: OptionsOf<O, Options<Partial<ObjectValue<F>>>>,
-  ): Field<ObjectValue<F>, O> => field('object', options as O, { fields: Object.freeze({ ...fields }) }),
-  concept: <const Name extends string, const O extends TextOptions = {}>(
-    name: Name,
-    options?: OptionsOf<O, TextOptions>,
-  ): Concept<Name, O> => field<ConceptValue<Name>, O>('concept', options as O, { target: name }) as Concept<Name, O>,
+  text: maker<'text', TextOptions>('text'),
+  email: maker<'email', TextOptions>('email'),
+  url: maker<'url', TextOptions>('url'),
+  integer: maker<'integer', IntegerOptions>('integer'),
+  bigint: maker<'bigint', BoundOptions>('bigint'),
+  decimal: <const O extends DecimalOptions>(options: Written<O, DecimalOptions>): Field<'decimal', O> =>
+    field('decimal', options as O) as Field<'decimal', O>,
+  boolean: maker<'boolean', Sortable<boolean, 'ne'>>('boolean'),
+  timestamp: maker<'timestamp', BoundOptions>('timestamp'),
+  date: maker<'date', BoundOptions>('date'),
+  duration: maker<'duration', Comparable<string, 'ne'>>('duration'),
+  interval: maker<'interval', Comparable<string, 'ne'>>('interval'),
+  country: maker<'country', Sortable<string, 'ne'>>('country'),
+  currency: maker<'currency', Sortable<string, 'ne'>>('currency'),
+  metadata: maker<'metadata', Options<Readonly<Record<string, string>>>>('metadata'),
+  enum: enumerated,
+  ref,
+  list,
+  object,
+  concept,
 }

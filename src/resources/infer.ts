@@ -1,4 +1,208 @@
-/** What a declaration says about types: rows, inputs and patches are inferred from it. Part 2, fields. */
+/** What a declaration says about types: rows, inputs, patches and names are inferred from it. Part 2, fields. */
+import type { Access, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
+import type { Field, FilterForm, Flat, Inputs, OrNull, Resolved, Sent, Such, Value } from './field.ts'
+import type { Irregular } from './naming.ts'
 
-/** Refuses, at the place itself, what the declaration names but does not have. */
-export type Checked<D> = D extends object ? unknown : never
+/** The declaration of a service; a declaration is its own. */
+type Of<S> = S extends { readonly declaration: infer D } ? D : S
+type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
+type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
+type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'>
+type ConceptsOf<D> = Get<D, 'concepts'>
+type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
+
+type Hidden<D, R> = Such<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly writeOnly: true } }>
+type Managed<D, R> = Such<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly readOnly: true } }>
+
+/** The names of the resources of a service. */
+export type ResourceName<S> = keyof Get<Of<S>, 'resources'> & string
+
+/** An item as it is answered. */
+export type Row<S, R extends ResourceName<S>> = RowOf<Of<S>, R, FieldsOf<Of<S>, R>>
+type RowOf<D, R, F> = Flat<
+  { readonly id: string } & { readonly [K in ParentField<D, R>]: string } & {
+    readonly [K in keyof F as Exclude<K, Hidden<D, R>>]: Value<F[K], ConceptsOf<D>>
+  } & { readonly [K in Stamp<D>]: string }
+>
+
+/** What a caller sends for a new item. */
+export type CreateInput<S, R extends ResourceName<S>> = Inputs<
+  Writable<Of<S>, R> & { readonly [K in ChosenId<Of<S>, R>]: Field<'text', object> },
+  ConceptsOf<Of<S>>,
+  'id'
+>
+
+/** What a caller sends in place of an item: the address gives its key, and write-only fields keep their value. R48, R111. */
+export type ReplaceInput<S, R extends ResourceName<S>> = Inputs<
+  Writable<Of<S>, R>,
+  ConceptsOf<Of<S>>,
+  KeyOf<Of<S>, R> | Hidden<Of<S>, R>
+>
+
+/** What a caller wants changed: null empties an optional field and removes a key of metadata. R113. */
+export type Patch<S, R extends ResourceName<S>> = Patches<Omit<Writable<Of<S>, R>, KeyOf<Of<S>, R>>, ConceptsOf<Of<S>>>
+type Patches<F, C> = Flat<{ readonly [K in keyof F]?: Patched<F[K], C> }>
+type Patched<F, C> = Resolved<F, C> extends infer G ? OrNull<G, Merged<G, C>> : never
+type Merged<G, C> = G extends { readonly kind: 'object'; readonly fields: infer F }
+  ? Patches<F, C>
+  : G extends { readonly kind: 'metadata' }
+    ? Readonly<Record<string, string | null>>
+    : Sent<G, C>
+
+/** The declared fields that a caller may send; the key, even if nobody may change it. */
+type Writable<D, R> = Omit<FieldsOf<D, R>, Exclude<Managed<D, R>, KeyOf<D, R>>>
+
+/** The name of the id, where clients choose it. R91. */
+type ChosenId<D, R> = [KeyOf<D, R>] extends [never]
+  ? IdSource<ResourceOf<D, R>, IdSource<D, 'typeid'>> extends 'client'
+    ? 'id'
+    : never
+  : never
+type IdSource<T, Else> = T extends { readonly settings: { readonly resource: { readonly id: infer I } } } ? I : Else
+
+/** The fields that a list can be filtered by, nested ones with dots. R71, R73. */
+export type FilterName<S, R extends ResourceName<S>> = Listed<
+  'id' | ParentField<Of<S>, R> | Stamp<Of<S>> | Path<FieldsOf<Of<S>, R>, ConceptsOf<Of<S>>, Filtered>
+>
+type Filtered = { readonly filter: true | FilterForm | readonly FilterForm[] }
+
+/** The fields that a list can be sorted by. R56. */
+export type SortName<S, R extends ResourceName<S>> = Listed<
+  Stamp<Of<S>> | Path<FieldsOf<Of<S>, R>, ConceptsOf<Of<S>>, { readonly sort: true }>
+>
+
+/** A union without a name of its own, so that an editor lists its members. */
+type Listed<Names> = [Names] extends [infer Each] ? Each : never
+
+/** The paths of the fields whose options are such. */
+type Path<F, C, Options> = Listed<
+  { [K in keyof F & string]: PathAt<K, Resolved<F[K], C>, C, Options> }[keyof F & string]
+>
+type PathAt<K extends string, G, C, Options> = G extends { readonly kind: 'object'; readonly fields: infer F }
+  ? `${K}.${Path<F, C, Options> & string}`
+  : G extends { readonly options: Options }
+    ? K
+    : never
+
+/** The names that the service itself adds. R41a. */
+type Stamp<D> = Cased<D, 'created-at' | 'updated-at'>
+type ParentField<D, R> = Cased<D, `${SingularOf<D, ParentOf<ResourceOf<D, R>>>}-id`>
+type ParentOf<T> = T extends { readonly parent: infer P }
+  ? P extends string
+    ? P
+    : Extract<Get<P, 'resource'>, string>
+  : never
+type SingularOf<D, R extends string> = R extends string
+  ? ResourceOf<D, R> extends { readonly singular: infer Word extends string }
+    ? Word
+    : Singular<R>
+  : never
+type Cased<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
+  ? Snake<Name>
+  : Camel<Name>
+type Snake<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}_${Snake<B>}` : Name
+type Camel<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}${Camel<Capitalize<B>>}` : Name
+
+/** The singular of a name, by the rules that `singular` keeps at run time. */
+export type Singular<Name extends string> = Name extends `${infer A}-${infer B}`
+  ? `${A}-${Singular<B>}`
+  : Name extends keyof Irregular
+    ? Irregular[Name]
+    : RegularSingular<Name>
+type RegularSingular<Word extends string> = Word extends `${infer A}ies`
+  ? A extends '' | `${string}${Vowel}`
+    ? Short<Word>
+    : `${A}y`
+  : Word extends `${infer A}es`
+    ? Hissing<A> extends true
+      ? A
+      : Short<Word>
+    : Short<Word>
+type Short<Word extends string> = Word extends `${infer A}s` ? A : Word
+type Hissing<A extends string> = A extends 'z' | 'o' | 'us' | `${string}${'eo' | 'oo' | 'aus' | 'ous' | `${Vowel}z`}`
+  ? false
+  : A extends `${string}${'ss' | 'x' | 'z' | 'ch' | 'sh' | 'o' | 'us'}`
+    ? true
+    : false
+type Vowel = 'a' | 'e' | 'i' | 'o' | 'u'
+
+/** What is to stand where a name is wrong, so that the compiler says it there. */
+type Unknown<Name> = `Error: '${Name & string}' is not known here`
+type Known<What extends string, Name, Names> = string extends Name
+  ? Name
+  : Name extends Names
+    ? Name
+    : `Error: no ${What} '${Name & string}'`
+
+/** A declaration as it may be: where it names what it does not have, the reason stands here and refuses it at its place. */
+export type Checked<D, Allowed> =
+  string extends ResourceName<D> ? D : D extends Sound<D, Allowed> ? D : Sound<D, Allowed>
+
+type Sound<D, Allowed> = {
+  readonly [K in keyof D]: K extends 'resources'
+    ? { readonly [R in keyof D[K]]: SoundResource<D, R, D[K][R]> }
+    : K extends 'concepts'
+      ? SoundFields<D, D[K]>
+      : Exact<K, D[K], Allowed>
+}
+
+type SoundResource<D, R, T> = {
+  readonly [K in keyof T]: K extends 'fields'
+    ? SoundFields<D, T[K]>
+    : K extends 'parent'
+      ? SoundParent<D, T[K]>
+      : K extends 'key'
+        ? Known<'field', T[K], keyof FieldsOf<D, R>>
+        : K extends 'access'
+          ? SoundAccess<D, T[K]>
+          : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+            ? Terms<T[K], AnyName<D, R>>
+            : Exact<K, T[K], ResourceDeclaration>
+}
+
+type SoundFields<D, F> = { readonly [K in keyof F]: [Fault<D, F[K]>] extends [never] ? F[K] : Fault<D, F[K]> }
+/** What is wrong with a field: a reference or a concept that is not declared, inside of it too. */
+type Fault<D, F> = F extends { readonly kind: 'ref' | 'concept' | 'list' | 'object' } ? FaultIn<D, F> : never
+type FaultIn<D, F> = F extends { readonly kind: 'ref'; readonly target: infer To }
+  ? Exclude<Known<'resource', To, ResourceName<D>>, To>
+  : F extends { readonly kind: 'concept'; readonly target: infer To; readonly options: infer O }
+    ? Exclude<Known<'concept', To, keyof ConceptsOf<D>>, To> | FaultyDefault<To, O, Value<F, ConceptsOf<D>>>
+    : F extends { readonly kind: 'list'; readonly item: infer I }
+      ? Fault<D, I>
+      : F extends { readonly kind: 'object'; readonly fields: infer N }
+        ? { [K in keyof N]: Fault<D, N[K]> }[keyof N]
+        : never
+
+type FaultyDefault<To, O, V> = O extends { readonly default: infer G }
+  ? G extends V
+    ? never
+    : `Error: the default is not a value of '${To & string}'`
+  : never
+
+type SoundParent<D, T> = T extends string
+  ? Known<'resource', T, ResourceName<D>>
+  : {
+      readonly [K in keyof T]: K extends 'resource'
+        ? Known<'resource', T[K], ResourceName<D>>
+        : Exact<K, T[K], ParentDeclaration>
+    }
+
+type RuleOf<D> = 'public' | 'authenticated' | keyof Get<D, 'scopes'>
+type SoundAccess<D, T> = T extends string
+  ? Known<'scope', T, RuleOf<D>>
+  : { readonly [K in keyof T]: K extends keyof Exclude<Access, string> ? Known<'scope', T[K], RuleOf<D>> : Unknown<K> }
+
+/** Names of fields in lists of any depth. */
+type Terms<T, Names> = T extends string
+  ? Known<'field', T, Names | `-${Names & string}`>
+  : { readonly [K in keyof T]: Terms<T[K], Names> }
+type AnyName<D, R> = 'id' | Stamp<D> | ParentField<D, R> | Path<FieldsOf<D, R>, ConceptsOf<D>, object>
+
+/** A member of an object that has only members of `Allowed`, at every depth. */
+type Exact<K, T, Allowed> = K extends keyof Allowed
+  ? T extends readonly unknown[] | ((...given: never) => unknown)
+    ? T
+    : T extends object
+      ? { readonly [L in keyof T]: Exact<L, T[L], NonNullable<Allowed[K]>> }
+      : T
+  : Unknown<K>

@@ -19,7 +19,7 @@ const alsoNouns = new Set(
   ),
 )
 
-const irregular: Record<string, string> = {
+const irregular = {
   people: 'person',
   children: 'child',
   men: 'man',
@@ -59,8 +59,12 @@ const irregular: Record<string, string> = {
   taxis: 'taxi',
   series: 'series',
   species: 'species',
-}
-const irregularPlural = new Map(Object.entries(irregular).map(([plural, singular]) => [singular, plural]))
+} as const satisfies Record<string, string>
+/** The singulars that no rule gives, for those that are inferred as types. */
+export type Irregular = typeof irregular
+const irregularPlural = new Map<string, string>(
+  Object.entries(irregular).map(([plural, singular]) => [singular, plural]),
+)
 
 export const isKebab = (name: string): boolean => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)
 
@@ -105,7 +109,7 @@ export function plural(name: string): string {
 
 export function singular(name: string): string {
   const [before, word] = noun(name)
-  const known = Object.hasOwn(irregular, word) ? irregular[word] : undefined
+  const known = Object.hasOwn(irregular, word) ? irregular[word as keyof Irregular] : undefined
   return before + (known ?? regularSingular(word))
 }
 

@@ -1,0 +1,211 @@
+/** What the compiler refuses in a declaration, each at its place; nothing here runs. Part 2, fields. */
+import type { Declaration } from 'bylaw'
+import { f, service } from 'bylaw'
+import type { Checked } from '../../src/resources/infer.ts'
+import type { Equal, Proof } from './equal.ts'
+
+/** A field has the options of its kind, and no others. */
+export const options = [
+  // @ts-expect-error no such option
+  f.text({ mx: 3 }),
+  // @ts-expect-error no such option beside one that there is
+  f.text({ max: 3, mx: 3 }),
+  // @ts-expect-error a number
+  f.text({ max: '3' }),
+  // @ts-expect-error true or false
+  f.email({ optional: 'yes' }),
+  // @ts-expect-error an integer has no pattern
+  f.integer({ min: 1, pattern: '1' }),
+  // @ts-expect-error the default is a number
+  f.integer({ default: 'a' }),
+  // @ts-expect-error bounds of strings are strings
+  f.bigint({ min: 1 }),
+  // @ts-expect-error no scale
+  f.decimal(),
+  // @ts-expect-error no scale
+  f.decimal({ precision: 4 }),
+  // @ts-expect-error no such option
+  f.decimal({ scale: 2, scales: 2 }),
+  // @ts-expect-error a default as it travels
+  f.decimal({ scale: 2, default: 1.5 }),
+  // @ts-expect-error the default is true or false
+  f.boolean({ default: 'false' }),
+  // @ts-expect-error no such filter
+  f.text({ filter: 'lik' }),
+  // @ts-expect-error only texts are matched
+  f.integer({ filter: ['range', 'like'] }),
+  // @ts-expect-error without an order there is no range
+  f.boolean({ filter: 'range' }),
+  // @ts-expect-error without an order there is no sorting
+  f.duration({ sort: true }),
+  // @ts-expect-error no filter
+  f.metadata({ filter: true }),
+  // @ts-expect-error values are strings
+  f.metadata({ default: { a: 1 } }),
+  // @ts-expect-error not one of the values
+  f.enum(['a', 'b'], { default: 'c' }),
+  // @ts-expect-error no such option
+  f.enum(['a', 'b'], { defualt: 'a' }),
+  // @ts-expect-error no such rule
+  f.ref('orders', { onDelete: 'forget' }),
+  // @ts-expect-error no item is sure to exist
+  f.ref('orders', { default: 'ord_1' }),
+  // @ts-expect-error not an item
+  f.list(f.integer(), { default: ['a'] }),
+  // @ts-expect-error lists are not sorted by
+  f.list(f.integer(), { sort: true }),
+  // @ts-expect-error a member has another type
+  f.object({ a: f.text() }, { default: { a: 1 } }),
+  // @ts-expect-error a required member is missing
+  f.object({ a: f.text(), b: f.text() }, { default: { a: '' } }),
+  // @ts-expect-error an object is not unique
+  f.object({ a: f.text() }, { unique: true }),
+  // @ts-expect-error no such option
+  f.concept('money', { optionl: true }),
+  // @ts-expect-error not a field
+  f.list('text'),
+]
+
+const fields = { name: f.text({ sort: true }), place: f.object({ city: f.text() }) }
+
+/** Whatever names something names what is there. */
+export const names = [
+  service({
+    name: 'a',
+    // @ts-expect-error no such concept
+    concepts: { money: f.object({ currency: f.concept('curency') }) },
+    resources: {
+      orders: {
+        fields: {
+          name: f.text(),
+          // @ts-expect-error no such resource
+          customerId: f.ref('custmers'),
+          // @ts-expect-error no such resource, inside an object
+          place: f.object({ cityId: f.ref('cities') }),
+          // @ts-expect-error no such resource, inside a list
+          friends: f.list(f.ref('friends')),
+          // @ts-expect-error no such concept
+          price: f.concept('mony'),
+          // @ts-expect-error a default that the concept does not have
+          money: f.concept('money', { default: 'a' }),
+        },
+        access: 'public',
+      },
+    },
+  }),
+  service({
+    name: 'b',
+    scopes: { 'orders:read': 'Read orders' },
+    resources: {
+      orders: {
+        // @ts-expect-error no such resource
+        parent: 'custmers',
+        // @ts-expect-error no such field
+        key: 'nme',
+        fields,
+        // @ts-expect-error no such scope
+        access: 'order:read',
+      },
+      customers: {
+        parent: {
+          // @ts-expect-error no such resource
+          resource: 'order',
+          // @ts-expect-error no such member
+          deletion: 'cascade',
+        },
+        // @ts-expect-error service-made names are no keys
+        key: 'id',
+        fields,
+        access: {
+          read: 'orders:read',
+          // @ts-expect-error no such scope
+          write: 'orders:write',
+          // @ts-expect-error no such operation
+          remov: 'public',
+        },
+        // @ts-expect-error no such field
+        order: ['-createdAt', 'nme'],
+        sorts: {
+          // @ts-expect-error no such field in the object
+          place: ['place.city', '-place.street'],
+          // @ts-expect-error an object is not sorted by
+          whole: ['place'],
+        },
+        // @ts-expect-error no such field
+        indexes: [['name', 'customerId']],
+        // @ts-expect-error no such field
+        uniques: [['name', 'email']],
+      },
+    },
+  }),
+]
+
+/** Nothing is said that nobody hears. */
+export const members = [
+  service({
+    name: 'c',
+    // @ts-expect-error no such member of a service
+    ressources: {},
+    // @ts-expect-error no such setting
+    settings: { naming: 'camel', list: { maxPageSize: 10, maxPagSize: 10 } },
+    errors: {
+      // @ts-expect-error no such member of an error
+      'credit-exceeded': { status: 409, parent: 'conflict' },
+    },
+    resources: {
+      orders: {
+        // @ts-expect-error no such member of a resource
+        prefx: 'ord',
+        fields,
+        access: 'public',
+        settings: {
+          // @ts-expect-error no such setting of a resource
+          naming: 'snake',
+          deleted: { status: 404 },
+        },
+      },
+    },
+  }),
+  service({
+    name: 'd',
+    resources: {
+      // @ts-expect-error no access
+      orders: { fields },
+      // @ts-expect-error no such operation
+      customers: { fields, access: 'public', methods: ['raed'] },
+      // @ts-expect-error a member of another type
+      slots: { fields, access: 'public', prefix: 3 },
+    },
+  }),
+  // @ts-expect-error no such value of a setting
+  service({ name: 'e', resources: {}, settings: { naming: 'kebab' } }),
+]
+
+declare function given<const D extends Declaration>(declaration: D): Checked<D, Declaration>
+const told = given({
+  name: 'told',
+  naem: 'told',
+  resources: {
+    orders: {
+      parent: 'custmers',
+      key: 'nme',
+      fields: { name: f.text(), customerId: f.ref('custmers'), price: f.concept('mony') },
+      access: 'order:read',
+      order: ['name', '-nme'],
+    },
+  },
+})
+type Told = typeof told
+type Orders = Told['resources']['orders']
+
+/** The reason can be read in the message of the compiler. */
+export type Reasons = [
+  Proof<Equal<Told['naem'], "Error: 'naem' is not known here">>,
+  Proof<Equal<Told['name'], 'told'>>,
+  Proof<Equal<Orders['parent'], "Error: no resource 'custmers'">>,
+  Proof<Equal<Orders['key'], "Error: no field 'nme'">>,
+  Proof<Equal<Orders['access'], "Error: no scope 'order:read'">>,
+  Proof<Equal<Orders['order'], readonly ['name', "Error: no field '-nme'"]>>,
+  Proof<Equal<Orders['fields']['customerId'], "Error: no resource 'custmers'">>,
+  Proof<Equal<Orders['fields']['price'], "Error: no concept 'mony'">>,
+]
