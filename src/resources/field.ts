@@ -24,7 +24,7 @@ export type Kind =
 export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
 
 /** What every field may say about itself. */
-export interface Options<T> {
+interface Options<T> {
   /** May be null. */
   readonly optional?: boolean
   /** The value where none is given; the field is then not required. */
@@ -52,36 +52,36 @@ interface Sortable<T, Form extends FilterForm> extends Comparable<T, Form> {
 }
 type Ordered = Exclude<FilterForm, 'like'>
 
-export interface TextOptions extends Sortable<string, FilterForm> {
+interface TextOptions extends Sortable<string, FilterForm> {
   readonly min?: number
   readonly max?: number
   readonly pattern?: string
   /** Compared, sorted, matched and kept unique without regard to case and composition. R60. */
   readonly fold?: boolean
 }
-export interface IntegerOptions extends Sortable<number, Ordered> {
+interface IntegerOptions extends Sortable<number, Ordered> {
   readonly min?: number
   readonly max?: number
 }
 /** Numbers and times that travel as strings. */
-export interface BoundOptions extends Sortable<string, Ordered> {
+interface BoundOptions extends Sortable<string, Ordered> {
   readonly min?: string
   readonly max?: string
 }
-export interface DecimalOptions extends BoundOptions {
+interface DecimalOptions extends BoundOptions {
   readonly precision?: number
   readonly scale: number
 }
-export interface RefOptions extends Sortable<never, 'ne'> {
+interface RefOptions extends Sortable<never, 'ne'> {
   /** What becomes of this resource when what it refers to is deleted. R138. */
   readonly onDelete?: 'restrict' | 'cascade'
 }
-export interface ListOptions<T> extends Options<readonly T[]> {
+interface ListOptions<T> extends Options<readonly T[]> {
   readonly min?: number
   readonly max?: number
 }
 /** A concept takes what its place may say of any field. */
-export interface ConceptOptions extends Sortable<unknown, FilterForm> {
+interface ConceptOptions extends Sortable<unknown, FilterForm> {
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
@@ -174,7 +174,7 @@ export type OrNull<G, T> = G extends { readonly options: { readonly optional: in
   : T
 
 /** The value of a field as it is sent: an object may leave out what has a value without. */
-export type Input<F, C> = Resolved<F, C> extends infer G ? OrNull<G, Sent<G, C>> : never
+type Input<F, C> = Resolved<F, C> extends infer G ? OrNull<G, Sent<G, C>> : never
 export type Sent<G, C> = G extends { readonly kind: 'object'; readonly fields: infer F }
   ? Inputs<F, C>
   : G extends { readonly kind: 'list'; readonly item: infer I }
