@@ -4,7 +4,7 @@ var needed = [24, 15]
 var running = process.versions.node.split('.').map(Number)
 
 if (running[0] > needed[0] || (running[0] === needed[0] && running[1] >= needed[1])) {
-  import('../dist/cli/main.js').catch(function (error) {
+  import('../dist/cli/main.js').catch((error) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' || !/dist.cli.main\.js/.test(error.message)) throw error
     console.error('This checkout of bylaw is not built. Run `npm run bylaw -- <command>`, or `npm run build` first.')
     process.exitCode = 1
