@@ -228,6 +228,8 @@ test('what stands where nothing is given is in the form of the field', () => {
   assert.equal(of(f.text({ optional: true })), null)
   assert.deepEqual(of(f.list(f.text())), [])
   assert.equal(of(f.list(f.text(), { optional: true })), null)
+  assert.equal(of(f.list(f.text(), { min: 1 })), undefined)
+  assert.deepEqual(of(f.list(f.text(), { min: 0 })), [])
   assert.deepEqual(of(f.metadata()), {})
   assert.equal(of(f.decimal({ scale: 2, default: '5' })), '5.00')
   assert.equal(of(f.timestamp({ default: '2026-01-01T00:00:00Z' })), '2026-01-01T00:00:00.000Z')

@@ -208,11 +208,12 @@ function list({ item, options }: Field, rules: Rules): Check {
   }
 }
 
-/** What stands where nothing is given: the default, an empty list or metadata, null where allowed; undefined where required. */
+/** What stands where nothing is given: the default, null, or an empty list or metadata if that fits; undefined where required. */
 export function absent({ kind, options }: Field, check: Check): unknown {
   if (options.default !== undefined) return check(options.default, '', []) ?? options.default
   if (options.optional) return null
-  return kind === 'list' ? [] : kind === 'metadata' ? {} : undefined
+  if (kind === 'list') return Number(options.min ?? 0) > 0 ? undefined : []
+  return kind === 'metadata' ? {} : undefined
 }
 
 function object(fields: Fields, rules: Rules): Check {

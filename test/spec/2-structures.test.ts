@@ -30,6 +30,7 @@ const depots = service({
         tags: f.list(f.text({ max: 4 }), { min: 1, max: 4, default: ['new'] }),
         grid: f.list(f.list(f.integer())),
         extras: f.list(f.boolean(), { optional: true }),
+        sizes: f.list(f.integer(), { min: 1 }),
         metadata: f.metadata(),
         labels: f.metadata({ optional: true, ownMeaning: 'x' }),
       },
@@ -57,7 +58,7 @@ const depots = service({
   },
 })
 
-const basket = { title: 'a', home: { city: 'Rome' } }
+const basket = { title: 'a', home: { city: 'Rome' }, sizes: [1] }
 
 doors('structures', depots, (door) => {
   spec('R42', 'nested members are present too, null or their default where nothing is given', async () => {
@@ -80,7 +81,7 @@ doors('structures', depots, (door) => {
         tags: ['new'],
         grid: [],
       },
-      ...{ extras: null, metadata: {}, labels: null },
+      ...{ extras: null, sizes: [1], metadata: {}, labels: null },
     })
   })
 
@@ -124,6 +125,8 @@ doors('structures', depots, (door) => {
       [{ parcels: {} }, ['invalid-type /parcels']],
       [{ parcels: { 0: { label: 'a', quantity: 1 } } }, ['invalid-type /parcels']],
       [{ tags: [] }, ['too-short /tags']],
+      [{ sizes: [] }, ['too-short /sizes']],
+      [{ sizes: undefined }, ['field-required /sizes']],
       [{ tags: ['a', 5, 'toolong'] }, ['invalid-type /tags/1', 'too-long /tags/2']],
       [{ grid: [[1], [2, 'a']] }, ['invalid-type /grid/1/1']],
       [{ grid: [1] }, ['invalid-type /grid/0']],
@@ -157,6 +160,7 @@ doors('structures', depots, (door) => {
     assert.deepEqual(wrong(await door.send('POST', '/baskets', { json })), [
       'field-required /title',
       'field-required /home',
+      'field-required /sizes',
       'invalid-type /tags',
       'unknown-field /zebra',
       'field-required /parcels/0/quantity',
@@ -175,7 +179,7 @@ doors('structures', depots, (door) => {
       wrong(answer),
       Array.from({ length: 50 }, (_, i) => `unknown-field /x${i}`),
     )
-    const one = await door.send('POST', '/baskets', { json: { home: { city: 'x' } } })
+    const one = await door.send('POST', '/baskets', { json: { home: { city: 'x' }, sizes: [1] } })
     assert.equal(one.json.message, '1 field is invalid.')
     assert.deepEqual(wrong(one), ['field-required /title'])
   })
@@ -205,7 +209,7 @@ doors('structures', depots, (door) => {
     'R46',
     'keys that mean something in the language are ordinary keys of metadata and unknown elsewhere',
     async () => {
-      const body = `{"title":"a","home":{"city":"x"},"metadata":{"__proto__":"p","constructor":"c","toString":"t"}}`
+      const body = `{"title":"a","sizes":[1],"home":{"city":"x"},"metadata":{"__proto__":"p","constructor":"c","toString":"t"}}`
       const headers = { 'content-type': 'application/json' }
       const { status, json, headers: answered } = await door.send('POST', '/baskets', { body, headers })
       assert.equal(status, 201)
@@ -222,7 +226,7 @@ doors('structures', depots, (door) => {
         ['toString', 't'],
       ])
       const nested =
-        '{"title":"a","home":{"city":"x","__proto__":{"zip":"1"},"constructor":1},"toString":1,"hasOwnProperty":1}'
+        '{"title":"a","sizes":[1],"home":{"city":"x","__proto__":{"zip":"1"},"constructor":1},"toString":1,"hasOwnProperty":1}'
       assert.deepEqual(wrong(await door.send('POST', '/baskets', { body: nested, headers })), [
         ...['/home/__proto__', '/home/constructor', '/toString', '/hasOwnProperty'].map((at) => `unknown-field ${at}`),
       ])
