@@ -52,13 +52,11 @@ export function reader(file: string): Reader {
       working ??= started()
       const ask = asking(working, until)
       await ask({ text: 'BEGIN', values: [] })
-      try {
-        done((await finished(steps, ask)) as never)
-      } finally {
-        if (working) await ask({ text: 'COMMIT', values: [] })
-      }
+      const value = await finished(steps, ask)
+      await ask({ text: 'COMMIT', values: [] })
+      done(value as never)
     } catch (error) {
-      if (error instanceof Problem && error.type === 'timeout') giveUp()
+      giveUp() // in whatever state its snapshot is
       fail(error)
     }
   }

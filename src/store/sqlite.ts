@@ -15,8 +15,8 @@ const mostPrepared = 1000
 
 export function openFile(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: mostWait, enableForeignKeyConstraints: false })
-  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
   try {
+    const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
     admitVersion(version)
     insist(() => db.exec('PRAGMA journal_mode = WAL'))
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
@@ -90,7 +90,8 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
     execute: (plan) => {
       if (plan.do === 'create' || plan.do === 'decide') return writes.join(plan)
       try {
-        return look(looking, plan)
+        const outcome = look(looking, plan)
+        return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
       } catch (error) {
         if (!isBusy(error)) throw told(error)
         return patiently(() => look(looking, plan))
@@ -111,6 +112,10 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
       db.close()
     },
   }
+}
+
+function toldOn(error: unknown): never {
+  throw told(error)
 }
 
 const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }

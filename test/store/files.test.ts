@@ -1,0 +1,199 @@
+/** Proves what becomes of files that are not there, not allowed, not whole or not of this release. The cellar. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type Declaration, f, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { asked, freshFile, rows, things } from '../help/file.ts'
+
+const api = things({ name: f.text({ filter: true }) })
+const post = (name: string) => ['POST', '/things', { name }] as const
+const list = ['GET', '/things?limit=100'] as const
+
+/** The error at start has to name the file, the reason and the mend. */
+async function refused(file: string, reason: RegExp, of = api): Promise<void> {
+  await assert.rejects(asked(file, of), (error: Error) => {
+    assert.ok(error.message.startsWith(`The database sqlite:${file} cannot be used. `), error.message)
+    assert.match(error.message, reason)
+    return true
+  })
+}
+
+/** Runs as a user who may do nothing, which root is not by itself. */
+function powerless(act: () => void): void {
+  const user = process.geteuid?.()
+  if (user === 0) process.seteuid?.(65534)
+  try {
+    act()
+  } finally {
+    if (user === 0) process.seteuid?.(0)
+  }
+}
+
+describe('a file', () => {
+  test('is made with its folders, whatever their names', async (t) => {
+    const file = join(dirname(freshFile(t)), 'a new folder', 'é %20 #?', 'my file.db')
+    const [made] = await asked(file, api, post('a'))
+    assert.equal(made?.status, 201)
+    assert.ok(existsSync(file))
+    const [read] = await asked(file, api, list)
+    assert.equal(read?.json.data[0].id, made?.json.id)
+  })
+
+  test('that is no database is refused and left as it is', async (t) => {
+    const file = freshFile(t)
+    const text = 'This is not a database.\n'.repeat(500)
+    writeFileSync(file, text)
+    await refused(file, /File is not a database\. Choose the right file, or restore it from a backup\.$/)
+    assert.equal(readFileSync(file, 'utf8'), text)
+  })
+
+  test('that is a folder, or below a file, is refused', async (t) => {
+    const file = freshFile(t)
+    mkdirSync(file)
+    await refused(file, /Unable to open database file\. Give this user the right/)
+    const below = join(dirname(file), 'text', 'store.db')
+    writeFileSync(dirname(below), '')
+    await refused(below, /EEXIST|ENOTDIR/)
+  })
+
+  test('that may not be written is refused', async (t) => {
+    const file = freshFile(t)
+    await asked(file, api, post('a'))
+    const opens = (path: string) => () => testing(api, { database: `sqlite:${path}` })
+    chmodSync(file, 0o444)
+    chmodSync(dirname(file), 0o777)
+    powerless(() => assert.throws(opens(file), /Attempt to write a readonly database\. Give this user the right/))
+    chmodSync(dirname(file), 0o555)
+    try {
+      powerless(() => assert.throws(opens(file), /(readonly|unable to open) database.*\. Give this user the right/i))
+      const other = join(dirname(file), 'other.db')
+      powerless(() => assert.throws(opens(other), /Unable to open database file\. Give this user the right/))
+    } finally {
+      chmodSync(dirname(file), 0o755)
+      chmodSync(file, 0o644)
+    }
+    const [kept] = await asked(file, api, list)
+    assert.equal(kept?.json.data.length, 1)
+  })
+
+  test('of a newer release is refused and left as it is', async (t) => {
+    const file = freshFile(t)
+    await asked(file, api, post('a'))
+    rows(file, `UPDATE bylaw_meta SET value = replace(value, '"layout":1', '"layout":2') WHERE name = 'layout'`)
+    await refused(file, /It was written by a newer release of bylaw\. Run that release, or a newer one\.$/)
+    await refused(file, /newer release/, things({ other: f.text() }))
+    assert.equal(rows(file, 'SELECT * FROM things').length, 1)
+  })
+
+  test('with a table of that name that is not ours is refused and left as it is', async (t) => {
+    const file = freshFile(t)
+    rows(file, 'CREATE TABLE things (a)')
+    await refused(file, /The step "create things" cannot be done: table "things" already exists\.$/)
+    assert.deepEqual(
+      rows(file, 'SELECT name FROM sqlite_schema').map(({ name }) => name),
+      ['things'],
+    )
+  })
+
+  test('is not shared by stores in memory', async () => {
+    const [one, two] = [testing(api), testing(api)]
+    await one.call('/things', { method: 'POST', json: { name: 'a' } })
+    const answer = (await (await two.call('/things')).json()) as { data: unknown[] }
+    assert.deepEqual(answer.data, [])
+    await Promise.all([one.close(), two.close()])
+  })
+})
+
+describe('a damaged file', () => {
+  /** A file of three hundred things of some size. */
+  async function filled(t: Parameters<typeof freshFile>[0]): Promise<string> {
+    const file = freshFile(t)
+    const { call, close } = testing(api, { database: `sqlite:${file}` })
+    const names = Array.from({ length: 300 }, (_, i) => `${i} `.repeat(50))
+    await Promise.all(names.map((name) => call('/things', { method: 'POST', json: { name } })))
+    await close()
+    assert.equal(existsSync(`${file}-wal`), false)
+    return file
+  }
+
+  /** Where the root page of a table or an index lies. */
+  const pageOf = (file: string, name: string): number =>
+    (Number(rows(file, `SELECT rootpage FROM sqlite_schema WHERE name = '${name}'`)[0]?.rootpage) - 1) * 4096
+
+  test('of which half is gone is refused, or answers 500, never less than there was', async (t) => {
+    const file = await filled(t)
+    truncateSync(file, readFileSync(file).length >> 1)
+    const errors: object[] = []
+    try {
+      const { call, close } = testing(api, {
+        database: `sqlite:${file}`,
+        log: { error: (about) => errors.push(about), warn: () => {}, info: () => {} },
+      })
+      const answer = await call('/things?limit=100')
+      assert.equal(answer.status, 500)
+      assert.match(String((errors[0] as { err: unknown }).err), /malformed/)
+      await close()
+    } catch (error) {
+      assert.match((error as Error).message, /malformed\. Part of the file is lost; restore it from a backup\.$/)
+    }
+  })
+
+  test('answers 500 where a page is not what it was, says nothing of it, and logs why', async (t) => {
+    const file = await filled(t)
+    const at = pageOf(file, 'things')
+    writeSync(openSync(file, 'r+'), Buffer.alloc(4096, 0xaa), 0, 4096, at)
+    const errors: object[] = []
+    const { call, close } = testing(api, {
+      database: `sqlite:${file}`,
+      log: { error: (about) => errors.push(about), warn: () => {}, info: () => {} },
+    })
+    t.after(close)
+    const requests = [
+      () => call('/things'),
+      () => call('/things/thg_01h455vb4pex5vsknk084sn02q'),
+      () => call('/things', { method: 'POST', json: { name: 'x' } }),
+    ]
+    for (const request of requests) {
+      const answer = await request()
+      const body = (await answer.json()) as Record<string, unknown>
+      assert.equal(answer.status, 500)
+      assert.deepEqual(Object.keys(body), ['message', 'requestId', 'type', 'types'])
+      assert.equal(body.message, 'The service failed to handle the request.')
+    }
+    assert.equal(errors.length, requests.length)
+    for (const one of errors) assert.match(String((one as { err: unknown }).err), /malformed/)
+  })
+})
+
+test('names that the database keeps for itself can be resources', async (t) => {
+  const file = freshFile(t)
+  const fields = { name: f.text({ filter: true, sort: true }) }
+  const resources = Object.fromEntries(
+    ['tables', 'indexes', 'selects', 'groups', 'values', 'orders', 'rows'].map((name) => [
+      name,
+      { fields, access: 'public', path: undefined },
+    ]),
+  )
+  const odd = service({ name: 'tests', resources } as unknown as Declaration) as typeof api
+  for (const name of Object.keys(resources)) {
+    const [made, found] = await asked(
+      file,
+      odd,
+      ['POST', `/${name}`, { name: 'a' }],
+      ['GET', `/${name}?name=a&sort=name`],
+    )
+    assert.deepEqual([made?.status, found?.status], [201, 200], name)
+  }
+})
