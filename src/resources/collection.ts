@@ -57,6 +57,32 @@ export interface Collection {
   readonly retention: number | null
 }
 
+/** An index: the columns that it is made for, and all it has, descending ones with a minus sign, the primary key last. */
+export interface Index {
+  readonly of: readonly string[]
+  readonly columns: readonly string[]
+}
+
+/** Every index of a collection besides those of what is unique. Lists of a composite collection are always below an owner. */
+export function indexesOf({ columns, indexes, composite, parent }: Collection): readonly Index[] {
+  const single = columns.map(({ name }) => [name])
+  const several = indexes.filter((names) => names.length > 1)
+  const owner = parent?.column as string
+  if (!composite) return [...single, ...several].map((of) => ended(of, ['id'], owner))
+  const referring = columns.filter(({ form }) => form === 'ref').map(({ name }) => [name])
+  const below = [...single, ...several].map((names) => [owner, ...names.filter((name) => bare(name) !== owner)])
+  return [...below, ...referring].map((of) => ended(of, [owner, 'id'], owner))
+}
+
+const bare = (name: string): string => name.replace(/^-/, '')
+
+/** It ends in the primary key, in the direction of the first column behind the owner, so that it serves a whole order. R59. */
+function ended(of: readonly string[], key: readonly string[], owner: string): Index {
+  const has = of.map(bare)
+  const sign = of.find((name) => bare(name) !== owner)?.startsWith('-') ? '-' : ''
+  return { of, columns: [...of, ...key.filter((name) => !has.includes(name)).map((name) => sign + name)] }
+}
+
 /** The text that a folded field is compared by. R60. */
 export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 

@@ -203,17 +203,16 @@ function collectionOf(
   around: Surroundings,
 ): Collection {
   const composite = key !== null && parent !== null
-  const asked = new Set([...(declaration.uniques ?? []), ...(declaration.indexes ?? [])].flat().map(fieldIn))
+  const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
+  const wanted = [...(declaration.indexes ?? []), ...orders]
+  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldIn))
   const columnName = (field: string) =>
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
   const columns = members
     .flatMap(({ name, field }) => indexed(name, field, asked))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
   const fields = members.map(({ name, field }) => shaped(name, field, rules))
-  const wanted = (declaration.indexes ?? []).concat(
-    declaration.order ? [declaration.order] : [],
-    Object.values(declaration.sorts ?? {}),
-  )
+  const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
   return {
     name,
     table: name.replaceAll('-', '_'),
@@ -222,7 +221,7 @@ function collectionOf(
     composite,
     columns,
     uniques: uniquesOf(members, declaration, columnName),
-    indexes: wanted.map((fields) =>
+    indexes: [...wanted, ...below].map((fields) =>
       fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldIn(field))),
     ),
     dependents: dependentsOf(name, around),

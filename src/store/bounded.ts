@@ -1,6 +1,6 @@
 /** Whether an index bounds the work of a list, so that it can run in the loop. Pure. The cellar. */
 import type { List, Term } from '../flow/plan.ts'
-import type { Collection } from '../resources/collection.ts'
+import { type Collection, indexesOf } from '../resources/collection.ts'
 
 /** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
 export function isBounded(collection: Collection, { where, order, parent }: List): boolean {
@@ -11,14 +11,14 @@ export function isBounded(collection: Collection, { where, order, parent }: List
   if (rest.some(({ is, column }) => is === 'like' || is === 'in' || is === 'ne' || column !== first?.column))
     return false
   const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
-  return indexesOf(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
+  return all(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
 }
 
-/** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in the primary key. */
-function indexesOf({ composite, columns, uniques, indexes }: Collection): readonly (readonly string[])[] {
-  const key = composite ? ['parent', 'id'] : ['id']
-  const all = [...columns.map(({ name }) => [name]), ...uniques.map((one) => one.columns), ...indexes]
-  return [key, ...all.map((names) => [...names, ...key.map((name) => (names[0]?.startsWith('-') ? `-${name}` : name))])]
+/** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
+function all(collection: Collection): readonly (readonly string[])[] {
+  const key = collection.composite ? ['parent', 'id'] : ['id']
+  const unique = collection.uniques.map(({ columns }) => [...columns, ...key])
+  return [key, ...unique, ...indexesOf(collection).map(({ columns }) => columns)]
 }
 
 /** Whether the order is that of an index, or the reverse of it, behind the columns that are fixed. */

@@ -1,5 +1,5 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
-import type { Collection } from '../resources/collection.ts'
+import { type Collection, indexesOf } from '../resources/collection.ts'
 import { keys, meta, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
@@ -59,7 +59,7 @@ function tableLayout(one: Collection, before: TableLayout | undefined, dialect: 
     identity: one.identity,
     composite: one.composite,
     columns: Object.fromEntries(one.columns.map(({ name, type, form }) => [name, { type: dialect.type(type), form }])),
-    indexes: indexesOf(one),
+    indexes: namedIndexes(one),
     kinds: Object.fromEntries(sources(one.fields, {}).map(({ path, kind }) => [path, kind])),
     view: viewText(one, dialect),
     shapes,
@@ -68,23 +68,14 @@ function tableLayout(one: Collection, before: TableLayout | undefined, dialect: 
 }
 
 /** Names cannot meet: no name of a table or a column has two underscores in a row. */
-function indexesOf({ table, columns, uniques, indexes, composite }: Collection): Record<string, readonly string[]> {
-  const key = composite ? ['parent', 'id'] : ['id']
-  const unique = uniques.map((one) => one.columns)
-  const others = [...columns.map(({ name }) => [name]), ...indexes.filter((names) => names.length > 1)]
-  const free = others.filter((names) => !unique.some((one) => one.join() === names.join()))
-  const named = (kind: string, names: readonly string[]) => [kind, table, ...names].join('__')
+function namedIndexes(one: Collection): Record<string, readonly string[]> {
+  const unique = one.uniques.map(({ columns }) => columns)
+  const free = indexesOf(one).filter(({ of }) => !unique.some((columns) => columns.join() === of.join()))
+  const named = (kind: string, names: readonly string[]) => [kind, one.table, ...names].join('__')
   return Object.fromEntries([
-    ...unique.map((names) => [named('unique', names), names]),
-    ...free.map((names) => [named('index', names), ended(names, key)]),
+    ...unique.map((columns) => [named('unique', columns), columns]),
+    ...free.map(({ of, columns }) => [named('index', of), columns]),
   ])
-}
-
-/** An index ends in the primary key, in the direction of its first column, so that it serves a whole order. R59. */
-function ended(names: readonly string[], key: readonly string[]): readonly string[] {
-  const sign = names[0]?.startsWith('-') ? '-' : ''
-  const bare = names.map((name) => name.replace(/^-/, ''))
-  return [...names, ...key.filter((name) => !bare.includes(name)).map((name) => sign + name)]
 }
 
 /** What has to be done, in order; nothing where the tables are as they should be. */
