@@ -25,6 +25,8 @@ export interface TableLayout {
 export interface Layout {
   /** The version of this layout itself: a newer one is not understood. */
   readonly layout: number
+  /** The tables that all collections share. */
+  readonly shared: readonly string[]
   readonly tables: Readonly<Record<string, TableLayout>>
 }
 
@@ -48,7 +50,7 @@ export interface Step {
 export function layoutOf(collections: Iterable<Collection>, before: Layout | null, dialect: Dialect): Layout {
   const tables: Record<string, TableLayout> = { ...before?.tables }
   for (const one of collections) tables[one.name] = tableLayout(one, before?.tables[one.name], dialect)
-  return { layout: layoutVersion, tables }
+  return { layout: layoutVersion, shared: Object.keys(shared(dialect)), tables }
 }
 
 function tableLayout(one: Collection, before: TableLayout | undefined, dialect: Dialect): TableLayout {
@@ -85,7 +87,8 @@ export function stepsBetween(
   collections: Iterable<Collection>,
   dialect: Dialect,
 ): Step[] {
-  const steps: Step[] = before ? [] : [{ about: 'create the tables that all resources share', sql: shared(dialect) }]
+  const missing = Object.entries(shared(dialect)).filter(([name]) => !before?.shared.includes(name))
+  const steps = missing.map(([name, sql]): Step => ({ about: `create ${name}, which all resources share`, sql }))
   for (const one of collections) {
     const [was, is] = [before?.tables[one.name], after.tables[one.name] as TableLayout]
     steps.push(...(was ? changed(one, was, is, dialect) : created(one, is, dialect)))
@@ -93,16 +96,20 @@ export function stepsBetween(
   return steps
 }
 
-function shared(dialect: Dialect): string[] {
+function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
-  const options = dialect.tableOptions
-  return [
-    `CREATE TABLE IF NOT EXISTS ${meta} (name ${text} PRIMARY KEY, value ${text} NOT NULL)${options}`,
-    `CREATE TABLE ${tombstones} (collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}, PRIMARY KEY (collection, id))${options}`,
-    `CREATE TABLE ${keys} (hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text})${options}`,
-    `CREATE INDEX ${keys}_time ON ${keys} (collection, time)`,
-    `CREATE INDEX ${tombstones}_time ON ${tombstones} (collection, time)`,
-  ]
+  const table = (name: string, columns: string) => `CREATE TABLE ${name} (${columns})${dialect.tableOptions}`
+  const byTime = (name: string) => `CREATE INDEX ${name}_time ON ${name} (collection, time)`
+  const stones = `collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}`
+  const used = `hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL`
+  return {
+    [meta]: [table(meta, `name ${text} PRIMARY KEY, value ${text} NOT NULL`)],
+    [tombstones]: [table(tombstones, `${stones}, PRIMARY KEY (collection, id)`), byTime(tombstones)],
+    [keys]: [
+      table(keys, `${used}, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text}`),
+      byTime(keys),
+    ],
+  }
 }
 
 function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {

@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  rmSync,
   truncateSync,
   writeFileSync,
   writeSync,
