@@ -1,10 +1,14 @@
 /** Creates an item below its collection: POST. Part 4, methods. */
 
+import type { Problem } from '../errors/problem.ts'
 import { timestampOf } from '../flow/call.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
-import type { Outcome, Written } from '../flow/outcome.ts'
-import type { Create, Key } from '../flow/plan.ts'
+import type { Claimed, Outcome } from '../flow/outcome.ts'
+import type { Claim, Create, Key } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
+import { claim, repeated } from '../idempotency/claim.ts'
+import { keyed } from '../idempotency/key.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -28,14 +32,21 @@ export function create(scene: Scene): Route {
     },
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => parsed(resource, asked),
-    plan: (intent) =>
-      creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
+    plan: (intent) => ({
+      ...creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
+      claim: claimOf(resource, intent),
+    }),
     render: (intent, outcome) => {
+      if (outcome.is === 'claimed') return replayed(scene, intent, outcome)
       if (outcome.is !== 'created') throw unmade(scene, intent, outcome)
-      const path = pathOf(resource, intent.key)
-      const reply = itemReply(view, 201, outcome satisfies Written, intent.world)
-      Object.assign(reply.headers, { Location: path, 'Content-Location': path })
-      return resource.settings.prefer.minimalOnCreate ? minimal(intent.call, reply, 201) : reply
+      return made(scene, intent, pathOf(resource, intent.key), outcome)
+    },
+    recall: (asked) => {
+      const claim = claimOf(resource, asked)
+      return claim && { do: 'recall', claim }
+    },
+    admitKey: (asked, known) => {
+      if (known.is === 'claimed') throw repeat(scene, asked, known)
     },
     admit: (asked, target) => {
       admitPresent(scene, target)
@@ -44,9 +55,39 @@ export function create(scene: Scene): Route {
   }
 }
 
+function made({ resource, view }: Scene, { call, world }: Intent, path: string, row: Stored): Reply {
+  const reply = itemReply(view, 201, row, world)
+  Object.assign(reply.headers, { Location: path, 'Content-Location': path })
+  return resource.settings.prefer.minimalOnCreate ? minimal(call, reply, 201) : reply
+}
+
+/** The claim of a request's key; null where it has none. */
+function claimOf(resource: Resource, { call, body, world }: Asked): Claim | null {
+  const { key, body: rest } = keyed(call, body as Document, resource.settings)
+  return key === null
+    ? null
+    : claim({ key, caller: '', place: placeOf(resource), body: rest, time: world.now() }, resource.settings)
+}
+
+/** The path template of the collection, as keys are scoped by. R100. */
+const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
+
+/** The first answer once more, where it is kept; else the refusal of a repeat. R96, R98. */
+function replayed(scene: Scene, intent: Intent, known: Claimed): Reply {
+  const own = claimOf(scene.resource, intent)
+  if (known.answer === null || known.fingerprint !== own?.fingerprint) throw repeat(scene, intent, known)
+  const reply = made(scene, intent, pathOf(scene.resource, known), known.answer)
+  reply.headers['Idempotency-Replayed'] = 'true'
+  return reply
+}
+
+function repeat({ resource }: Scene, asked: Asked, known: Claimed): Problem {
+  return repeated(known, claimOf(resource, asked) as Claim, pathOf(resource, known), resource.settings)
+}
+
 function parsed(resource: Resource, asked: Asked): Intent {
   admitCreate(conditions(asked.call))
-  const document = forCreate(resource, asked.body as Document)
+  const document = forCreate(resource, keyed(asked.call, asked.body as Document, resource.settings).body)
   const time = asked.world.now()
   const key = newKey(resource, document, asked)
   return {
@@ -93,6 +134,12 @@ export function stamped(
   return document
 }
 
+/** The text of a row and its revision. */
+interface Stored {
+  readonly doc: string
+  readonly revision: number
+}
+
 interface Birth {
   readonly key: Key
   readonly owner: Create['parent']
@@ -110,5 +157,6 @@ export function creation(resource: Resource, document: Document, { key, owner, t
     time,
     id: chosen ? 'chosen' : 'fresh',
     references: referencesOf(resource, document),
+    claim: null,
   }
 }

@@ -39,6 +39,8 @@ export function list(scene: Scene): Route {
       if (isAbsent(outcome)) throw absent(scene, outcome)
       return pageReply(scene, intent, outcome as Page)
     },
+    recall: null,
+    admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
   }
 }

@@ -23,6 +23,8 @@ export function read(scene: Scene): Route {
       if (isAbsent(outcome)) throw absent(scene, outcome)
       return itemReply(view, 200, outcome as Found, world)
     },
+    recall: null,
+    admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
   }
 }

@@ -41,6 +41,8 @@ export function writing(scene: Scene, { operation, rule, content, plan, headers,
     }),
     plan,
     render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
+    recall: null,
+    admitKey: () => {},
     admit: (asked: Asked, target) => admit(conditions(asked.call), target as Seen),
   }
 }

@@ -16,6 +16,8 @@ interface Details {
   readonly headers?: Readonly<Record<string, string>>
   /** Further members of the body, as `old_id`. */
   readonly extra?: Readonly<Record<string, unknown>>
+  /** Whether the body is the message and the further members alone. R97. */
+  readonly bare?: boolean
   /** Another parent than the usual one, which also decides the status. */
   readonly under?: string
   /** What happened inside; it is logged and never sent. */
@@ -28,6 +30,7 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly extra: Readonly<Record<string, unknown>>
   readonly under: string | undefined
+  readonly bare: boolean
 
   constructor(type: string, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -36,6 +39,7 @@ export class Problem extends Error {
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
     this.under = details.under
+    this.bare = details.bare ?? false
   }
 }
 
@@ -63,7 +67,8 @@ export function problemStatus(problem: Problem, types: Catalogue = catalogue): n
 
 /** The body of R149. */
 export function errorBody(problem: Problem, types: Catalogue = catalogue): Record<string, unknown> {
-  const { message, type, under, extra } = problem
+  const { message, type, under, extra, bare } = problem
+  if (bare) return { message, ...extra }
   return { message, ...extra, type, types: chain(types, type, under), ...places(problem, types) }
 }
 

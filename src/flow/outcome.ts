@@ -39,6 +39,16 @@ export interface Unmet {
   readonly references: readonly Reference[]
 }
 
+/** A key that was used before, and what was made with it. */
+export interface Claimed {
+  readonly is: 'claimed'
+  readonly id: string
+  readonly parent: string | null
+  readonly fingerprint: string
+  /** The first answer, where it is kept. */
+  readonly answer: { readonly doc: string; readonly revision: number } | null
+}
+
 export type Outcome =
   | Found
   | Absent
@@ -47,5 +57,7 @@ export type Outcome =
   | Duplicate
   | Unmet
   | { readonly is: 'kept'; readonly seen: Seen }
+  | Claimed
+  | { readonly is: 'free' }
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }

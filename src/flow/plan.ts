@@ -71,6 +71,24 @@ export interface List {
   readonly places: boolean
 }
 
+/** A key that is used once: whoever comes second is told what the first one made. */
+export interface Claim {
+  readonly hash: string
+  /** Names the payload, so that another one under the same key shows. */
+  readonly fingerprint: string
+  readonly time: number
+  /** Claims up to this time are forgotten; null where none are. */
+  readonly expired: number | null
+  /** Whether the first answer is kept, so that it can be given again. */
+  readonly keeps: boolean
+}
+
+/** Asks what was made with a key. */
+export interface Recall {
+  readonly do: 'recall'
+  readonly claim: Claim
+}
+
 /** A new row. */
 export interface Create {
   readonly do: 'create'
@@ -83,6 +101,7 @@ export interface Create {
   /** Whether the id was chosen by the caller, so that it may be in use or have been deleted; or a deleted row is to be made again. */
   readonly id: 'fresh' | 'chosen' | 'revived'
   readonly references: readonly Reference[]
+  readonly claim: Claim | null
 }
 
 /** New content for a row that is still at the revision that was seen. */
@@ -118,4 +137,4 @@ export interface Decide {
 }
 
 export type Write = Create | Update | Remove | Keep
-export type Plan = Read | List | Create | Decide
+export type Plan = Read | List | Recall | Create | Decide

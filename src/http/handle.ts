@@ -64,11 +64,13 @@ async function inner(call: Call, route: Route, params: readonly string[], { stor
 /** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
 async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent> {
   if (asked.call.headers.expect !== undefined) await admitted(asked, route, store)
+  let given = asked
   try {
     const body = await payload(asked.call, route) //                       400, 413
-    return route.parse(body === null ? asked : { ...asked, body }) //      400, every mistake at once
+    if (body !== null) given = { ...asked, body }
+    return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
-    await admitted(asked, route, store)
+    await admitted(given, route, store)
     throw problem
   }
 }
@@ -76,6 +78,8 @@ async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent>
 async function admitted(asked: Asked, route: Route, store: Store): Promise<void> {
   const target = route.target(asked) //                                    404
   route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
+  const key = asked.body && route.recall?.(asked) //                       400
+  if (key) route.admitKey(asked, await store.execute(key)) //              409
 }
 
 /** The place of a target, or the answer that sends to it. */

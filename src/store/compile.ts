@@ -21,6 +21,7 @@ export interface Texts {
 /** The tables that all collections share. */
 export const tombstones = 'bylaw_tombstones'
 export const meta = 'bylaw_meta'
+export const keys = 'bylaw_keys'
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = quoted(collection.table)

@@ -1,6 +1,6 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { List, Read } from '../flow/plan.ts'
+import type { List, Read, Recall } from '../flow/plan.ts'
 import { isBounded } from './bounded.ts'
 import { type Cellar, finish, type Run, type Shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
@@ -24,9 +24,9 @@ export interface Looking {
 const snapshot: Statement = { text: 'BEGIN', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
 
-export function look(looking: Looking, plan: Read | List): Outcome | Promise<Outcome> {
+export function look(looking: Looking, plan: Read | List | Recall): Outcome | Promise<Outcome> {
   const { cellar, run } = looking
-  return plan.do === 'read' ? finish(perform(cellar, plan), run) : list(looking, plan)
+  return plan.do === 'list' ? list(looking, plan) : finish(perform(cellar, plan), run)
 }
 
 function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
@@ -48,8 +48,15 @@ function inLoop({ cellar, run }: Looking, plan: List): Outcome {
   try {
     return finish(perform(cellar, plan), run)
   } finally {
-    run(commit)
+    ended(run)
   }
+}
+
+/** A failure may have ended the snapshot already, and is what has to be told. */
+function ended(run: Run): void {
+  try {
+    run(commit)
+  } catch {}
 }
 
 async function afar(

@@ -3,6 +3,7 @@ import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, List, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
 import type { Reference } from '../resources/reference.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
+import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement } from './compile.ts'
 import { remove } from './removal.ts'
 import { behind, reversed, whole } from './segments.ts'
@@ -14,6 +15,8 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
       return yield* read(cellar, plan)
     case 'list':
       return yield* list(cellar, plan)
+    case 'recall':
+      return yield* recall(cellar, plan)
     case 'create':
       return yield* create(cellar, plan)
     case 'decide': {
@@ -163,6 +166,8 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
     const owner = yield* absentOwner(cellar, plan.parent.collection, plan.parent.id, plan.time)
     if (owner) return owner
   }
+  const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))
+  if (taken) return taken
   const references = yield* unmet(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* claimed(cellar, plan)
@@ -170,6 +175,7 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const { doc, hidden, cells } = plan.row
   const revision = Math.max(collection.retention === null ? 1 : plan.time, (before?.revision ?? 0) + 1)
   yield { text: texts.insert, values: [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells] }
+  if (plan.claim?.keeps) yield* keep(cellar, plan.claim, { doc, revision })
   return { is: 'created', doc, revision }
 }
 

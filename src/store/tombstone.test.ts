@@ -38,7 +38,15 @@ test('a deletion sweeps some tombstones of its collection that are no longer nee
         updatedAt: new Date(time).toISOString(),
       }
       const row = rowOf(yard.resources.get(collection) ?? assert.fail(), document)
-      const made = await store.execute({ do: 'create', ...at, parent: null, row, id: 'fresh', references: [] })
+      const made = await store.execute({
+        do: 'create',
+        ...at,
+        parent: null,
+        row,
+        id: 'fresh',
+        references: [],
+        claim: null,
+      })
       const revision = made.is === 'created' ? made.revision : assert.fail()
       const plan: Plan = {
         do: 'decide',

@@ -1,6 +1,6 @@
 /** `npm run fuzz -- --seconds 60 --seed 1`: odd requests for a running service. No 5xx, no crash, no hang, no growth. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
 import { overSocket } from '../help/door.ts'
 import { startService } from '../help/process.ts'
@@ -75,9 +75,9 @@ function exchange(bytes: Buffer): Promise<{ answer: Buffer; ms: number }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const started = performance.now()
-    const socket = connect(service.port, '127.0.0.1', () => socket.end(bytes))
+    const socket: Socket = connect(service.port, '127.0.0.1', () => socket.end(bytes))
     const late = setTimeout(() => socket.destroy(), 2000)
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', () => {})
     socket.on('close', () => {
       clearTimeout(late)

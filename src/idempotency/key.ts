@@ -1,0 +1,69 @@
+/** Reads the idempotency key of a request from its header or its body. Part 4, idempotency of POST. */
+import { Problem } from '../errors/problem.ts'
+import { type Call, lines } from '../flow/call.ts'
+import type { Document } from '../flow/intent.ts'
+import { cased } from '../resources/naming.ts'
+import type { Settings } from '../resources/settings.ts'
+
+/** A key, and the body without it. */
+export interface Keyed {
+  readonly key: string | null
+  readonly body: Document
+}
+
+const key = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
+const quoted = /^"([\x21\x23-\x5b\x5d-\x7e]{1,255})"$/
+
+/** The name of the field that may carry the key; null where it is off. R93. */
+export function bodyField({ naming, idempotency }: Pick<Settings, 'naming' | 'idempotency'>): string | null {
+  return idempotency.bodyField === '' ? cased('idempotency-key', naming) : idempotency.bodyField
+}
+
+/** R93 to R95, R107. */
+export function keyed(call: Call, body: Document, settings: Settings): Keyed {
+  const header = fromHeader(call)
+  const field = bodyField(settings)
+  const carried = field !== null && Object.hasOwn(body, field) ? fromBody(field, body[field]) : null
+  if (header !== null && carried !== null && header !== carried) {
+    throw new Problem(
+      'idempotency-key-mismatch',
+      `Idempotency-Key and the field ${field} differ. Send the key once, or the same key in both places.`,
+    )
+  }
+  const found = header ?? carried
+  if (found === null && settings.idempotency.required) throw missing(field, settings)
+  return { key: found, body: carried === null ? body : without(body, field as string) }
+}
+
+function fromHeader(call: Call): string | null {
+  if (call.headers['idempotency-key'] === undefined) return null
+  const [line = '', ...more] = lines(call, 'idempotency-key')
+  const text = line.trim()
+  const found = quoted.exec(text)?.[1] ?? (key.test(text) ? text : undefined)
+  if (found !== undefined && more.length === 0) return found
+  throw invalid('Idempotency-Key', { in: 'header', name: 'Idempotency-Key' })
+}
+
+function fromBody(field: string, value: unknown): string {
+  if (typeof value === 'string' && key.test(value)) return value
+  throw invalid(field, { in: 'body', pointer: `/${field}` })
+}
+
+function invalid(name: string, place: Record<string, string>): Problem {
+  const message = `${name} must be one key of 1 to 255 visible ASCII characters without quotes and backslashes, as 8e03978e-40d5-43dd-bc93-6894a57f9324.`
+  return new Problem('idempotency-key-invalid', message, { extra: place })
+}
+
+function missing(field: string | null, { errors }: Settings): Problem {
+  const places = field === null ? 'the header Idempotency-Key' : `the header Idempotency-Key or the field ${field}`
+  const headers = { Link: `<${errors.problemBase}idempotency-key-missing>; rel="describedby"` }
+  return new Problem(
+    'idempotency-key-missing',
+    `This request needs an idempotency key in ${places}, so that it can be repeated safely.`,
+    { headers },
+  )
+}
+
+function without(body: Document, field: string): Document {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== field))
+}
