@@ -1,7 +1,7 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
 
 import type { Store } from '../flow/store.ts'
-import type { House } from '../http/handle.ts'
+import type { House } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import type { Log } from '../http/refuse.ts'
 import { realWorld } from '../http/world.ts'

@@ -2,7 +2,8 @@
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { answer, type House } from './handle.ts'
+import { answer } from './handle.ts'
+import type { House } from './house.ts'
 import { idOf, targetOf, tooLong } from './message.ts'
 import { refuse } from './refuse.ts'
 

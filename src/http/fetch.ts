@@ -1,6 +1,7 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
 import type { Call } from '../flow/call.ts'
-import { answer, type House } from './handle.ts'
+import { answer } from './handle.ts'
+import type { House } from './house.ts'
 import { idOf } from './message.ts'
 
 /** A function that runtimes and tests can call with a Request. */

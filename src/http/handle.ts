@@ -3,7 +3,7 @@ import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call, World } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
@@ -12,22 +12,11 @@ import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
 import { coded, willCode } from './coding.ts'
 import { health } from './health.ts'
+import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
-import { type Log, refuse } from './refuse.ts'
+import { refuse } from './refuse.ts'
 import { unchanged } from './unchanged.ts'
-
-/** What the corridor needs besides the call. */
-export interface House {
-  readonly service: Service
-  readonly store: Store
-  readonly world: World
-  readonly log: Log
-  /** Whether the house takes guests; false while it closes. */
-  readonly open: () => boolean
-  /** The hosts that it answers for; all where there are none. R17. */
-  readonly hosts?: readonly string[]
-}
 
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house

@@ -3,7 +3,7 @@ import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { House } from './handle.ts'
+import type { House } from './house.ts'
 
 const place = bare('/healthz', 'GET, HEAD, OPTIONS')
 

@@ -1,4 +1,5 @@
 /** Settings: what the conventions leave open, each with its default and what else it may be. Part 8 and whatever is open elsewhere. */
+// long because: one table of all settings, with the makers it is written in
 import { verbs } from './naming.ts'
 import { milliseconds } from './time.ts'
 

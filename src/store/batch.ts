@@ -25,6 +25,7 @@ interface Batching {
 }
 
 /** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
+// long because: its steps share the queue of writes
 export function batches({ db, run, cellar, written }: Batching) {
   let waiting: Member[] = []
   let planned = false

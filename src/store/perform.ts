@@ -1,13 +1,14 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, List, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
-import type { Reference } from '../resources/reference.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement } from './compile.ts'
 import { remove } from './removal.ts'
 import { behind, reversed, whole } from './segments.ts'
 import { departed, exhume } from './tombstone.ts'
+
+type Reference = Create['references'][number]
 
 export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
   switch (plan.do) {

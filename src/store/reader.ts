@@ -22,6 +22,7 @@ const mostWaiting = 100
 const mostThreads = 3
 
 /** One thread that works off a queue. At a deadline the thread is given up, and another one takes the queue on. */
+// long because: its steps share the queue and the thread
 export function reader(file: string): Reader {
   const queue: Job[] = []
   const threads = new Set<Worker>()

@@ -3,8 +3,9 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import type { House } from '../../src/http/handle.ts'
+import type { House } from '../../src/http/house.ts'
 import { type Listening, listen } from '../../src/http/node.ts'
 import type { Log } from '../../src/http/refuse.ts'
 import { realWorld } from '../../src/http/world.ts'
@@ -44,6 +45,10 @@ export interface Stage {
   readonly socketOnly?: boolean
   /** The time, where a test says what it is. */
   readonly now?: () => number
+  /** The hosts that the house answers for. */
+  readonly hosts?: readonly string[]
+  /** What stands in the place of the store, made from it. */
+  readonly store?: (store: Store) => Store
 }
 
 /** A group of tests that is run once for each door, on a store of its own. */
@@ -51,7 +56,7 @@ export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  { database = 'sqlite::memory:', socketOnly = false, now }: Stage = {},
+  { database = 'sqlite::memory:', socketOnly = false, now, hosts, store: replaced = (store) => store }: Stage = {},
 ): void {
   for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
     describe(`${title} (${name})`, () => {
@@ -61,8 +66,9 @@ export function doors(
       before(async () => {
         const log: Log = { error: (about) => door.errors.push(about), warn: () => {}, info: () => {} }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
-        const store = openStore(database, collections, 'apply')
-        house = { service, store, world: { ...realWorld([store.secret]), ...(now && { now }) }, log, open: () => true }
+        const store = replaced(openStore(database, collections, 'apply'))
+        const world = { ...realWorld([store.secret]), ...(now && { now }) }
+        house = { service, store, world, log, open: () => true, ...(hosts && { hosts }) }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))

@@ -171,9 +171,9 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|http\/(?:node|fetch|payload)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
+  /^src\/(?:store\/(?!compile\.ts)|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
 const worldlyList =
-  'store/* but compile, http/{node,fetch,payload}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
+  'store/* but compile, http/{node,fetch,payload,world}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g
@@ -201,6 +201,6 @@ export function world(files: readonly Source[]): string[] {
 /** A test file without a test passes whatever happens. */
 export function empty(files: readonly Source[]): string[] {
   return files
-    .filter(({ path, text }) => isTest(path) && !/\b(?:test|it)\s*\(/.test(mask(text).bare))
+    .filter(({ path, text }) => isTest(path) && !/\b(?:test|it|spec)\s*\(/.test(mask(text).bare))
     .map(({ path }) => `${path} holds no test and would always pass. Write one with test(...), or remove the file.`)
 }
