@@ -1,6 +1,289 @@
-/** Finds all mistakes in a declaration at once, each with its place, its reason and the mend. Part 2. */
+/** Finds all mistakes in a declaration at once, each with its place, its reason and the mend. Part 2, resources. */
+import { catalogue, chain, type DeclaredError, extend } from '../errors/catalogue.ts'
+import { checkCircles, checkOrders, checkTogether } from './agreement.ts'
+import { type Given, guessed, has, shown } from './bounds.ts'
 import type { Mistake } from './declaration.ts'
+import { isCased, isKebab, kebab, oneOf } from './naming.ts'
+import { checkKeys, checkResource } from './profile.ts'
+import { readSettings, type SettingFault, type Settings } from './settings.ts'
+import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
+import { isObject } from './values.ts'
 
-export function declarationMistakes(_declaration: unknown): Mistake[] {
-  return []
+/** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
+export function declarationMistakes(declaration: unknown): Mistake[] {
+  const found: Finding[] = []
+  try {
+    if (isObject(declaration)) checkService(declaration, found)
+    else
+      note(
+        { found },
+        [],
+        `The declaration is ${shown(declaration)}.`,
+        "Write service({ name: 'shop', resources: { … } }).",
+      )
+    const ranks = new Map(found.map((one) => [one, rank(declaration, one.path)]))
+    found.sort((a, b) => compare(ranks.get(a) ?? [], ranks.get(b) ?? []))
+  } catch (error) {
+    // A member that throws when it is read: nothing can be said of what comes after it.
+    const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
+    note({ found }, [], reason, 'Write plain objects, and fields as f makes them.')
+  }
+  return found.map(({ path, reason, mend }) => ({ place: placeOf(path), reason, mend }))
+}
+
+/** Where each name of a path stands in its object; what is missing stands last. */
+function rank(declaration: unknown, path: Path): number[] {
+  let at = declaration
+  return path.map((name) => {
+    const place = isObject(at) ? Object.keys(at).indexOf(name) : -1
+    at = place < 0 ? undefined : (at as Given)[name]
+    return place < 0 ? Number.MAX_SAFE_INTEGER : place
+  })
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const i = a.findIndex((one, at) => one !== b[at])
+  return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
+}
+
+const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings']
+
+function checkService(given: Given, found: Finding[]): void {
+  const part = (name: string): Given => (isObject(given[name]) ? given[name] : {})
+  const settings = readSettings(given.settings, undefined, false, (fault) => noteSetting({ found }, [], fault))
+  const [resources, concepts, scopes, errors] = ['resources', 'concepts', 'scopes', 'errors'].map(part) as [
+    Given,
+    Given,
+    Given,
+    Given,
+  ]
+  const ground: Ground = { settings, resources, concepts, scopes, sound: new Map(), found }
+  checkKeys([], given, serviceKeys, ['versions', 'tiers'], ground)
+  for (const name of ['resources', 'concepts', 'scopes', 'errors']) {
+    if (given[name] === undefined || isObject(given[name])) continue
+    note(ground, [name], `\`${name}\` is ${shown(given[name])}.`, `Write an object, as ${name}: { … }.`)
+  }
+  if (typeof given.name !== 'string' || !isKebab(given.name)) {
+    const better = typeof given.name === 'string' ? kebab(given.name) : ''
+    const reason =
+      given.name === undefined ? 'The service has no name.' : `The name ${shown(given.name)} is not in kebab-case.`
+    note(ground, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
+  }
+  checkContradictions([], settings, ground)
+  checkScopes(ground)
+  checkErrors(errors, ground)
+  checkConcepts(ground)
+  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+    note(
+      ground,
+      ['resources'],
+      'The service has no resources.',
+      "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
+    )
+  }
+  checkResources(ground)
+}
+
+const outside = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
+
+function noteSetting(ground: Pick<Ground, 'found'>, before: Path, { path, reason, allowed }: SettingFault): void {
+  const at = [...before, 'settings', ...path.split('.').filter(Boolean)]
+  const name = path.split('.').at(-1) as string
+  if (outside.test(path))
+    note(
+      ground,
+      at,
+      `\`${path}\` is no setting of a declaration.`,
+      'Leave it out here and give it as a flag of `bylaw serve` or in the environment.',
+    )
+  else if (reason === 'unknown') note(ground, at, `There is no setting \`${path}\`.`, guessed(name, allowed))
+  else if (reason === 'value')
+    note(
+      ground,
+      at,
+      `The setting \`${path || 'settings'}\` does not have a value that fits.`,
+      `Write ${oneOf(allowed)}.`,
+    )
+  else note(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
+}
+
+/** Settings that do not go together. */
+function checkContradictions(before: Path, { naming, list, idempotency }: Settings, ground: Ground): void {
+  const { styles, style, field, names } = list.pagination
+  const say = (path: string, reason: string, mend: string) =>
+    note(ground, [...before, 'settings', ...path.split('.')], reason, mend)
+  if (styles.length === 0)
+    say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")
+  else if (!styles.includes(style)) {
+    say(
+      'list.pagination.style',
+      `Lists are paginated by '${style}' where nothing is asked for, which is not among the styles.`,
+      `Write style: '${styles[0]}', or add '${style}' to the styles.`,
+    )
+  }
+  if (list.pageSize > list.maxPageSize) {
+    say(
+      'list.pageSize',
+      `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`,
+      `Write pageSize: ${list.maxPageSize} or less.`,
+    )
+  }
+  if (field === 'data')
+    say('list.pagination.field', 'The items of a list stand in `data` already.', "Write another name, as 'pagination'.")
+  const given = Object.values(names)
+  const twice = given.find((name, i) => name === 'data' || given.indexOf(name) < i)
+  if (twice)
+    say(
+      'list.pagination.names',
+      `The name '${twice}' stands for something else too.`,
+      'Write a name of its own for each.',
+    )
+  const { bodyField } = idempotency
+  if (!bodyField || isCased(bodyField, naming)) return
+  say(
+    'idempotency.bodyField',
+    `'${bodyField}' does not follow \`naming\`, which is '${naming}'.`,
+    `Write '${naming === 'camel' ? 'idempotencyKey' : 'idempotency_key'}', or another name of that form.`,
+  )
+}
+
+function checkScopes(ground: Ground): void {
+  for (const [name, about] of Object.entries(ground.scopes)) {
+    const path = ['scopes', name]
+    if (name === 'public' || name === 'authenticated')
+      note(ground, path, `\`${name}\` is a rule of its own, not a scope.`, 'Write another name.')
+    else if (!/^[a-z][a-z0-9-]*(:[a-z0-9-]+)*$/.test(name))
+      note(
+        ground,
+        path,
+        `${shown(name)} is not a name of a scope.`,
+        "Write small letters, digits and dashes, parted by colons, as 'orders:read'.",
+      )
+    if (typeof about !== 'string' || about.trim() === '')
+      note(ground, path, 'The scope is not described.', `Write in words what it allows, as '${name}': 'Read orders'.`)
+  }
+}
+
+/** Declared types of errors. R160. */
+function checkErrors(errors: Given, ground: Ground): void {
+  const before = ground.found.length
+  const known = [...catalogue.keys(), ...Object.keys(errors)]
+  const parents = (name: string) =>
+    isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
+  for (const [name, given] of Object.entries(errors)) checkError(['errors', name], given, known, ground)
+  checkCircles((name) => ['errors', name, 'parents'], errors, parents, ground)
+  if (ground.found.length > before) return
+  const types = extend(errors as Record<string, DeclaredError>)
+  for (const [name, { status, parents = [] }] of Object.entries(errors as Record<string, DeclaredError>)) {
+    const line = chain(types, name)
+    const stray = parents.find((one) => !line.includes(one))
+    if (stray)
+      note(
+        ground,
+        ['errors', name, 'parents'],
+        `\`${stray}\` is no more general type of \`${parents[0]}\`.`,
+        `Write parents: ['${line.slice(1).join("', '")}'], or begin with another one.`,
+      )
+    if (line.includes('server-error') !== status >= 500)
+      note(
+        ground,
+        ['errors', name, 'status'],
+        `The status ${status} is not one of \`${line.at(-2)}\`.`,
+        'Write a status or parents of the same class: 4xx under client-error, 5xx under server-error.',
+      )
+  }
+}
+
+function checkError(path: Path, given: unknown, known: readonly string[], ground: Ground): void {
+  const name = path.at(-1) as string
+  const better = kebab(name)
+  if (!isKebab(name))
+    note(
+      ground,
+      path,
+      'The name is not in kebab-case.',
+      isKebab(better) ? `Write \`${better}\`.` : 'Write small letters, digits and dashes.',
+    )
+  if (catalogue.has(name)) note(ground, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
+  if (!isObject(given)) {
+    note(ground, path, `It is ${shown(given)}.`, "Write an object, as { status: 409, parents: ['conflict'] }.")
+    return
+  }
+  checkKeys(path, given, ['status', 'parents'], [], ground)
+  const { status, parents = [] } = given
+  if (!Number.isInteger(status) || Number(status) < 400 || Number(status) > 599)
+    note(
+      ground,
+      [...path, 'status'],
+      `The status is ${shown(status)}.`,
+      'Write a whole number from 400 to 599, as status: 409.',
+    )
+  if (!Array.isArray(parents))
+    note(ground, [...path, 'parents'], `\`parents\` is ${shown(parents)}.`, "Write a list, as parents: ['conflict'].")
+  else
+    for (const parent of parents.filter((one) => !known.includes(one)))
+      note(
+        ground,
+        [...path, 'parents'],
+        `There is no type ${shown(parent)}.`,
+        guessed(parent, known, "Declare it too, or write a type that every service has, as 'conflict'."),
+      )
+}
+
+/** Concepts, each after those that it is made of. */
+function checkConcepts(ground: Ground): void {
+  const { concepts, sound, found } = ground
+  const visited = new Set<string>()
+  const visit = (name: string): void => {
+    if (visited.has(name) || !has(concepts, name)) return
+    visited.add(name)
+    for (const other of conceptsIn(concepts[name])) visit(other)
+    const before = found.length
+    checkName(['concepts', name], ground)
+    checkField(['concepts', name], concepts[name], 'concept', ground)
+    const field = whole(concepts[name], sound)
+    if (field && found.length === before) sound.set(name, field)
+  }
+  for (const name of Object.keys(concepts)) visit(name)
+  checkCircles(
+    (name) => ['concepts', name],
+    concepts,
+    (name) => conceptsIn(concepts[name]),
+    ground,
+  )
+}
+
+/** The names of the concepts in a field. */
+function conceptsIn(given: unknown, depth = 0): string[] {
+  if (!isObject(given) || depth > 16) return []
+  if (given.kind === 'concept') return typeof given.target === 'string' ? [given.target] : []
+  const inner =
+    given.kind === 'list'
+      ? [given.item]
+      : given.kind === 'object' && isObject(given.fields)
+        ? Object.values(given.fields)
+        : []
+  return inner.flatMap((one) => conceptsIn(one, depth + 1))
+}
+
+function checkResources(ground: Ground): void {
+  for (const [name, given] of Object.entries(ground.resources)) {
+    const path = ['resources', name]
+    if (!isObject(given)) {
+      note(
+        ground,
+        path,
+        `It is ${shown(given)}.`,
+        "Write an object, as { fields: { name: f.text() }, access: 'public' }.",
+      )
+      continue
+    }
+    const settings = readSettings(given.settings, ground.settings, true, (fault) => noteSetting(ground, path, fault))
+    const judged = { name, given, settings }
+    if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
+      checkContradictions(path, settings, ground)
+    checkResource(judged, ground)
+    checkOrders(judged, ground)
+  }
+  checkTogether(ground)
 }

@@ -1,0 +1,59 @@
+/** Tables of declarations and of the mistakes that are to be found in them. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Mistake } from '../../src/resources/declaration.ts'
+import { type Field, f, type Kind } from '../../src/resources/field.ts'
+import { declarationMistakes } from '../../src/resources/mistakes.ts'
+
+/** What is written, the places of all mistakes in order, and words that are said of the first one. */
+export type Row = readonly [title: string, mistakes: () => readonly Mistake[], places: string, ...words: string[]]
+
+export function table(title: string, rows: readonly Row[]): void {
+  describe(title, () => {
+    for (const [about, mistakes, places, ...words] of rows) test(about, () => told(mistakes(), places, words))
+  })
+}
+
+function told(mistakes: readonly Mistake[], places: string, words: readonly string[]): void {
+  const text = JSON.stringify(mistakes, null, 1)
+  assert.equal(mistakes.map(({ place }) => place).join(', '), places, text)
+  const [first] = mistakes
+  for (const word of words) assert.ok(`${first?.reason} ${first?.mend}`.includes(word), `${text} does not say ${word}`)
+  for (const sentence of mistakes.flatMap(({ reason, mend }) => [reason, mend]))
+    assert.match(sentence, /^[A-Z`'"].*[.…]$/s)
+}
+
+/** A resource in order. */
+export const open: { readonly fields: { readonly name: Field }; readonly access: string } = {
+  fields: { name: f.text({ max: 100 }) },
+  access: 'public',
+}
+
+export const shop = (resources: object, more: object = {}): Mistake[] =>
+  declarationMistakes({ name: 'shop', resources, ...more })
+
+/** A shop whose orders say more than others do. */
+export const orders = (more: object): Mistake[] => shop({ orders: { ...open, ...more }, customers: open })
+
+/** A shop whose orders have these fields. */
+export function fields(declared: object, more: object = {}): Mistake[] {
+  const slots = { ...open, parent: 'orders', key: 'name' }
+  return shop({ orders: { fields: declared, access: 'public' }, customers: open, slots }, more)
+}
+
+/** The place of the field `one` there. */
+export const place = 'resources.orders.fields.one'
+export const wrong = (title: string, one: unknown, ...words: string[]): Row => [
+  title,
+  () => fields({ one }),
+  place,
+  ...words,
+]
+export const right = (title: string, ...some: unknown[]): Row => [
+  title,
+  () => some.flatMap((one) => fields({ one })),
+  '',
+]
+
+/** The makers of fields as plain JavaScript sees them. */
+export const loose = f as unknown as Readonly<Record<Kind, (...given: readonly unknown[]) => Field>>
