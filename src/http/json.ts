@@ -15,7 +15,7 @@ export function parseObject(bytes: Buffer, bounds: Bounds): Record<string, unkno
     throw new Problem('invalid-encoding', 'The content is not valid UTF-8.', { extra: { in: 'body' } })
   const text = bytes.toString('utf8')
   const value = parsed(text)
-  scan(text, bounds)
+  if (!isSound(text, value, bounds)) scan(text, bounds)
   if (isObject(value)) return value
   throw violated('', 'invalid-type', `must be an object, not ${kindOf(value)}.`)
 }
@@ -43,6 +43,49 @@ function reason(message: string): string {
 }
 
 const malformed = (message: string): Problem => new Problem('malformed-json', message, { extra: { in: 'body' } })
+
+/** Whether nothing needs a closer look: as many keys as were written, plain numbers, no escapes that can hide something. */
+function isSound(text: string, value: unknown, { maxDepth, maxKeys }: Bounds): boolean {
+  const escapes = text.includes('\\')
+  if (escapes && text.includes('\\u')) return false
+  let depth = 0
+  let keys = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22) i = endOfString(text, i, escapes)
+    else if (code === 0x3a) keys++
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > maxDepth) return false
+    } else if (code === 0x7d || code === 0x5d) depth--
+    else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+      const end = endOfDigits(text, i + 1)
+      if (end - i > 15 || isNumeric(text.charCodeAt(end))) return false
+      i = end - 1
+    }
+  }
+  return keys === keysIn(value, maxKeys)
+}
+
+function endOfDigits(text: string, from: number): number {
+  let end = from
+  for (let code = text.charCodeAt(end); code >= 0x30 && code <= 0x39; ) code = text.charCodeAt(++end)
+  return end
+}
+
+/** How many keys all objects of a value have; -1 where one has too many. The depth is known to be bounded. */
+function keysIn(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let count = Array.isArray(value) ? 0 : members.length
+  if (count > most) return -1
+  for (const member of members) {
+    if (typeof member !== 'object') continue
+    const inner = keysIn(member, most)
+    if (inner < 0) return -1
+    count += inner
+  }
+  return count
+}
 
 /** A level of nesting: the keys of an object so far, or the position in a list. */
 interface Level {
