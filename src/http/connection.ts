@@ -18,10 +18,14 @@ const most = 16 * 1024 * 1024
 /** Lets nothing more in: what still comes is thrown away, up to a bound. */
 export function deafen(socket: Socket): void {
   let left = most
-  socket.removeAllListeners('data')
-  socket.on('data', ({ length }: Buffer) => {
-    left -= length
-    if (left < 0) socket.destroy()
+  socket.resume()
+  // Only in the next turn has the engine begun to read again; taken away from it before, the connection would stand still.
+  setImmediate(() => {
+    socket.removeAllListeners('data')
+    socket.on('data', ({ length }: Buffer) => {
+      left -= length
+      if (left < 0) socket.destroy()
+    })
   })
 }
 

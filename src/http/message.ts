@@ -54,7 +54,13 @@ export const tooLong = ({ length }: string, most: number): Problem =>
 /** R19. HTTP/1.0 knows no expectations. */
 function admitExpectation({ http, headers: { expect } }: Call): void {
   if (expect === undefined || http === '1.0' || expect.toLowerCase() === '100-continue') return
-  throw new Problem('expectation-failed', 'The only expectation that can be met is 100-continue. Leave the others out.')
+  throw new Problem(
+    'expectation-failed',
+    'The only expectation that can be met is 100-continue. Leave the others out.',
+    {
+      headers: { Connection: 'close' }, // whether its content will come, nobody knows
+    },
+  )
 }
 
 const authority = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i

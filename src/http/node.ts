@@ -116,7 +116,9 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
   const { headers, body, status } = reply
   headers['Request-Id'] = call.id
   headers.Date = new Date(house.world.now()).toUTCString() // Node's own can be behind by a second, R130
-  if (!house.open() || (call.content !== null && !request.complete)) headers.Connection = 'close'
+  const unread = call.content !== null && !request.complete
+  if (unread || !house.open()) headers.Connection = 'close'
+  if (unread) request.resume() // or the engine would stop the connection when its buffer is full
   if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
     headers['Content-Length'] = String(Buffer.byteLength(body))
   response.writeHead(status, headers).end(call.method === 'HEAD' ? null : body)
