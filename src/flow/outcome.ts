@@ -1,6 +1,6 @@
 /** Outcome: what happened in the store. Part 1. */
 
-import type { Reference } from '../resources/reference.ts'
+import type { Reference } from '../resources/collection.ts'
 import type { Absent, Found, Seen } from './plan.ts'
 
 export interface Page {

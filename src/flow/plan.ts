@@ -1,6 +1,5 @@
 /** Plan: what the store must do, as frozen data. Part 1. */
-import type { Cell } from '../resources/collection.ts'
-import type { Reference } from '../resources/reference.ts'
+import type { Cell, Reference } from '../resources/collection.ts'
 import type { Row } from '../resources/row.ts'
 
 /** A row as it is stored. */

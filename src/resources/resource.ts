@@ -1,7 +1,7 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
 import { fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
-import { type Collection, columnOf, type Dependent, type Unique } from './collection.ts'
+import { type Collection, columnOf, type Dependent, referencesIn, siteOf, sitesOf, type Unique } from './collection.ts'
 import {
   type Access,
   type Concepts,
@@ -14,7 +14,6 @@ import {
 import type { Field } from './field.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
 import { cased, sentence, singular } from './naming.ts'
-import { referencesIn, siteOf, sitesOf } from './reference.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { shaped, shapeName } from './shape.ts'
 import { absent, type Check, checkOf, type Rules } from './values.ts'

@@ -4,9 +4,8 @@ import type { Absent, Create, List, Plan, Read, Seen, Update, Window, Write } fr
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement } from './compile.ts'
-import { remove } from './removal.ts'
+import { departed, exhume, remove } from './removal.ts'
 import { behind, reversed, whole } from './segments.ts'
-import { departed, exhume } from './tombstone.ts'
 
 type Reference = Create['references'][number]
 

@@ -1,11 +1,10 @@
-/** Removes a row with all that goes with it, or says what stands against it. The cellar. */
+/** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { Key, Remove } from '../flow/plan.ts'
+import type { Absent, Key, Remove } from '../flow/plan.ts'
 import { type Collection, type Dependent, documentIn, type Texts } from '../resources/collection.ts'
 import { type Answer, type Cellar, type Steps, shelf } from './cellar.ts'
-import { keyValues, tombstoneId } from './compile.ts'
+import { keyValues, tombstoneId, tombstones } from './compile.ts'
 import { quoted } from './dialect.ts'
-import { bury, sweep } from './tombstone.ts'
 
 /** A row that is to go. */
 interface Doomed {
@@ -88,3 +87,38 @@ const doomed = (collection: Collection, { parent, id, revision }: Answer): Doome
   key: { id: id as string, parent: parent as string | null },
   revision: Number(revision),
 })
+
+/** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
+export function* departed({ dialect }: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
+  const text = `SELECT time, revision FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}`
+  const [stone] = yield { text, values: [collection.name, tombstoneId(collection, key)] }
+  const { name, retention } = collection
+  const gone = stone !== undefined && (retention === null || now < Number(stone.time) + retention)
+  return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
+}
+
+function* bury(
+  { dialect: { mark } }: Cellar,
+  collection: Collection,
+  key: Key,
+  { revision, time }: { readonly revision: number; readonly time: number },
+): Steps<void> {
+  const text = `INSERT INTO ${tombstones} (collection, id, time, revision) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}, ${mark(4)})`
+  yield { text, values: [collection.name, tombstoneId(collection, key), time, revision] }
+}
+
+/** Takes the tombstone of a row that is made again. */
+export function* exhume({ dialect }: Cellar, collection: Collection, key: Key): Steps<void> {
+  const text = `DELETE FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}`
+  yield { text, values: [collection.name, tombstoneId(collection, key)] }
+}
+
+const mostSwept = 10
+
+/** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
+function* sweep({ dialect: { mark } }: Cellar, { name, retention }: Collection, now: number): Steps<void> {
+  if (retention === null) return
+  const old = `SELECT id FROM ${tombstones} WHERE collection = ${mark(1)} AND time <= ${mark(2)} ORDER BY time LIMIT ${mark(3)}`
+  const text = `DELETE FROM ${tombstones} WHERE collection = ${mark(1)} AND id IN (${old})`
+  yield { text, values: [name, now - retention, mostSwept] }
+}
