@@ -78,14 +78,13 @@ function built(): Catalogue {
   return types
 }
 
-/** The catalogue with a service's own types: parents go from special to general and end in a type that is known. R160. */
+/** The catalogue with a service's own types; the nearest parent of one decides all the others. R150, R160. */
 export function extend(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
   const types = new Map(catalogue)
   for (const [name, { status, parents = [] }] of Object.entries(declared)) {
-    types.set(name, { parent: parents[0] ?? (status < 500 ? 'client-error' : 'server-error'), status })
-    parents.forEach((parent, i) => {
-      if (!types.has(parent)) types.set(parent, { parent: parents[i + 1] ?? 'client-error', status })
-    })
+    const [parent = 'error'] = parents
+    const above = status < 500 ? 'client-error' : 'server-error'
+    types.set(name, { parent: parent === 'error' ? above : parent, status })
   }
   return types
 }
@@ -118,6 +117,6 @@ export function statusOf(types: Catalogue, type: string, under?: string): number
 
 /** A type in words, for titles: `resource-not-found` is `Resource not found`. */
 export function title(type: string): string {
-  const words = type.replaceAll('-', ' ')
+  const words = type.replaceAll('-', ' ').replace(/\b(json|uri|url)\b/g, (name) => name.toUpperCase())
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -20,7 +20,7 @@ interface Details {
   readonly bare?: boolean
   /** Another parent than the usual one, which also decides the status. */
   readonly under?: string
-  /** What happened inside; it is logged and never sent. */
+  /** What happened inside. Another refusal is told as the cause; anything else is logged and never sent. */
   readonly cause?: unknown
 }
 
@@ -44,6 +44,7 @@ export class Problem extends Error {
 }
 
 const mostViolations = 50 // R154
+const mostCauses = 5 // R149
 
 /** The refusal of a body with all that is wrong in it. R154. */
 export function invalidBody(violations: readonly Violation[]): Problem {
@@ -69,7 +70,7 @@ export function problemStatus(problem: Problem, types: Catalogue = catalogue): n
 export function errorBody(problem: Problem, types: Catalogue = catalogue): Record<string, unknown> {
   const { message, type, under, extra, bare } = problem
   if (bare) return { message, ...extra }
-  return { message, ...extra, type, types: chain(types, type, under), ...places(problem, types) }
+  return whole({ message }, extra, { type, types: chain(types, type, under), ...causes(problem, types, mostCauses) })
 }
 
 /** The body of RFC 9457. R158. */
@@ -79,24 +80,34 @@ export function problemBody(
   { base, instance }: { base: string; instance: string },
 ): Record<string, unknown> {
   const { message, type, under, extra } = problem
-  return {
+  const first = {
     type: base + type,
     title: title(type),
     status: problemStatus(problem, types),
     detail: message,
     instance,
-    ...extra,
-    types: chain(types, type, under),
-    ...places(problem, types),
   }
+  return whole(first, extra, { types: chain(types, type, under), ...causes(problem, types, mostCauses) })
 }
 
-function places({ violations }: Problem, types: Catalogue): Record<string, unknown> {
+type Members = Readonly<Record<string, unknown>>
+
+/** Further members stand behind the first ones, and never in the place of others. */
+const whole = (first: Members, extra: Members, last: Members): Record<string, unknown> =>
+  Object.assign({ ...first }, extra, first, last)
+
+/** What is wrong, one by one, or the refusal behind this one; a failure behind it stays inside. R149, R154. */
+function causes({ violations, cause }: Problem, types: Catalogue, depth: number): Members {
   const errors = violations.map(({ message, type, ...place }) => ({
     message,
     type,
     types: chain(types, type),
     ...place,
   }))
-  return errors.length === 0 ? {} : { cause: errors[0], errors }
+  if (errors.length > 0) return { cause: errors[0], errors }
+  if (depth === 0 || !(cause instanceof Problem) || problemStatus(cause, types) >= 500) return {}
+  const { message, type, under, extra } = cause
+  return {
+    cause: whole({ message }, extra, { type, types: chain(types, type, under), ...causes(cause, types, depth - 1) }),
+  }
 }

@@ -1,5 +1,5 @@
 /** Turns whatever was thrown into an answer: a Problem as it is, anything else as a failure that says nothing. Part 7. */
-
+import { validateHeaderValue } from 'node:http'
 import { wantsProblem } from '../endpoints/accept.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -14,17 +14,26 @@ export interface Log {
 }
 
 export function refuse(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
-  const problem = known(thrown, service)
-  const status = problemStatus(problem, service.errors)
-  const told = status < 500 ? problem : failing(problem, status, call.id)
-  if (status >= 500)
-    log.error({ requestId: call.id, type: problem.type, err: problem.cause ?? thrown }, problem.message)
-  return errorReply(call, service, told, status)
+  try {
+    return told(call, service, thrown, log)
+  } catch (cause) {
+    return told(call, service, cause, log) // a Problem that cannot be written down is a failure itself
+  }
 }
 
-/** A type that nobody declared says nothing about itself. R160. */
+function told(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
+  const problem = known(thrown, service)
+  const status = problemStatus(problem, service.errors)
+  const reply = errorReply(call, service, status < 500 ? problem : failing(problem, status, call.id), status)
+  if (status >= 500)
+    log.error({ requestId: call.id, type: problem.type, err: problem.cause ?? thrown }, problem.message)
+  return reply
+}
+
+/** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
 function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
-  if (thrown instanceof Problem && errors.has(thrown.type)) return thrown
+  const declared = thrown instanceof Problem && errors.get(thrown.type)
+  if (declared && declared.parent !== null && thrown.type !== 'internal-error') return thrown
   return new Problem('internal-error', 'The service failed to handle the request.', { cause: thrown })
 }
 
@@ -44,6 +53,7 @@ function errorReply(
   problem: Problem,
   status: number,
 ): Reply {
+  for (const [name, value] of Object.entries(problem.headers)) validateHeaderValue(name, value)
   const rich = wantsProblem(call)
   const body = rich
     ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: instance(call.id) })
