@@ -30,7 +30,7 @@ export interface Command {
 }
 
 /** A value and where it came from, for messages. */
-export interface Worth {
+interface Worth {
   readonly text: string
   readonly from: string
 }
