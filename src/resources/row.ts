@@ -1,5 +1,5 @@
 /** Makes the document of a new, a replaced or a changed item from what a caller sent. Part 4, methods. */
-import { fault } from '../errors/place.ts'
+import { brief, fault } from '../errors/place.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { type Cell, cells, type Texts, textsOf } from './collection.ts'
 import type { Field } from './field.ts'
@@ -94,18 +94,21 @@ function unchangeable(
 ): void {
   const present = seen && JSON.stringify(seen[name])
   if (!immutable || present === null || present === JSON.stringify(next)) return
-  fault(faults, at, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${present}.`)
+  fault(faults, at, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${brief(present)}.`)
 }
 
 /** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
 function merged({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
   if (!isObject(patch) || (kind !== 'object' && kind !== 'metadata')) return patch
-  const next = new Map(Object.entries(isObject(seen) ? seen : {}))
+  const before = isObject(seen) ? seen : {}
+  // Fields in the order of the patch, in which mistakes are told; metadata in theirs, so that no change changes nothing.
+  const next = new Map(kind === 'metadata' ? Object.entries(before) : [])
   for (const [name, value] of Object.entries(patch)) {
     const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined
     if (kind === 'metadata' && value === null) next.delete(name)
-    else next.set(name, field ? merged(field, next.get(name), value) : value)
+    else next.set(name, field ? merged(field, before[name], value) : value)
   }
+  for (const [name, value] of Object.entries(before)) if (!Object.hasOwn(patch, name)) next.set(name, value)
   return Object.fromEntries(next)
 }
 

@@ -171,6 +171,15 @@ doors('structures', depots, (door) => {
     ])
   })
 
+  spec('R154', 'the order of the document is that of a patch too, whatever the item holds', async () => {
+    const { headers } = await created(door, '/baskets', basket)
+    const json = { metadata: { b: 1, a: 2 }, home: { spot: 5, zip: 6, city: 7, more: 8 }, title: 9 }
+    assert.deepEqual(wrong(await door.send('PATCH', headers.location as string, { json })), [
+      ...['invalid-type /metadata/b', 'invalid-type /metadata/a', 'invalid-type /home/spot', 'invalid-type /home/zip'],
+      ...['invalid-type /home/city', 'unknown-field /home/more', 'invalid-type /title'],
+    ])
+  })
+
   spec('R154', 'at most 50 are told, and how many there are', async () => {
     const json = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`x${i}`, i]))
     const answer = await door.send('POST', '/baskets', { json: { ...basket, ...json } })
