@@ -7,7 +7,7 @@ export interface Message {
 }
 
 /** The messages of a connection, in order; a sentence where the bytes are no HTTP. */
-export function messagesOf(bytes: Buffer, methods: readonly string[]): Message[] | string {
+export function messagesOf(bytes: Buffer, headAsked: boolean): Message[] | string {
   const found: Message[] = []
   let rest = bytes
   while (rest.length > 0) {
@@ -16,10 +16,14 @@ export function messagesOf(bytes: Buffer, methods: readonly string[]): Message[]
     const [first = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1])
     if (!status) return `no status line: ${first}`
-    const headers = Object.fromEntries(lines.map((line) => [line.split(':', 1)[0]?.toLowerCase() ?? '', line.slice(line.indexOf(':') + 1).trim()]))
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.split(':', 1)[0]?.toLowerCase() ?? '', line.slice(line.indexOf(':') + 1).trim()]),
+    )
     rest = rest.subarray(end + 4)
     if (status === 100) continue
-    const bare = status === 204 || status === 304 || methods[found.length] === 'HEAD'
+    // an answer to HEAD ends with its head: nothing follows, or the next answer
+    const ends = rest.length === 0 || rest.subarray(0, 5).toString() === 'HTTP/'
+    const bare = status === 204 || status === 304 || (headAsked && ends)
     const taken = bare ? { body: Buffer.alloc(0), rest } : bodyOf(rest, headers)
     if (typeof taken === 'string') return taken
     rest = taken.rest
@@ -38,10 +42,13 @@ function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): { bod
 /** What is wrong with a message; null where nothing is. */
 export function wrongWith({ status, headers, body }: Message): string | null {
   if (status >= 500) return `status ${status}: ${body}`
-  if (status < 200 || (status >= 300 && status !== 304)) return `status ${status} is none of this service`
+  if (status < 200 || (status >= 300 && status < 400 && status !== 304))
+    return `status ${status} is none of this service`
   if (headers['request-id'] === undefined) return 'no Request-Id'
-  if (headers['content-encoding'] !== undefined || body === '') return status >= 400 && headers['content-length'] === '0' ? 'an error without content' : null
-  if (!/^application\/(problem\+)?json$/.test(headers['content-type'] ?? '')) return `content type ${headers['content-type']}`
+  if (headers['content-encoding'] !== undefined || body === '')
+    return status >= 400 && headers['content-length'] === '0' ? 'an error without content' : null
+  if (!/^application\/(problem\+)?json$/.test(headers['content-type'] ?? ''))
+    return `content type ${headers['content-type']}`
   return wrongBody(status, body)
 }
 
@@ -54,7 +61,10 @@ function wrongBody(status: number, body: string): string | null {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'the top level is no object'
   if (status < 400) return null
-  const told = typeof (value.message ?? value.detail) === 'string' && typeof value.type === 'string' && Array.isArray(value.types)
+  const told =
+    typeof (value.message ?? value.detail) === 'string' && typeof value.type === 'string' && Array.isArray(value.types)
   if (!told) return `not an error body: ${body.slice(0, 200)}`
-  return /node:|\.ts\b|\bat \w+ \(|SELECT |sqlite/i.test(String(value.message)) ? `the message tells of the inside: ${value.message}` : null
+  return /node:|\.ts\b|\bat \w+ \(|SELECT |sqlite/i.test(String(value.message))
+    ? `the message tells of the inside: ${value.message}`
+    : null
 }
