@@ -1,5 +1,4 @@
 /** Turns whatever was thrown into an answer: a Problem as it is, anything else as a failure that says nothing. Part 7. */
-import { validateHeaderValue } from 'node:http'
 import { wantsProblem } from '../endpoints/accept.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -53,7 +52,8 @@ function errorReply(
   problem: Problem,
   status: number,
 ): Reply {
-  for (const [name, value] of Object.entries(problem.headers)) validateHeaderValue(name, value)
+  for (const [name, value] of Object.entries(problem.headers))
+    if (!sendable.test(value)) throw new Error(`The header ${name} of a Problem cannot be sent.`)
   const rich = wantsProblem(call)
   const body = rich
     ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: instance(call.id) })
@@ -72,6 +72,7 @@ function errorReply(
   }
 }
 
+const sendable = /^[\t\x20-\x7e\x80-\xff]*$/
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** A request as a URI: its UUID, or whatever text the client chose. R158. */
