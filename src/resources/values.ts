@@ -241,7 +241,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The members that an object may have. */
-export interface Known {
+interface Known {
   readonly names: ReadonlyMap<string, unknown>
   readonly check: (name: string) => Check | undefined
 }
