@@ -6,7 +6,17 @@ import { prefixPattern } from './id.ts'
 import { cased, isKebab } from './naming.ts'
 import { type Judged, linkOf, parentName } from './profile.ts'
 import { defaultPrefix } from './resource.ts'
-import { checkName, comparable, type Ground, note, type Path, placeOf, structure, whole } from './soundness.ts'
+import {
+  checkName,
+  comparable,
+  type Ground,
+  note,
+  type Path,
+  placeOf,
+  sortable,
+  structure,
+  whole,
+} from './soundness.ts'
 import { isObject } from './values.ts'
 
 /** What resources have to agree on with each other. */
@@ -188,11 +198,8 @@ interface Use {
 const orders: Use = {
   least: 1,
   signed: true,
-  fits: ({ options }) => options.sort === true,
-  fault: (term) => [
-    `\`${term}\` cannot be sorted by.`,
-    `Write sort: true at the field \`${term}\`, or leave it out here.`,
-  ],
+  fits: ({ kind, options }) => sortable.includes(kind) && !options.writeOnly,
+  fault: (term) => [`\`${term}\` cannot be sorted by.`, 'Name a field whose values have an order and are answered.'],
 }
 const indexes: Use = {
   least: 2,

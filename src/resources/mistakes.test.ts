@@ -129,6 +129,19 @@ table('settings', [
     '410 or 404',
   ],
   ['no object', () => saying({ settings: 5 }), 'settings', '`settings`', 'an object'],
+  [
+    'one style, and none for where nothing is asked',
+    () => saying({ settings: { list: { pagination: { styles: ['cursor'] } } } }),
+    '',
+  ],
+  ['smaller pages than usual', () => orders({ settings: { list: { maxPageSize: 5 } } }), ''],
+  [
+    'pages of the service above the maximum',
+    () =>
+      shop({ orders: { ...open, settings: { list: { maxPageSize: 5 } } } }, { settings: { list: { pageSize: 6 } } }),
+    'resources.orders.settings.list.pageSize',
+    '6',
+  ],
   ['pages as large as they may be', () => saying({ settings: { list: { pageSize: 50, maxPageSize: 50 } } }), ''],
   [
     'what the declaration cannot say',

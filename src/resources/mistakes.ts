@@ -69,7 +69,7 @@ function checkService(given: Given, found: Finding[]): void {
       given.name === undefined ? 'The service has no name.' : `The name ${shown(given.name)} is not in kebab-case.`
     note(ground, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
   }
-  checkContradictions([], settings, ground)
+  checkContradictions([], [given.settings], settings, ground)
   checkScopes(ground)
   checkErrors(errors, ground)
   checkConcepts(ground)
@@ -81,7 +81,7 @@ function checkService(given: Given, found: Finding[]): void {
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(ground)
+  checkResources(given.settings, ground)
 }
 
 const outside = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
@@ -107,31 +107,27 @@ function noteSetting(ground: Pick<Ground, 'found'>, before: Path, { path, reason
   else note(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
 }
 
-/** Settings that do not go together. */
-function checkContradictions(before: Path, { naming, list, idempotency }: Settings, ground: Ground): void {
+/** Settings that do not go together; what nobody has said follows the others by itself. */
+function checkContradictions(before: Path, given: readonly unknown[], settings: Settings, ground: Ground): void {
+  const { naming, list, idempotency } = settings
   const { styles, style, field, names } = list.pagination
   const say = (path: string, reason: string, mend: string) =>
     note(ground, [...before, 'settings', ...path.split('.')], reason, mend)
+  const said = (...path: string[]) => given.some((one) => within(one, path) !== undefined)
   if (styles.length === 0)
     say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")
-  else if (!styles.includes(style)) {
-    say(
-      'list.pagination.style',
-      `Lists are paginated by '${style}' where nothing is asked for, which is not among the styles.`,
-      `Write style: '${styles[0]}', or add '${style}' to the styles.`,
-    )
+  else if (!styles.includes(style) && said('list', 'pagination', 'style')) {
+    const mend = `Write style: '${styles[0]}', or add '${style}' to the styles.`
+    say('list.pagination.style', `The style '${style}' is not among the styles.`, mend)
   }
-  if (list.pageSize > list.maxPageSize) {
-    say(
-      'list.pageSize',
-      `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`,
-      `Write pageSize: ${list.maxPageSize} or less.`,
-    )
+  if (list.pageSize > list.maxPageSize && said('list', 'pageSize')) {
+    const reason = `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`
+    say('list.pageSize', reason, `Write pageSize: ${list.maxPageSize} or less.`)
   }
   if (field === 'data')
     say('list.pagination.field', 'The items of a list stand in `data` already.', "Write another name, as 'pagination'.")
-  const given = Object.values(names)
-  const twice = given.find((name, i) => name === 'data' || given.indexOf(name) < i)
+  const renamed = Object.values(names)
+  const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
   if (twice)
     say(
       'list.pagination.names',
@@ -146,6 +142,10 @@ function checkContradictions(before: Path, { naming, list, idempotency }: Settin
     `Write '${naming === 'camel' ? 'idempotencyKey' : 'idempotency_key'}', or another name of that form.`,
   )
 }
+
+/** What stands at a place, if objects lead there. */
+const within = (given: unknown, path: readonly string[]): unknown =>
+  path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), given)
 
 function checkScopes(ground: Ground): void {
   for (const [name, about] of Object.entries(ground.scopes)) {
@@ -266,7 +266,8 @@ function conceptsIn(given: unknown, depth = 0): string[] {
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
 }
 
-function checkResources(ground: Ground): void {
+/** `around` are the settings that the service declares. */
+function checkResources(around: unknown, ground: Ground): void {
   for (const [name, given] of Object.entries(ground.resources)) {
     const path = ['resources', name]
     if (!isObject(given)) {
@@ -281,7 +282,7 @@ function checkResources(ground: Ground): void {
     const settings = readSettings(given.settings, ground.settings, true, (fault) => noteSetting(ground, path, fault))
     const judged = { name, given, settings }
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
-      checkContradictions(path, settings, ground)
+      checkContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
     checkOrders(judged, ground)
   }

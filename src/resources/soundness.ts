@@ -36,7 +36,8 @@ export function note({ found }: Pick<Ground, 'found'>, path: Path, ...[reason, m
 export type Place = 'resource' | 'concept' | 'member' | 'inner' | 'item'
 
 const ordered: readonly Kind[] = [...texts, 'integer', 'bigint', 'decimal', 'timestamp', 'date']
-const sortable: readonly Kind[] = [...ordered, 'boolean', 'enum', 'ref', 'country', 'currency']
+/** The kinds whose values have an order. */
+export const sortable: readonly Kind[] = [...ordered, 'boolean', 'enum', 'ref', 'country', 'currency']
 /** The kinds that can be filtered by and kept unique. */
 export const comparable: readonly Kind[] = [...sortable, 'duration', 'interval']
 
