@@ -7,6 +7,7 @@ import type { Decide, Found, Seen, Write } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { noParameters } from '../lists/parameters.ts'
+import { cells as cellsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowOf, updatedIn, withUpdated } from '../resources/row.ts'
 import { conditions } from './conditional.ts'
@@ -74,12 +75,14 @@ export function update(resource: Resource, intent: Intent, seen: Found, before: 
   const cells = resource.collection.columns.map((column, i) =>
     column.field === resource.updated ? time : (row.cells[i] ?? null),
   )
+  const stood = cellsOf(resource.collection, before)
   return {
     do: 'update',
     collection: resource.name,
     key: intent.key,
     revision: seen.revision,
     row: { ...row, doc: withUpdated(row.doc, time), cells },
+    moved: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
     references: referencesOf(resource, document, before),
   }
 }

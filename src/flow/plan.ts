@@ -110,6 +110,8 @@ export interface Update {
   readonly key: Key
   readonly revision: number
   readonly row: Row
+  /** Which cells differ from those of the row that was seen; the others, and their indexes, stay untouched. */
+  readonly moved: readonly number[]
   readonly references: readonly Reference[]
 }
 

@@ -14,7 +14,6 @@ export interface Texts {
   readonly read: string
   readonly exists: string
   readonly insert: string
-  readonly update: string
   readonly remove: string
 }
 
@@ -30,16 +29,26 @@ export function texts(collection: Collection, dialect: Dialect): Texts {
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
   const where = (from: number) => names.map((name, i) => `${name} = ${dialect.mark(from + i)}`).join(' AND ')
   const all = [...names, ...stored]
-  const set = ['shape', 'doc', 'hidden', ...columns].map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
-  const after = set.length + 1
-  const guarded = `${where(after)} AND revision = ${dialect.mark(after + names.length)}`
   return {
     read: `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where(1)}`,
     exists: `SELECT 1 AS found FROM ${table} WHERE ${where(1)}`,
     insert: `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
-    update: `UPDATE ${table} SET revision = revision + 1, ${set.join(', ')} WHERE ${guarded} RETURNING revision`,
     remove: `DELETE FROM ${table} WHERE ${where(1)} AND revision = ${dialect.mark(names.length + 1)} RETURNING revision`,
   }
+}
+
+/** New texts for a row, and new cells where they moved: every other index entry stays as it is. */
+export function updateText(
+  { table, composite, columns }: Collection,
+  moved: readonly number[],
+  dialect: Dialect,
+): string {
+  const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
+  const keys = [...(composite ? ['parent'] : []), 'id', 'revision']
+  const [set, where] = [names, keys].map((all, part) =>
+    all.map((name, i) => `${name} = ${dialect.mark(part * names.length + i + 1)}`),
+  ) as [string[], string[]]
+  return `UPDATE ${quoted(table)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
 }
 
 /** The values that find a row, in the order of its primary key. */

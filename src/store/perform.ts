@@ -3,11 +3,12 @@ import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, List, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
-import { countStatement, keyValues, listStatement } from './compile.ts'
+import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { departed, exhume, remove } from './removal.ts'
 import { behind, reversed, whole } from './segments.ts'
 
 type Reference = Create['references'][number]
+type Cell = Update['row']['cells'][number]
 
 export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
   switch (plan.do) {
@@ -206,13 +207,14 @@ function* unmet(
 }
 
 function* update(cellar: Cellar, plan: Update): Steps<Outcome> {
-  const { collection, texts, shape } = shelf(cellar, plan.collection)
+  const { collection, shape } = shelf(cellar, plan.collection)
   const references = yield* unmet(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const { doc, hidden, cells } = plan.row
+  const moved = plan.moved.map((i) => cells[i] as Cell)
   const [row] = yield {
-    text: texts.update,
-    values: [shape, doc, hidden, ...cells, ...keyValues(collection, plan.key), plan.revision],
+    text: updateText(collection, plan.moved, cellar.dialect),
+    values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key), plan.revision],
   }
   if (!row) throw new Error(`A row of ${plan.collection} moved between being read and written.`)
   return { is: 'changed', doc, revision: Number(row.revision) }
