@@ -19,7 +19,7 @@ import { ownerRead } from './list.ts'
 import { minimal } from './prefer.ts'
 
 export function create(scene: Scene): Route {
-  const { resource, view } = scene
+  const { resource } = scene
   const owner = (asked: Asked) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'create',
@@ -117,7 +117,9 @@ function unmade(scene: Scene, { key }: Intent, outcome: Outcome): Error {
     outcome.is === 'duplicate' ? outcome.fields[0] === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')
     return new Error(`The generator of ${name} made ${key.id}, which is in use or was.`)
-  return refused(scene, outcome)
+  // Where nobody is told of deletions, a chosen id that was deleted is just not free. R134
+  const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
+  return refused(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome)
 }
 
 /** A document with what the service itself puts in. */

@@ -29,6 +29,12 @@ const library = service({
       access: 'public',
       settings: { resource: { id: () => `n${++made}` } },
     },
+    tokens: {
+      key: 'name',
+      fields: { name: f.text() },
+      access: 'public',
+      settings: { deleted: { status: 404 } },
+    },
     countries: { key: 'code', fields: { code: f.text({ max: 8 }), name: f.text() }, access: 'public' },
     shelves: { prefix: 'shf', fields: { name: f.text() }, access: 'public' },
     slots: {
@@ -176,6 +182,15 @@ doors('identifiers', library, (door) => {
     assert.equal((await post(door, '/countries', { code: 'IT', name: 'Italy' })).status, 410)
     assert.deepEqual(wrongs(await post(door, '/countries', { name: 'Nowhere' })), ['field-required /code'])
     assert.deepEqual(wrongs(await post(door, '/countries', { code: '', name: 'N' })), ['invalid-value /code'])
+  })
+
+  spec('R91 R134', 'where 410 is turned off, a deleted key is in use', async () => {
+    await posted(door, '/tokens', { name: 't' })
+    await door.send('DELETE', '/tokens/t')
+    assert.equal((await door.send('GET', '/tokens/t')).status, 404)
+    const again = await post(door, '/tokens', { name: 't' })
+    assert.deepEqual([again.status, wrongs(again)], [409, ['already-exists /name']])
+    assert.equal((await door.send('PUT', '/tokens/t', { json: {} })).status, 404)
   })
 
   spec('R91 R4', 'a composite key is unique below its parent only', async () => {
