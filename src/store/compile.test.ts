@@ -1,0 +1,176 @@
+/** Shows the statements that plans become, and how SQLite carries the hot ones out. The cellar. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import type { Condition, List, Term } from '../flow/plan.ts'
+import type { Collection } from '../resources/collection.ts'
+import { countStatement, keyValues, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
+import { type Dialect, sqlite } from './dialect.ts'
+import { layoutOf, stepsBetween } from './schema.ts'
+import { whole } from './segments.ts'
+
+const { resources } = service({
+  name: 'statements',
+  resources: {
+    orders: {
+      prefix: 'ord',
+      fields: {
+        name: f.text({ filter: 'like', sort: true }),
+        total: f.decimal({ scale: 2, filter: 'range', sort: true }),
+        dueOn: f.date({ optional: true, sort: true }),
+        code: f.text({ unique: true }),
+      },
+      access: 'public',
+    },
+    slots: { parent: 'orders', key: 'number', fields: { number: f.text() }, access: 'public' },
+  },
+})
+const collections = [...resources.values()].map(({ collection }) => collection)
+const [orders, slots] = collections as [Collection, Collection]
+const dialects: readonly Dialect[] = [sqlite]
+
+/** One text a dialect, in the order of `dialects`. */
+function shown(text: (dialect: Dialect) => string, ...expected: readonly string[]): void {
+  assert.deepEqual(dialects.map(text), expected)
+}
+
+test('items', () => {
+  const of = (collection: Collection, name: keyof ReturnType<typeof texts>) => (dialect: Dialect) =>
+    texts(collection, dialect)[name]
+  shown(of(orders, 'read'), 'SELECT revision, shape, doc, hidden FROM "orders" WHERE id = ?1')
+  shown(of(slots, 'read'), 'SELECT revision, shape, doc, hidden FROM "slots" WHERE parent = ?1 AND id = ?2')
+  shown(of(orders, 'exists'), 'SELECT 1 AS found FROM "orders" WHERE id = ?1')
+  shown(
+    of(orders, 'insert'),
+    'INSERT INTO "orders" (id, revision, shape, doc, hidden, "by_name", "by_total", "by_dueOn", "by_code", "by_createdAt", "by_updatedAt") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)',
+  )
+  shown(of(slots, 'remove'), 'DELETE FROM "slots" WHERE parent = ?1 AND id = ?2 AND revision = ?3 RETURNING revision')
+})
+
+test('a change writes the texts, and the cells that moved', () => {
+  shown(
+    (dialect) => updateText(orders, [1, 5], dialect),
+    'UPDATE "orders" SET revision = revision + 1, shape = ?1, doc = ?2, hidden = ?3, "by_total" = ?4, "by_updatedAt" = ?5 WHERE id = ?6 AND revision = ?7 RETURNING revision',
+  )
+  shown(
+    (dialect) => updateText(slots, [], dialect),
+    'UPDATE "slots" SET revision = revision + 1, shape = ?1, doc = ?2, hidden = ?3 WHERE parent = ?4 AND id = ?5 AND revision = ?6 RETURNING revision',
+  )
+})
+
+test('keys of rows, and names of rows that are gone', () => {
+  assert.deepEqual(keyValues(orders, { id: 'a', parent: null }), ['a'])
+  assert.deepEqual(keyValues(slots, { id: 'a', parent: 'b' }), ['b', 'a'])
+  assert.equal(tombstoneId(orders, { id: 'a/b', parent: null }), 'a/b')
+  assert.notEqual(tombstoneId(slots, { id: 'b/c', parent: 'a' }), tombstoneId(slots, { id: 'c', parent: 'a/b' }))
+})
+
+const id: Term = { column: 'id', descending: false, nulls: 'none' }
+const plan = (where: readonly Condition[], order: readonly Term[] = [id], parent: List['parent'] = null): List => ({
+  do: 'list',
+  collection: 'orders',
+  parent,
+  time: 0,
+  where,
+  order,
+  window: { from: 'offset', offset: 0, limit: 20 },
+  countTo: 100,
+  places: false,
+})
+
+/** The statements of a list: one for each stretch of its order. */
+const listed = (collection: Collection, asked: List, dialect: Dialect): Statement[] =>
+  whole(asked.order).map((stretch) => listStatement(collection, asked, stretch, { offset: 0, limit: 21 }, dialect))
+
+test('conditions', () => {
+  const table: readonly (readonly [Condition, values: unknown[], ...expected: string[]])[] = [
+    [{ column: 'by_name', is: 'eq', value: 'a' }, ['a'], '"by_name" = ?1'],
+    [{ column: 'by_name', is: 'ne', value: 'a' }, ['a'], '"by_name" <> ?1'],
+    [{ column: 'by_total', is: 'gte', value: 100n }, [100n], '"by_total" >= ?1'],
+    [{ column: 'by_total', is: 'lt', value: 100n }, [100n], '"by_total" < ?1'],
+    [{ column: 'by_name', is: 'in', values: ['a', 'b'] }, ['a', 'b'], '"by_name" IN (?1, ?2)'],
+    [{ column: 'by_name', is: 'in', values: [] }, [], '1 = 0'],
+    [{ column: 'by_dueOn', is: 'null' }, [], '"by_dueOn" IS NULL'],
+    [{ column: 'by_dueOn', is: 'present' }, [], '"by_dueOn" IS NOT NULL'],
+    [{ column: 'by_name', is: 'like', parts: ['', '*_%', ''] }, ['*[*]_%*'], '"by_name" GLOB ?1'],
+    [
+      { column: 'by_name', is: 'like', parts: ['ab', ''] },
+      ['ab*', 'ab', 'ac'],
+      '"by_name" >= ?2 AND "by_name" < ?3 AND "by_name" GLOB ?1',
+    ],
+  ]
+  for (const [condition, values, ...expected] of table) {
+    dialects.forEach((dialect, i) => {
+      const [statement] = listed(orders, plan([condition]), dialect)
+      const limit = dialect.mark(values.length + 1)
+      assert.equal(statement?.text, `SELECT doc, shape FROM "orders" WHERE ${expected[i]} ORDER BY "id" LIMIT ${limit}`)
+      assert.deepEqual(statement?.values, [...values, 21])
+    })
+  }
+})
+
+test('an order whose first term may be empty is walked in two stretches', () => {
+  const asked = plan(
+    [],
+    [
+      { column: 'by_dueOn', descending: true, nulls: 'last' },
+      { ...id, descending: true },
+    ],
+  )
+  const of = (i: number) => (dialect: Dialect) => listed(orders, asked, dialect)[i]?.text ?? ''
+  shown(
+    of(0),
+    'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NOT NULL ORDER BY "by_dueOn" DESC, "id" DESC LIMIT ?1',
+  )
+  shown(of(1), 'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NULL ORDER BY "id" DESC LIMIT ?1')
+})
+
+test('a count goes no further than it has to', () => {
+  const asked = plan([{ column: 'by_name', is: 'eq', value: 'a' }])
+  shown(
+    (dialect) => countStatement(orders, asked, null, 101, dialect).text,
+    'SELECT count(*) AS total FROM (SELECT 1 FROM "orders" WHERE "by_name" = ?1 LIMIT ?2) AS some',
+  )
+})
+
+test('SQLite finds items by the primary key and pages by an index, without sorting', () => {
+  const db = new DatabaseSync(':memory:')
+  for (const { sql } of stepsBetween(null, layoutOf(collections, null, sqlite), collections, sqlite))
+    for (const text of sql) db.exec(text)
+  const way = ({ text, values }: Statement) =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...values)
+      .map(({ detail }) => detail)
+  const [order, slot] = [texts(orders, sqlite), texts(slots, sqlite)]
+  assert.deepEqual(way({ text: order.read, values: ['a'] }), ['SEARCH orders USING PRIMARY KEY (id=?)'])
+  assert.deepEqual(way({ text: slot.read, values: ['a', 'b'] }), ['SEARCH slots USING PRIMARY KEY (parent=? AND id=?)'])
+  const update = { text: updateText(orders, [5], sqlite), values: [1, '', null, '', 'a', 1] }
+  assert.deepEqual(way(update), ['SEARCH orders USING PRIMARY KEY (id=?)'])
+  const lists: readonly (readonly [List, RegExp])[] = [
+    [plan([]), /^SCAN orders$/],
+    [
+      plan([{ column: 'by_name', is: 'eq', value: 'a' }]),
+      /USING (COVERING )?INDEX index__orders__by_name \(by_name=\?\)/,
+    ],
+    [
+      plan(
+        [],
+        [
+          { column: 'by_total', descending: true, nulls: 'none' },
+          { ...id, descending: true },
+        ],
+      ),
+      /USING INDEX index__orders__by_total/,
+    ],
+    [plan([], [{ column: 'by_dueOn', descending: false, nulls: 'last' }, id]), /USING INDEX index__orders__by_dueOn/],
+  ]
+  for (const [asked, expected] of lists)
+    for (const statement of listed(orders, asked, sqlite)) {
+      const steps = way(statement)
+      assert.match(String(steps[0]), expected)
+      assert.equal(steps.length, 1, steps.join())
+    }
+  db.close()
+})
