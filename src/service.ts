@@ -1,5 +1,6 @@
 /** Makes a declaration into one frozen Service: everything is checked, named and prepared here. Part 1. */
 
+import { declarationMistakes } from './check/mistakes.ts'
 import { places } from './endpoints/methods.ts'
 import { allMethods } from './endpoints/options.ts'
 import { plant } from './endpoints/route.ts'
@@ -8,7 +9,6 @@ import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.t
 import type { Branch, Place } from './flow/route.ts'
 import type { Concepts, Mistake, ResourceDeclaration } from './resources/declaration.ts'
 import type { Checked } from './resources/infer.ts'
-import { declarationMistakes } from './resources/mistakes.ts'
 import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
 
@@ -38,7 +38,7 @@ export interface Service<D extends Declaration = Declaration> {
 export function service<const D extends Declaration>(declared: Checked<D, Declaration>): Service<D> {
   const declaration = declared as D
   const mistakes = declarationMistakes(declaration)
-  if (mistakes.length > 0) throw mistaken(declaration.name, mistakes)
+  if (mistakes.length > 0) throw mistaken(declaration, mistakes)
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
   const resources = new Map(
@@ -58,11 +58,10 @@ export function service<const D extends Declaration>(declared: Checked<D, Declar
 }
 
 /** The error of a declaration with mistakes; it carries them as data too. */
-function mistaken(name: unknown, mistakes: readonly Mistake[]): Error {
+function mistaken(declaration: unknown, mistakes: readonly Mistake[]): Error {
+  const name = (declaration as Declaration | null)?.name
   const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}: ${reason}\n   ${mend}`)
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
-  return Object.assign(
-    new Error(`The declaration of ${JSON.stringify(name)} has ${count}.\n\n${lines.join('\n\n')}\n`),
-    { mistakes },
-  )
+  const whose = typeof name === 'string' ? `The declaration of "${name}"` : 'The declaration'
+  return Object.assign(new Error(`${whose} has ${count}.\n\n${lines.join('\n\n')}\n`), { mistakes })
 }

@@ -76,7 +76,8 @@ export function resolved(field: Field, concepts: Concepts): Field {
   if (field.kind !== 'concept') return field
   const concept = concepts[field.target as string]
   if (!concept) return { kind: 'text', options: field.options } // reported as a mistake
-  return { ...resolved(concept, concepts), options: { ...concept.options, ...field.options } }
+  const made = resolved(concept, concepts)
+  return { ...made, options: { ...made.options, ...field.options } }
 }
 
 export const parentOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>

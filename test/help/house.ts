@@ -4,6 +4,7 @@ import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts
 const storied: readonly (readonly string[])[] = [
   ['errors'],
   ['resources'],
+  ['check'],
   ['flow'],
   ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
   ['endpoints'],

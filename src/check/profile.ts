@@ -1,10 +1,19 @@
 /** Finds what is wrong with a single resource: its name, its parent, its fields and key, who may use it. Part 2, resources. */
+
+import {
+  type Access,
+  operations,
+  type ResourceDeclaration,
+  type Rule,
+  resourceKeys,
+  ruleFor,
+} from '../resources/declaration.ts'
+import type { Kind } from '../resources/field.ts'
+import { cased, isKebab, isPlural, kebab, oneOf, plural, singular, verbIn } from '../resources/naming.ts'
+import { parentField } from '../resources/resource.ts'
+import type { Settings } from '../resources/settings.ts'
+import { isObject } from '../resources/values.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
-import { type Access, operations, type ResourceDeclaration, type Rule, resourceKeys, ruleFor } from './declaration.ts'
-import type { Kind } from './field.ts'
-import { cased, isKebab, isPlural, kebab, oneOf, plural, singular, verbIn } from './naming.ts'
-import { parentField } from './resource.ts'
-import type { Settings } from './settings.ts'
 import {
   checkField,
   checkFormer,
@@ -16,7 +25,6 @@ import {
   type Path,
   whole,
 } from './soundness.ts'
-import { isObject } from './values.ts'
 
 /** What is declared of one resource, with the settings in force for it. */
 export interface Judged {

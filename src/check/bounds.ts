@@ -1,10 +1,10 @@
 /** Judges the options of a field that bound its values: lengths and sizes, digits, patterns, lists of values. Part 2, fields. */
-import type { Field, Kind } from './field.ts'
-import { nearest, oneOf } from './naming.ts'
-import { bigint, decimal, scaled } from './number.ts'
-import type { Settings } from './settings.ts'
-import { date, timestamp } from './time.ts'
-import { defaultPrecision, kindOf } from './values.ts'
+import type { Field, Kind } from '../resources/field.ts'
+import { nearest, oneOf } from '../resources/naming.ts'
+import { bigint, decimal, scaled } from '../resources/number.ts'
+import type { Settings } from '../resources/settings.ts'
+import { date, timestamp } from '../resources/time.ts'
+import { defaultPrecision, kindOf } from '../resources/values.ts'
 
 /** What is wrong, and the mend. */
 export type Fault = readonly [reason: string, mend: string]

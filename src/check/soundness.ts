@@ -1,11 +1,11 @@
 /** Finds what is wrong with a field: its name, what it refers to, what it consists of, its default. Part 2, fields. */
 import type { Violation } from '../errors/problem.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Field, Kind } from '../resources/field.ts'
+import { cased, isCased, oneOf } from '../resources/naming.ts'
+import type { Settings } from '../resources/settings.ts'
+import { checkOf, isObject } from '../resources/values.ts'
 import { type Fault, type Given, general, guessed, has, kindFaults, shown, takes, texts } from './bounds.ts'
-import type { Mistake } from './declaration.ts'
-import type { Field, Kind } from './field.ts'
-import { cased, isCased, oneOf } from './naming.ts'
-import type { Settings } from './settings.ts'
-import { checkOf, isObject } from './values.ts'
 
 /** The names that lead to a place in the declaration. */
 export type Path = readonly string[]

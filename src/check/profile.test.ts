@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
-import { f } from './field.ts'
+import { f } from '../resources/field.ts'
 import { refuseCallers } from './profile.ts'
 import type { Finding } from './soundness.ts'
 

@@ -1,11 +1,13 @@
 /** Finds where names do not agree: between resources, and with the fields that orders and indexes name. Part 2, resources. */
+
+import type { ResourceDeclaration } from '../resources/declaration.ts'
+import type { Field } from '../resources/field.ts'
+import { prefixPattern } from '../resources/id.ts'
+import { cased, isKebab } from '../resources/naming.ts'
+import { defaultPrefix } from '../resources/resource.ts'
+import { isObject } from '../resources/values.ts'
 import { type Fault, type Given, guessed, has, shown } from './bounds.ts'
-import type { ResourceDeclaration } from './declaration.ts'
-import type { Field } from './field.ts'
-import { prefixPattern } from './id.ts'
-import { cased, isKebab } from './naming.ts'
 import { type Judged, linkOf, parentName } from './profile.ts'
-import { defaultPrefix } from './resource.ts'
 import {
   checkName,
   comparable,
@@ -17,7 +19,6 @@ import {
   structure,
   whole,
 } from './soundness.ts'
-import { isObject } from './values.ts'
 
 /** What resources have to agree on with each other. */
 export function checkTogether(ground: Ground): void {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fields, loose, open, place, type Row, right, table, wrong } from '../../test/help/mistakes.ts'
-import { type Field, f } from './field.ts'
+import { type Field, f } from '../resources/field.ts'
 import { declarationMistakes } from './mistakes.ts'
 import { structure, whole } from './soundness.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loose, right, table, wrong } from '../../test/help/mistakes.ts'
+import { f } from '../resources/field.ts'
 import { patternFault } from './bounds.ts'
-import { f } from './field.ts'
 
 table('bounds', [
   right('texts', f.text({ min: 0, max: 5 }), f.email({ max: 5 }), f.url({ min: 5, max: 5 })),

@@ -1,13 +1,13 @@
 /** Finds all mistakes in a declaration at once, each with its place, its reason and the mend. Part 2, resources. */
 import { catalogue, chain, type DeclaredError, extend } from '../errors/catalogue.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import { isCased, isKebab, kebab, oneOf } from '../resources/naming.ts'
+import { readSettings, type SettingFault, type Settings } from '../resources/settings.ts'
+import { isObject } from '../resources/values.ts'
 import { checkCircles, checkOrders, checkTogether } from './agreement.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
-import type { Mistake } from './declaration.ts'
-import { isCased, isKebab, kebab, oneOf } from './naming.ts'
 import { checkKeys, checkResource } from './profile.ts'
-import { readSettings, type SettingFault, type Settings } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
-import { isObject } from './values.ts'
 
 /** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
 export function declarationMistakes(declaration: unknown): Mistake[] {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+import { f } from '../resources/field.ts'
 import { type Declaration, service } from '../service.ts'
-import { f } from './field.ts'
 import { declarationMistakes } from './mistakes.ts'
 
 const saying = (more: object) => shop({ orders: open }, more)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, shop, table } from '../../test/help/mistakes.ts'
-import { f } from './field.ts'
+import { f } from '../resources/field.ts'
 import { declarationMistakes } from './mistakes.ts'
 
 table('anything is read, and nothing is thrown', [

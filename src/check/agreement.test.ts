@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fields, open, orders, place, type Row, shop, table } from '../../test/help/mistakes.ts'
-import { f } from './field.ts'
+import { f } from '../resources/field.ts'
 
 table('prefixes (R36)', [
   [
