@@ -62,21 +62,11 @@ doors('HEAD', shop, (door) => {
       assert.equal(head.text, '')
     }
   })
-  spec(
-    'R10',
-    'of an answer that is compressed, HEAD tells the coding and not the length of something else',
-    async () => {
-      const headers = { 'accept-encoding': 'gzip' }
-      const [get, head] = [
-        await door.send('GET', `${item}/slots`, { headers }),
-        await door.send('HEAD', `${item}/slots`, { headers }),
-      ]
-      assert.equal(get.headers['content-encoding'], 'gzip')
-      assert.equal(head.headers['content-encoding'], 'gzip')
-      assert.equal(head.headers.etag, get.headers.etag)
-      assert.ok([undefined, get.headers['content-length']].includes(head.headers['content-length']))
-    },
-  )
+  spec('R10', 'of an answer that is compressed, HEAD tells the coding, and no length of something else', async () => {
+    const { headers } = await door.send('HEAD', `${item}/slots`, { headers: { 'accept-encoding': 'gzip' } })
+    assert.equal(headers['content-encoding'], 'gzip')
+    assert.equal(headers['content-length'], undefined)
+  })
   spec('R10', 'reading changes nothing that can be seen', async () => {
     const before = [await door.send('GET', item), await door.send('GET', '/warehouses')].map(lasting)
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
