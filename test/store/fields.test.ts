@@ -82,6 +82,36 @@ describe('fields from declaration to declaration', () => {
     )
   })
 
+  test('a row that another release wrote meanwhile is answered in the shape of this one', async (t) => {
+    const file = freshFile(t)
+    const api = things({
+      name: f.text({ filter: true }),
+      size: f.integer({ default: 3 }),
+      pin: f.text({ writeOnly: true, optional: true }),
+    })
+    const [made] = await asked(file, api, post({ name: 'a', size: 1 }))
+    rows(
+      file,
+      `UPDATE things SET shape = 7, hidden = NULL, doc = json_remove(json_set(doc, '$.other', 1, '$.pin', '1234'), '$.size')`,
+    )
+    const answers = await asked(
+      file,
+      api,
+      ['GET', `/things/${made?.json.id}`],
+      ['GET', '/things?name=a'],
+      ['PATCH', `/things/${made?.json.id}`, { name: 'b' }],
+    )
+    const [read, listed, changed] = answers.map(({ json }) => json)
+    for (const one of [read, listed.data[0], changed]) {
+      assert.deepEqual(Object.keys(one), ['id', 'name', 'size', 'createdAt', 'updatedAt'])
+      assert.equal(one.size, 3)
+    }
+    assert.deepEqual(
+      rows(file, 'SELECT shape, hidden, by_name FROM things').map((row) => ({ ...row })),
+      [{ shape: 1, hidden: '{"pin":"1234"}', by_name: 'b' }],
+    )
+  })
+
   test('a field that becomes write-only is answered no longer and keeps its values, and back', async (t) => {
     const file = freshFile(t)
     const open = things({ name: f.text(), pin: f.text() })
