@@ -70,6 +70,12 @@ table('error types', [
   ],
   ['a name that is taken', () => saying({ errors: { conflict: { status: 409 } } }), 'errors.conflict', 'already'],
   [
+    'a status that has one meaning only, or none here',
+    () => saying({ errors: { a: { status: 401 }, b: { status: 422 }, c: { status: 502 }, d: { status: 504 } } }),
+    'errors.a.status, errors.b.status, errors.c.status, errors.d.status',
+    'not for declared types',
+  ],
+  [
     'no status',
     () => saying({ errors: { a: {}, b: { status: 200 }, c: { status: '409' } } }),
     'errors.a.status, errors.b.status, errors.c.status',

@@ -194,6 +194,9 @@ function checkErrors(errors: Given, ground: Ground): void {
   }
 }
 
+/** 401 needs a challenge, 422 has one meaning only, and the service is no gateway. R98, R161, R165. */
+const taken: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
+
 function checkError(path: Path, given: unknown, known: readonly string[], ground: Ground): void {
   const name = path.at(-1) as string
   const better = kebab(name)
@@ -218,6 +221,8 @@ function checkError(path: Path, given: unknown, known: readonly string[], ground
       `The status is ${shown(status)}.`,
       'Write a whole number from 400 to 599, as status: 409.',
     )
+  if (taken.has(status))
+    note(ground, [...path, 'status'], `The status ${status} is not for declared types.`, 'Write another one, as 400.')
   if (!Array.isArray(parents))
     note(ground, [...path, 'parents'], `\`parents\` is ${shown(parents)}.`, "Write a list, as parents: ['conflict'].")
   else
