@@ -57,7 +57,14 @@ const latest = new WeakMap<Socket, Exchange>()
 function take(request: IncomingMessage, response: ServerResponse, house: House): void {
   const exchange = { call: callOf(request, house, response), request, response }
   latest.set(request.socket, exchange)
-  inTurn(request.socket, () => serve(exchange, house))
+  inTurn(request.socket, () => serve(exchange, house).catch((error) => abandon(exchange, error, house)))
+}
+
+/** What cannot be sent ends the connection, and nothing else. R162. */
+function abandon({ call, request }: Exchange, err: unknown, { log }: House): boolean {
+  log.error({ requestId: call.id, err }, 'The answer could not be sent.')
+  request.socket.destroy()
+  return false
 }
 
 /** Whether the connection goes on. */
