@@ -3,7 +3,7 @@ import { fetchDoor } from './http/fetch.ts'
 import type { Log } from './http/refuse.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
-import { openStore } from './store/open.ts'
+import { openStore } from './sqlite/open.ts'
 
 export interface Testing {
   /** Sends a request: a path, and what fetch takes. An object as `json` is sent as the content. */

@@ -52,7 +52,7 @@ describe('floors', () => {
     quiet(on('src/lists/query.ts', './sort.ts'))
     quiet(on('src/service.ts', './endpoints/route.ts'))
     quiet(on('src/index.ts', './testing.ts'))
-    quiet(on('src/store/open.ts', '../resources/collection.ts'))
+    quiet(on('src/sqlite/open.ts', '../resources/collection.ts'))
   })
   test('up is refused, types too', () => {
     complains(
@@ -69,7 +69,7 @@ describe('floors', () => {
     complains(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
   })
   test('the cellar sees a resource only as a collection', () => {
-    complains(on('src/store/open.ts', '../resources/field.ts'), 'resources/collection.ts')
+    complains(on('src/sqlite/open.ts', '../resources/field.ts'), 'resources/collection.ts')
   })
   test('nothing outside of src is imported', () => {
     complains(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
@@ -186,7 +186,7 @@ describe('SQL', () => {
 describe('the world', () => {
   test('is touched where the plan says it', () => {
     const text = "import { readFileSync } from 'node:fs'\nconst now = Date.now()"
-    for (const path of ['src/cli/dev.ts', 'src/store/sqlite.ts', 'src/http/node.ts', 'src/limits/rate.ts'])
+    for (const path of ['src/cli/dev.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/limits/rate.ts'])
       quiet(world(made({ [path]: text })))
     assert.equal(world(made({ 'src/store/compile.ts': text })).length, 2)
     assert.equal(world(lists(text)).length, 2)

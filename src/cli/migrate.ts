@@ -1,6 +1,6 @@
 /** `bylaw migrate`: shows and carries out what the database lacks of the declaration. The cellar. */
 import { nearest } from '../resources/naming.ts'
-import type { Migration } from '../store/open.ts'
+import type { Migration } from '../sqlite/open.ts'
 import { type Command, declarationFile, type Given } from './command.ts'
 import { complaint } from './complaint.ts'
 import { load } from './load.ts'

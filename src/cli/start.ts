@@ -6,7 +6,7 @@ import { type Listening, listen } from '../http/node.ts'
 import type { Log } from '../http/refuse.ts'
 import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
-import { type Migration, openMigration, openStore, type SchemaMode } from '../store/open.ts'
+import { type Migration, openMigration, openStore, type SchemaMode } from '../sqlite/open.ts'
 import { complaint } from './complaint.ts'
 
 export interface Started {

@@ -8,8 +8,8 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Plan } from '../flow/plan.ts'
 import { rowOf } from '../resources/row.ts'
+import { openStore } from '../sqlite/open.ts'
 import { tombstones } from './compile.ts'
-import { openStore } from './open.ts'
 
 const day = 86_400_000
 const yard = service({

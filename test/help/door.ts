@@ -1,8 +1,8 @@
 /** Runs the same test through every door of the house: node:http over a real socket, and fetch without one. */
-
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import type { House } from '../../src/http/house.ts'
@@ -10,7 +10,7 @@ import { type Listening, listen } from '../../src/http/node.ts'
 import type { Log } from '../../src/http/refuse.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/sqlite/open.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -24,6 +24,8 @@ export interface Answer {
   /** By lower-case name; repeated lines are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
+  /** The content as it was sent; `text` is what it means once its coding is undone. */
+  readonly bytes: Buffer
   /** The parsed content; null where there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
   readonly json: any
@@ -100,9 +102,17 @@ function content({ json, body, headers = {} }: Sent): {
   }
 }
 
-function answerOf(status: number, headers: Record<string, string>, text: string): Answer {
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+  gzip: gunzipSync,
+}
+
+function answerOf(status: number, headers: Record<string, string>, bytes: Buffer): Answer {
+  const decode = bytes.length > 0 ? decoders[headers['content-encoding'] ?? ''] : undefined
+  const text = (decode?.(bytes) ?? bytes).toString()
   const parsed = /json/.test(headers['content-type'] ?? '') && text !== '' ? JSON.parse(text) : null
-  return { status, headers, text, json: parsed }
+  return { status, headers, text, bytes, json: parsed }
 }
 
 /** Asks a service that listens on a port of this machine. */
@@ -120,7 +130,7 @@ export function overSocket(port: number): Door['send'] {
             name,
             (values ?? []).join(', '),
           ])
-          resolve(answerOf(incoming.statusCode ?? 0, Object.fromEntries(pairs), Buffer.concat(chunks).toString()))
+          resolve(answerOf(incoming.statusCode ?? 0, Object.fromEntries(pairs), Buffer.concat(chunks)))
         },
       )
       outgoing.on('error', reject)
@@ -136,7 +146,7 @@ function throughFetch(door: (request: Request) => Promise<Response>): Door['send
     const response = await door(
       new Request(`http://localhost${path}`, { method, headers: { ...length, ...headers }, ...given }),
     )
-    return answerOf(response.status, Object.fromEntries(response.headers), await response.text())
+    return answerOf(response.status, Object.fromEntries(response.headers), Buffer.from(await response.arrayBuffer()))
   }
 }
 

@@ -7,6 +7,7 @@ const storied: readonly (readonly string[])[] = [
   ['check'],
   ['flow'],
   ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
+  ['sqlite'],
   ['endpoints'],
   ['service'],
   ['describe'],
@@ -23,7 +24,9 @@ const roomOf = (path: string): string => /^src\/([^/]+?)(?:\/|\.ts$)/.exec(path)
 const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.includes(room))
 
 function allowedFor(room: string): readonly string[] {
-  return room === 'store' ? cellar : storied.slice(0, floorOf(room)).flat()
+  if (room === 'store') return cellar
+  if (room === 'sqlite') return [...cellar, 'store']
+  return storied.slice(0, floorOf(room)).flat()
 }
 
 /** Imports only go down the floors, type imports counted. */
@@ -155,26 +158,29 @@ export function packages(files: readonly Source[], dependencies: readonly string
     )
 }
 
+/** The cellar, and the rooms that run what it says on a database. */
+const speaking = ['store', 'sqlite']
+
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
 /** One cellar for SQL. */
 export function cellarOnly(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && roomOf(path) !== 'store')
+    .filter(({ path }) => isHouse(path) && !speaking.includes(roomOf(path)))
     .flatMap(({ path, text }) => {
       const { code } = mask(text)
       return [...code.matchAll(sql)].map(
         (found) =>
-          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store. ` +
+          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store and src/sqlite. ` +
           'Say what is wanted as a Plan and let store/compile.ts turn it into a Statement.',
       )
     })
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
+  /^src\/(?:store\/(?!compile\.ts)|sqlite\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
 const worldlyList =
-  'store/* but compile, http/{node,fetch,payload,world}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
+  'store/* but compile, sqlite/*, http/{node,fetch,payload,world}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g

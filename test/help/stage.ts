@@ -12,8 +12,8 @@ import type { Resource } from '../../src/resources/resource.ts'
 import { rowOf } from '../../src/resources/row.ts'
 import { cellar } from '../../src/store/cellar.ts'
 import { sqlite } from '../../src/store/dialect.ts'
-import { openStore } from '../../src/store/open.ts'
-import { openFile, sqliteStore } from '../../src/store/sqlite.ts'
+import { openStore } from '../../src/sqlite/open.ts'
+import { openFile, sqliteStore } from '../../src/sqlite/sqlite.ts'
 import { freshFile, things } from './file.ts'
 
 export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })

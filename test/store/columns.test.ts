@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, service } from 'bylaw'
-import { openMigration, openStore } from '../../src/store/open.ts'
+import { openMigration, openStore } from '../../src/sqlite/open.ts'
 import { asked, freshFile, rows, things } from '../help/file.ts'
 
 const post = (json: unknown) => ['POST', '/things', json] as const

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/sqlite/open.ts'
 import { collections, creation, holdsWrites, isThere, type Stage, staged, stateOf, turns } from '../help/stage.ts'
 
 const json = { 'content-type': 'application/json' }

@@ -2,10 +2,10 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type Collection, cells, documentIn, type Texts, textsOf } from '../resources/collection.ts'
-import type { Run } from './cellar.ts'
-import { meta } from './compile.ts'
-import { quoted, sqlite } from './dialect.ts'
-import { type Layout, layoutOf, layoutVersion, type Step, stepsBetween } from './schema.ts'
+import type { Run } from '../store/cellar.ts'
+import { meta } from '../store/compile.ts'
+import { quoted, sqlite } from '../store/dialect.ts'
+import { type Layout, layoutOf, layoutVersion, type Step, stepsBetween } from '../store/schema.ts'
 import { runner } from './sqlite.ts'
 
 /** The layout as it was last applied; null for an empty database. */

@@ -1,10 +1,10 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { List, Read, Recall } from '../flow/plan.ts'
-import { isBounded } from './bounded.ts'
-import { type Cellar, finish, type Run, type Shelf } from './cellar.ts'
-import type { Statement } from './compile.ts'
-import { perform } from './perform.ts'
+import { isBounded } from '../store/bounded.ts'
+import { type Cellar, finish, type Run, type Shelf } from '../store/cellar.ts'
+import type { Statement } from '../store/compile.ts'
+import { perform } from '../store/perform.ts'
 import type { Reader } from './reader.ts'
 import type { Totals } from './totals.ts'
 

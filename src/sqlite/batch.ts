@@ -1,16 +1,16 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Create, Decide } from '../flow/plan.ts'
-import { type Cellar, finish, type Run } from './cellar.ts'
-import type { Statement } from './compile.ts'
+import type { Create, Decide, Once } from '../flow/plan.ts'
+import { type Cellar, finish, type Run } from '../store/cellar.ts'
+import type { Statement } from '../store/compile.ts'
+import { perform } from '../store/perform.ts'
 import { duplicate, isBusy, isOutage, mostWait, told } from './failure.ts'
-import { perform } from './perform.ts'
 
 const mostMembers = 500
 
 interface Member {
-  readonly plan: Create | Decide
+  readonly plan: Create | Decide | Once
   readonly until: number
   readonly done: (outcome: Outcome) => void
   readonly fail: (error: unknown) => void
@@ -31,7 +31,7 @@ export function batches({ db, run, cellar, written }: Batching) {
   let planned = false
   const idle: (() => void)[] = []
 
-  function join(plan: Create | Decide): Promise<Outcome> {
+  function join(plan: Member['plan']): Promise<Outcome> {
     return new Promise((done, fail) => {
       waiting.push({ plan, until: performance.now() + mostWait, done, fail })
       if (!planned) schedule()
@@ -81,7 +81,7 @@ export function batches({ db, run, cellar, written }: Batching) {
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
-    for (const { plan } of members) written(plan.do === 'create' ? plan.collection : plan.read.collection)
+    for (const { plan } of members) written(collectionOf(plan))
     for (const answer of answers) answer()
   }
 
@@ -105,6 +105,11 @@ export function batches({ db, run, cellar, written }: Batching) {
   const whenIdle = (): Promise<void> =>
     waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
   return { join, idle: whenIdle }
+}
+
+function collectionOf(plan: Member['plan']): string {
+  if (plan.do === 'create') return plan.collection
+  return (plan.do === 'once' ? plan.decide : plan).read.collection
 }
 
 const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept'])

@@ -1,7 +1,7 @@
 /** Failures of SQLite: which of them pass, which are a caller's, and what a caller is told. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Cellar } from './cellar.ts'
+import type { Cellar } from '../store/cellar.ts'
 
 /** How long a write or a read waits for another process, in milliseconds. */
 export const mostWait = 5000

@@ -2,8 +2,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
-import type { Answer, Steps } from './cellar.ts'
-import type { Statement } from './compile.ts'
+import type { Answer, Steps } from '../store/cellar.ts'
+import type { Statement } from '../store/compile.ts'
 
 interface Job {
   readonly steps: Steps<unknown>

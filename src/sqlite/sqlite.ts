@@ -3,9 +3,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
+import type { Answer, Cellar, Run } from '../store/cellar.ts'
+import { meta, type Statement } from '../store/compile.ts'
 import { batches } from './batch.ts'
-import type { Answer, Cellar, Run } from './cellar.ts'
-import { meta, type Statement } from './compile.ts'
 import { isBusy, mostWait, told } from './failure.ts'
 import { look } from './look.ts'
 import { reader } from './reader.ts'
@@ -88,7 +88,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const writes = batches({ db, run, cellar, written: known.written })
   return {
     execute: (plan) => {
-      if (plan.do === 'create' || plan.do === 'decide') return writes.join(plan)
+      if (plan.do === 'create' || plan.do === 'decide' || plan.do === 'once') return writes.join(plan)
       try {
         const outcome = look(looking, plan)
         return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
