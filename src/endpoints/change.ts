@@ -2,6 +2,7 @@
 import type { Document } from '../flow/intent.ts'
 import type { Decide } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
+import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { documentOf, forChange } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
@@ -17,6 +18,7 @@ export function change(scene: Scene): Route {
     operation: 'change',
     rule: ruleFor(resource.access, 'change') as string,
     content: patchTypes,
+    claiming: (asked) => claimOfChange(asked, resource),
     plan: (intent): Decide => ({
       do: 'decide',
       read: itemRead(scene, intent),

@@ -1,20 +1,29 @@
 /** Creates an item below its collection: POST. Part 4, methods. */
 
-import type { Problem } from '../errors/problem.ts'
 import { timestampOf } from '../flow/call.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
-import type { Claimed, Outcome } from '../flow/outcome.ts'
+import type { Outcome } from '../flow/outcome.ts'
 import type { Claim, Create, Key } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
-import { claim, repeated } from '../idempotency/claim.ts'
-import { keyed } from '../idempotency/key.ts'
+import { claimOfCreate } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { forCreate, rowOf } from '../resources/row.ts'
 import { admitCreate, conditions } from './conditional.ts'
-import { admitPresent, isAbsent, itemReply, ownerOf, pathOf, referencesOf, refused, type Scene } from './item.ts'
+import {
+  admitPresent,
+  again,
+  isAbsent,
+  itemReply,
+  ownerOf,
+  pathOf,
+  referencesOf,
+  refused,
+  repeat,
+  type Scene,
+} from './item.ts'
 import { ownerRead } from './list.ts'
 import { minimal } from './prefer.ts'
 
@@ -34,19 +43,20 @@ export function create(scene: Scene): Route {
     parse: (asked) => parsed(resource, asked),
     plan: (intent) => ({
       ...creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
-      claim: claimOf(resource, intent),
+      claim: intent.claim,
     }),
     render: (intent, outcome) => {
-      if (outcome.is === 'claimed') return replayed(scene, intent, outcome)
+      if (outcome.is === 'claimed')
+        return again(scene, intent.claim as Claim, outcome, (...it) => made(scene, intent, ...it))
       if (outcome.is !== 'created') throw unmade(scene, intent, outcome)
-      return made(scene, intent, pathOf(resource, intent.key), outcome)
+      return made(scene, intent, intent.key, outcome)
     },
     recall: (asked) => {
-      const claim = claimOf(resource, asked)
+      const { claim } = claimOfCreate(asked, resource)
       return claim && { do: 'recall', claim }
     },
-    admitKey: (asked, known) => {
-      if (known.is === 'claimed') throw repeat(scene, asked, known)
+    admitKey: (own, known) => {
+      if (known.is === 'claimed') throw repeat(scene, own, known)
     },
     admit: (asked, target) => {
       admitPresent(scene, target)
@@ -55,39 +65,17 @@ export function create(scene: Scene): Route {
   }
 }
 
-function made({ resource, view }: Scene, { call, world }: Intent, path: string, row: Stored): Reply {
+function made({ resource, view }: Scene, { call, world }: Intent, key: Key, row: Stored): Reply {
   const reply = itemReply(view, 201, row, world)
+  const path = pathOf(resource, key)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
   return resource.settings.prefer.minimalOnCreate ? minimal(call, reply, 201) : reply
 }
 
-/** The claim of a request's key; null where it has none. */
-function claimOf(resource: Resource, { call, body, world }: Asked): Claim | null {
-  const { key, body: rest } = keyed(call, body as Document, resource.settings)
-  return key === null
-    ? null
-    : claim({ key, caller: '', place: placeOf(resource), body: rest, time: world.now() }, resource.settings)
-}
-
-/** The path template of the collection, as keys are scoped by. R100. */
-const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
-
-/** The first answer once more, where it is kept; else the refusal of a repeat. R96, R98. */
-function replayed(scene: Scene, intent: Intent, known: Claimed): Reply {
-  const own = claimOf(scene.resource, intent)
-  if (known.answer === null || known.fingerprint !== own?.fingerprint) throw repeat(scene, intent, known)
-  const reply = made(scene, intent, pathOf(scene.resource, known), known.answer)
-  reply.headers['Idempotency-Replayed'] = 'true'
-  return reply
-}
-
-function repeat({ resource }: Scene, asked: Asked, known: Claimed): Problem {
-  return repeated(known, claimOf(resource, asked) as Claim, pathOf(resource, known), resource.settings)
-}
-
 function parsed(resource: Resource, asked: Asked): Intent {
   admitCreate(conditions(asked.call))
-  const document = forCreate(resource, keyed(asked.call, asked.body as Document, resource.settings).body)
+  const { claim, body } = claimOfCreate(asked, resource)
+  const document = forCreate(resource, body)
   const time = asked.world.now()
   const key = newKey(resource, document, asked)
   return {
@@ -95,6 +83,7 @@ function parsed(resource: Resource, asked: Asked): Intent {
     key,
     time,
     conditions: null,
+    claim,
     document: stamped(resource, document, key, asked.params[0] ?? null, time),
   }
 }

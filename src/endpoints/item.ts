@@ -2,9 +2,10 @@
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { World } from '../flow/call.ts'
 import type { Asked } from '../flow/intent.ts'
-import type { Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
-import type { Absent, Key, Read } from '../flow/plan.ts'
+import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
+import type { Absent, Claim, Key, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
+import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import { type Reference, referencesIn } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { updatedIn } from '../resources/row.ts'
@@ -132,6 +133,21 @@ export function referencesOf(
     const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
     return known ? [] : referencesIn(field, document[name], `/${name}`)
   })
+}
+
+/** The refusal of a repeat, with the way to what was made. R96 */
+export function repeat({ resource, resources }: Scene, own: Claim, known: Claimed): Problem {
+  const made = resources.get(known.collection)
+  return repeated(known, own, made ? pathOf(made, known) : null, resource.settings)
+}
+
+/** The first answer once more, where it is kept; else a repeat is refused. R98 */
+export function again(scene: Scene, own: Claim, known: Claimed, render: (key: Key, row: Text) => Reply): Reply {
+  const answer = keptAnswer(known, own)
+  if (answer === null) throw repeat(scene, own, known)
+  const reply = render(known, answer)
+  reply.headers['Idempotency-Replayed'] = 'true'
+  return reply
 }
 
 /** Refuses where the target, or the owner of what is to be made, is not there. */

@@ -27,7 +27,14 @@ export function list(scene: Scene): Route {
     content: [],
     query: ({ target }, world) => query(parameters(target), accepted, listOf(target), world),
     target: (asked) => ownerRead(owner(asked), asked),
-    parse: (asked) => ({ ...asked, key: { id: '', parent: null }, time: 0, conditions: null, document: null }),
+    parse: (asked) => ({
+      ...asked,
+      key: { id: '', parent: null },
+      time: 0,
+      conditions: null,
+      document: null,
+      claim: null,
+    }),
     plan: (intent): List => {
       const asked = intent.query as Query
       const { where, order, window, countTo } = asked

@@ -17,7 +17,7 @@ export function read(scene: Scene): Route {
       return null
     },
     target: (asked) => itemRead(scene, asked),
-    parse: (asked) => ({ ...asked, key: keyOf(scene, asked), time: 0, conditions: null, document: null }),
+    parse: (asked) => ({ ...asked, key: keyOf(scene, asked), time: 0, conditions: null, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),
     render: ({ world }, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)

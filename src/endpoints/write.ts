@@ -3,25 +3,28 @@
 import { timestampOf } from '../flow/call.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Decide, Found, Seen, Write } from '../flow/plan.ts'
+import type { Claim, Decide, Found, Seen, Write } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
+import type { Claiming } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { cells as cellsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowOf, updatedIn, withUpdated } from '../resources/row.ts'
 import { conditions } from './conditional.ts'
-import { itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import { again, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
 
 interface Writing extends Pick<Route, 'operation' | 'rule' | 'content'> {
   readonly plan: (intent: Intent) => Decide
+  /** What the key of a request claims, where the method takes keys. */
+  readonly claiming?: (asked: Asked) => Claiming
   readonly headers: (intent: Intent) => Record<string, string>
   /** Refuses by what is there and by the conditions of the request. */
   readonly admit: (given: Conditions | null, seen: Seen) => void
 }
 
-export function writing(scene: Scene, { operation, rule, content, plan, headers, admit }: Writing): Route {
+export function writing(scene: Scene, { operation, rule, content, plan, claiming, headers, admit }: Writing): Route {
   const { resource } = scene
   return {
     operation,
@@ -39,8 +42,13 @@ export function writing(scene: Scene, { operation, rule, content, plan, headers,
       time: asked.world.now(),
       conditions: conditions(asked.call),
       document: null,
+      ...(claiming?.(asked) ?? { claim: null }),
     }),
-    plan,
+    plan: (intent) => {
+      const { claim, conditions: given } = intent
+      if (claim === null) return plan(intent)
+      return { do: 'once', claim, admit: (seen) => admit(given, seen), decide: plan(intent) }
+    },
     render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
     recall: null,
     admitKey: () => {},
@@ -49,6 +57,10 @@ export function writing(scene: Scene, { operation, rule, content, plan, headers,
 }
 
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
+  if (outcome.is === 'claimed')
+    return again(scene, intent.claim as Claim, outcome, (_, row) =>
+      minimal(intent.call, itemReply(scene.view, 200, row, intent.world), 204),
+    )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created') throw refused(scene, written)
   const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written, intent.world)

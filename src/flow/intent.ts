@@ -1,6 +1,6 @@
 /** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
 import type { Call, World } from './call.ts'
-import type { Condition, Key, Term, Window } from './plan.ts'
+import type { Claim, Condition, Key, Term, Window } from './plan.ts'
 
 export type Style = 'page' | 'offset' | 'cursor'
 
@@ -47,4 +47,6 @@ export interface Intent extends Asked {
   readonly conditions: Conditions | null
   /** The fields of the document to be written, where they can be known before the store is asked. */
   readonly document: Document | null
+  /** What its idempotency key claims; null where it has none. */
+  readonly claim: Claim | null
 }

@@ -42,6 +42,7 @@ export interface Unmet {
 /** A key that was used before, and what was made with it. */
 export interface Claimed {
   readonly is: 'claimed'
+  readonly collection: string
   readonly id: string
   readonly parent: string | null
   readonly fingerprint: string

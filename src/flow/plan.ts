@@ -137,5 +137,14 @@ export interface Decide {
   readonly decide: (seen: Seen) => Write
 }
 
+/** A decision that is carried out once, under a key. */
+export interface Once {
+  readonly do: 'once'
+  readonly claim: Claim
+  /** Refuses by what is there, which comes before the key. R1 */
+  readonly admit: (seen: Seen) => void
+  readonly decide: Decide
+}
+
 export type Write = Create | Update | Remove | Keep
-export type Plan = Read | List | Recall | Create | Decide
+export type Plan = Read | List | Recall | Create | Decide | Once

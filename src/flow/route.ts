@@ -4,7 +4,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Call, World } from './call.ts'
 import type { Asked, Intent, Query } from './intent.ts'
 import type { Outcome } from './outcome.ts'
-import type { Plan, Read, Recall } from './plan.ts'
+import type { Claim, Plan, Read, Recall } from './plan.ts'
 import type { Reply } from './reply.ts'
 
 export interface Route {
@@ -25,7 +25,7 @@ export interface Route {
   /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
   readonly admit: (asked: Asked, target: Outcome | null) => void
   /** Refuses by what is known of the key. */
-  readonly admitKey: (asked: Asked, known: Outcome) => void
+  readonly admitKey: (own: Claim, known: Outcome) => void
 }
 
 /** A kind of URL, and what can be done there. */

@@ -8,6 +8,7 @@ import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import { inTurn } from '../idempotency/wait.ts'
 import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
 import { coded, willCode } from './coding.ts'
@@ -46,7 +47,8 @@ async function inner(call: Call, route: Route, params: readonly string[], { stor
   admitContent(call, route) //                                             415, 413
   const query = route.query(call, world) //                                400
   const intent = await wanted({ call, params, query, body: null, world }, route, store)
-  const outcome = await store.execute(route.plan(intent)) //               404, 410, 412, 400, 409: one transaction
+  const { idempotency } = route.resource.settings
+  const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)
 }
 
@@ -68,7 +70,7 @@ async function admitted(asked: Asked, route: Route, store: Store): Promise<void>
   const target = route.target(asked) //                                    404
   route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
   const key = asked.body && route.recall?.(asked) //                       400
-  if (key) route.admitKey(asked, await store.execute(key)) //              409
+  if (key) route.admitKey(key.claim, await inTurn(key, store, route.resource.settings.idempotency)) // 409
 }
 
 /** The place of a target, or the answer that sends to it. */

@@ -1,50 +1,81 @@
 /** Claim: a key as the store keeps it, and what a repeat is answered. Part 4, idempotency of POST. */
 import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
-import type { Document } from '../flow/intent.ts'
+import type { Asked, Document } from '../flow/intent.ts'
 import type { Claimed } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
+import { keyed, missing } from './key.ts'
 
-/** What a claim is made from. */
+/** What the key of a request claims, and the body without the key. */
 export interface Claiming {
-  readonly key: string
-  /** Who claims: keys of different callers never meet. */
-  readonly caller: string
-  /** The path template of the collection, so that lists below different owners share one space. R100. */
-  readonly place: string
+  readonly claim: Claim | null
   readonly body: Document
-  readonly time: number
 }
 
-/** R98, R100. */
-export function claim({ key, caller, place, body, time }: Claiming, { idempotency }: Settings): Claim {
-  const space = idempotency.scope === 'caller' ? '' : place
+/** A creating POST. R100, R107 */
+export function claimOfCreate({ call, body, world }: Asked, resource: Resource): Claiming {
+  const { settings } = resource
+  const { key, body: rest } = keyed(call, body as Document, settings)
+  if (key === null && settings.idempotency.required) throw missing(settings)
   return {
-    hash: hash('sha256', JSON.stringify([caller, space, key]), 'base64url').slice(0, 22),
-    fingerprint: `1${hash('sha256', `POST ${place}\n${canonical(body)}`, 'base64url').slice(0, 20)}`,
-    time,
-    expired: idempotency.retention === null ? null : time - idempotency.retention,
-    keeps: idempotency.mode === 'replay',
+    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, world.now()),
+    body: rest,
   }
 }
 
-/** The same text for the same value, whatever the order of members. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
-  return `{${members.join(',')}}`
+/** A PATCH, where it takes keys. What it changes is a part of its payload, or it would be answered for another item. R108 */
+export function claimOfChange({ call, body, params, world }: Asked, resource: Resource): Claiming {
+  if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
+  const { key, body: rest } = keyed(call, body as Document, resource.settings)
+  const place = `${placeOf(resource)}/${params.join('/')}`
+  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, world.now()), body: rest }
 }
 
-/** The refusal of a repeat. R96, R97; in replay mode only where the payload differs. */
-export function repeated({ id, fingerprint }: Claimed, own: Claim, path: string, { idempotency }: Settings): Problem {
+/** The path template of the collection: lists below different owners share one space. R100. */
+const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
+
+type Payload = readonly [method: string, place: string, body: Document]
+
+function claim(key: string, payload: Payload, resource: Resource, time: number): Claim {
+  const { scope, retention, mode } = resource.settings.idempotency
+  const caller = '' // everybody is the same one as long as nobody has a name
+  const space = scope === 'caller' ? '' : placeOf(resource)
+  return {
+    hash: digest(JSON.stringify([caller, space, key])),
+    fingerprint: `1${digest(canonical(payload))}`,
+    time,
+    expired: retention === null ? null : time - retention,
+    keeps: mode === 'replay',
+  }
+}
+
+const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
+
+/** The same text for the same value, whatever the order of members. R98 */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`)
+  return `{${members.sort().join()}}`
+}
+
+/** The first answer, where it is kept and the payload is the same; null where a repeat is refused. R98. */
+export function keptAnswer({ answer, fingerprint }: Claimed, own: Claim): Claimed['answer'] {
+  return own.keeps && own.fingerprint === fingerprint ? answer : null
+}
+
+/** The refusal of a repeat; `path` leads to what was made. R96, R97, in replay mode R98. */
+export function repeated(
+  { id, fingerprint }: Claimed,
+  own: Claim,
+  path: string | null,
+  { idempotency }: Settings,
+): Problem {
   const differs = fingerprint !== own.fingerprint
-  const headers = { Link: `<${path}>; rel="related"` }
-  if (idempotency.mode === 'replay') {
+  if (own.keeps && differs) {
     return new Problem(
       'idempotency-key-payload-mismatch',
       'This idempotency key was used with another payload. Take a new key for a new request.',
@@ -53,5 +84,6 @@ export function repeated({ id, fingerprint }: Claimed, own: Claim, path: string,
   }
   const message = `A resource was already created with this idempotency key${differs ? ', from another payload' : ''}.`
   const type = differs ? 'idempotency-key-payload-mismatch' : 'idempotency-key-reused'
+  const headers = path === null ? {} : { Link: `<${path}>; rel="related"` }
   return new Problem(type, message, { headers, extra: { old_id: id }, bare: idempotency.conflictBody === 'minimal' })
 }

@@ -11,13 +11,8 @@ export interface Keyed {
   readonly body: Document
 }
 
-const key = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
+const plain = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 const quoted = /^"([\x21\x23-\x5b\x5d-\x7e]{1,255})"$/
-
-/** The name of the field that may carry the key; null where it is off. R93. */
-export function bodyField({ naming, idempotency }: Pick<Settings, 'naming' | 'idempotency'>): string | null {
-  return idempotency.bodyField === '' ? cased('idempotency-key', naming) : idempotency.bodyField
-}
 
 /** R93 to R95, R107. */
 export function keyed(call: Call, body: Document, settings: Settings): Keyed {
@@ -30,22 +25,24 @@ export function keyed(call: Call, body: Document, settings: Settings): Keyed {
       `Idempotency-Key and the field ${field} differ. Send the key once, or the same key in both places.`,
     )
   }
-  const found = header ?? carried
-  if (found === null && settings.idempotency.required) throw missing(field, settings)
-  return { key: found, body: carried === null ? body : without(body, field as string) }
+  return { key: header ?? carried, body: carried === null ? body : without(body, field as string) }
+}
+
+/** The name of the field that may carry the key; null where it is off. R93. */
+function bodyField({ naming, idempotency }: Settings): string | null {
+  return idempotency.bodyField === '' ? cased('idempotency-key', naming) : idempotency.bodyField
 }
 
 function fromHeader(call: Call): string | null {
   if (call.headers['idempotency-key'] === undefined) return null
   const [line = '', ...more] = lines(call, 'idempotency-key')
-  const text = line.trim()
-  const found = quoted.exec(text)?.[1] ?? (key.test(text) ? text : undefined)
+  const found = quoted.exec(line)?.[1] ?? plain.exec(line)?.[0]
   if (found !== undefined && more.length === 0) return found
   throw invalid('Idempotency-Key', { in: 'header', name: 'Idempotency-Key' })
 }
 
 function fromBody(field: string, value: unknown): string {
-  if (typeof value === 'string' && key.test(value)) return value
+  if (typeof value === 'string' && plain.test(value)) return value
   throw invalid(field, { in: 'body', pointer: `/${field}` })
 }
 
@@ -54,9 +51,11 @@ function invalid(name: string, place: Record<string, string>): Problem {
   return new Problem('idempotency-key-invalid', message, { extra: place })
 }
 
-function missing(field: string | null, { errors }: Settings): Problem {
+/** R107. */
+export function missing(settings: Settings): Problem {
+  const field = bodyField(settings)
   const places = field === null ? 'the header Idempotency-Key' : `the header Idempotency-Key or the field ${field}`
-  const headers = { Link: `<${errors.problemBase}idempotency-key-missing>; rel="describedby"` }
+  const headers = { Link: `<${settings.errors.problemBase}idempotency-key-missing>; rel="describedby"` }
   return new Problem(
     'idempotency-key-missing',
     `This request needs an idempotency key in ${places}, so that it can be repeated safely.`,

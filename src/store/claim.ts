@@ -1,13 +1,13 @@
 /** Holds idempotency keys, in the transaction of what is made with them. The cellar. */
 import type { Claimed, Outcome } from '../flow/outcome.ts'
-import type { Claim, Create, Recall } from '../flow/plan.ts'
+import type { Claim, Read, Recall } from '../flow/plan.ts'
 import type { Answer, Cellar, Steps } from './cellar.ts'
 import { keys } from './compile.ts'
 
 /** What was made with a key, if it was used. */
 export function* recall({ dialect: { mark } }: Cellar, { claim }: Recall): Steps<Outcome> {
   const [row] = yield {
-    text: `SELECT parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${mark(1)}`,
+    text: `SELECT collection, parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${mark(1)}`,
     values: [claim.hash],
   }
   return row && !isExpired(row, claim) ? claimed(row) : { is: 'free' }
@@ -15,16 +15,21 @@ export function* recall({ dialect: { mark } }: Cellar, { claim }: Recall): Steps
 
 const isExpired = ({ time }: Answer, { expired }: Claim): boolean => expired !== null && Number(time) <= expired
 
-const claimed = ({ id, parent, fingerprint, answer }: Answer): Claimed => ({
+const claimed = ({ collection, id, parent, fingerprint, answer }: Answer): Claimed => ({
   is: 'claimed',
+  collection: collection as string,
   id: id as string,
   parent: parent as string | null,
   fingerprint: fingerprint as string,
   answer: answer === null ? null : JSON.parse(answer as string),
 })
 
-/** Takes a key for a new row; where it was taken before, tells for which one. R101, R102, R106. */
-export function* hold(cellar: Cellar, { collection, key }: Create, claim: Claim): Steps<Claimed | null> {
+/** Takes a key for a row; where it was taken before, tells for which one. R101, R102, R106. */
+export function* hold(
+  cellar: Cellar,
+  { collection, key }: Pick<Read, 'collection' | 'key'>,
+  claim: Claim,
+): Steps<Claimed | null> {
   const { mark } = cellar.dialect
   const names = ['hash', 'collection', 'parent', 'id', 'fingerprint', 'time']
   const values = [claim.hash, collection, key.parent, key.id, claim.fingerprint, claim.time]

@@ -1,6 +1,6 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
-import type { Absent, Create, List, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
@@ -24,7 +24,22 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
       const seen = yield* read(cellar, plan.read)
       return yield* write(cellar, plan.decide(seen), seen)
     }
+    case 'once':
+      return yield* once(cellar, plan)
   }
+}
+
+/** A key is looked at behind the target and its conditions, and before the fields. R99 */
+function* once(cellar: Cellar, { claim, admit, decide: { read: target, decide } }: Once): Steps<Outcome> {
+  const seen = yield* read(cellar, target)
+  admit(seen)
+  const taken = yield* hold(cellar, target, claim)
+  if (taken) return taken
+  const outcome = yield* write(cellar, decide(seen), seen)
+  const made = outcome.is === 'kept' ? seen : outcome
+  if (made.is === 'found' || made.is === 'changed')
+    yield* keep(cellar, claim, { doc: made.doc, revision: made.revision })
+  return outcome
 }
 
 function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
