@@ -44,7 +44,7 @@ const qualityOf = (coding: string, given: Qualities): number => given.get(coding
 /** The best coding the client accepts; null where the answer goes out as it is. R146. */
 export function codingFor({ headers }: Call): string | null {
   const text = headers['accept-encoding']
-  if (text === undefined || text === '' || headers['cache-control']?.includes('no-transform')) return null
+  if (text === undefined || text === '' || headers['cache-control']?.toLowerCase().includes('no-transform')) return null
   const given = qualities(text)
   let best: string | null = null
   let most = given.get('identity') ?? 0
@@ -69,6 +69,12 @@ export function willCode(call: Call, { body, headers }: Reply, { compression, re
     return null
   if (body.length < minBytes && (body.length * 3 < minBytes || Buffer.byteLength(body) < minBytes)) return null
   return codingFor(call)
+}
+
+/** An answer that is sent whatever the client has already. */
+export function codedIfBetter(call: Call, reply: Reply, settings: Settings): Promise<Reply> | Reply {
+  const coding = willCode(call, reply, settings)
+  return coding === null ? reply : coded(call, reply, coding)
 }
 
 /** The answer as it is sent. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */

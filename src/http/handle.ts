@@ -11,7 +11,7 @@ import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
 import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
-import { coded, willCode } from './coding.ts'
+import { coded, codedIfBetter, willCode } from './coding.ts'
 import { health } from './health.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
@@ -21,6 +21,7 @@ import { unchanged } from './unchanged.ts'
 
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house
+  let { settings } = service
   try {
     admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
@@ -33,12 +34,13 @@ export async function answer(call: Call, house: House): Promise<Reply> {
       return optionsReply(match.place)
     }
     const route = routeOf(call, match.place, service) //                   405
+    settings = route.resource.settings
     const reply = dressed(call.method, route, await inner(call, route, match.params, house))
-    const coding = willCode(call, reply, route.resource.settings)
+    const coding = willCode(call, reply, settings)
     const told = unchanged(call, reply, coding) //                         304, 412
     return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {
-    return refuse(call, service, problem, log)
+    return codedIfBetter(call, refuse(call, service, problem, log), settings)
   }
 }
 
