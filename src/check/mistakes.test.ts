@@ -201,6 +201,23 @@ table('settings', [
     "'idempotencyKey'",
   ],
   ['that key turned off', () => saying({ settings: { idempotency: { bodyField: 'off' } } }), ''],
+  [
+    'keys of PATCH without replay',
+    () => saying({ settings: { idempotency: { methods: ['POST', 'PATCH'] } } }),
+    'settings.idempotency.methods',
+    "mode: 'replay'",
+  ],
+  [
+    'no keys of POST',
+    () => orders({ settings: { idempotency: { mode: 'replay', methods: ['PATCH'] } } }),
+    'resources.orders.settings.idempotency.methods',
+    "['POST', 'PATCH']",
+  ],
+  [
+    'keys of PATCH with replay',
+    () => saying({ settings: { idempotency: { mode: 'replay', methods: ['POST', 'PATCH'] } } }),
+    '',
+  ],
 ])
 
 table('all at once, in the order of the declaration (R219)', [

@@ -145,6 +145,14 @@ const record: Setting<Readonly<Record<string, unknown>>, Readonly<Record<string,
   local: false,
 }
 
+const anyKeyed = words(['POST'], ['POST', 'PATCH'])
+
+const keyed: typeof anyKeyed = {
+  ...anyKeyed,
+  read: (given) => (Array.isArray(given) && given.includes('POST') ? anyKeyed.read(given) : undefined),
+  allowed: "['POST'] or ['POST', 'PATCH']",
+}
+
 const MiB = 1024 * 1024
 const second = 1000
 
@@ -198,7 +206,7 @@ const table = {
     retention: or(time(0), 'forever', null),
     wait: time(10 * second),
     waiters: count(1000),
-    methods: words(['POST'], ['POST', 'PATCH']),
+    methods: keyed,
   }),
   patch: perResource({ jsonPatch: toggle(false) }),
   prefer: perResource({ minimalOnCreate: toggle(false) }),

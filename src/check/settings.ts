@@ -1,0 +1,84 @@
+/** Judges settings: what is none, what does not fit, and what does not go together. Part 2, resources. */
+import { isCased, oneOf } from '../resources/naming.ts'
+import type { SettingFault, Settings } from '../resources/settings.ts'
+import { isObject } from '../resources/values.ts'
+import { guessed } from './bounds.ts'
+import { type Ground, note, type Path } from './soundness.ts'
+
+const outside = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
+
+export function noteSetting(
+  ground: Pick<Ground, 'found'>,
+  before: Path,
+  { path, reason, allowed }: SettingFault,
+): void {
+  const at = [...before, 'settings', ...path.split('.').filter(Boolean)]
+  const name = path.split('.').at(-1) as string
+  if (outside.test(path))
+    note(
+      ground,
+      at,
+      `\`${path}\` is no setting of a declaration.`,
+      'Leave it out here and give it as a flag of `bylaw serve` or in the environment.',
+    )
+  else if (reason === 'unknown') note(ground, at, `There is no setting \`${path}\`.`, guessed(name, allowed))
+  else if (reason === 'value')
+    note(
+      ground,
+      at,
+      `The setting \`${path || 'settings'}\` does not have a value that fits.`,
+      `Write ${oneOf(allowed)}.`,
+    )
+  else note(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
+}
+
+/** Settings that do not go together; what nobody has said follows the others by itself. */
+export function checkContradictions(before: Path, given: readonly unknown[], settings: Settings, ground: Ground): void {
+  const { list } = settings
+  const { styles, style, field, names } = list.pagination
+  const say: Say = (path, reason, mend) => note(ground, [...before, 'settings', ...path.split('.')], reason, mend)
+  const said = (...path: string[]) => given.some((one) => within(one, path) !== undefined)
+  if (styles.length === 0)
+    say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")
+  else if (!styles.includes(style) && said('list', 'pagination', 'style')) {
+    const mend = `Write style: '${styles[0]}', or add '${style}' to the styles.`
+    say('list.pagination.style', `The style '${style}' is not among the styles.`, mend)
+  }
+  if (list.pageSize > list.maxPageSize && said('list', 'pageSize')) {
+    const reason = `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`
+    say('list.pageSize', reason, `Write pageSize: ${list.maxPageSize} or less.`)
+  }
+  if (field === 'data')
+    say('list.pagination.field', 'The items of a list stand in `data` already.', "Write another name, as 'pagination'.")
+  const renamed = Object.values(names)
+  const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
+  if (twice)
+    say(
+      'list.pagination.names',
+      `The name '${twice}' stands for something else too.`,
+      'Write a name of its own for each.',
+    )
+  checkKeysOfRequests(settings, say)
+}
+
+type Say = (path: string, reason: string, mend: string) => void
+
+function checkKeysOfRequests({ naming, idempotency }: Settings, say: Say): void {
+  const { bodyField, methods, mode } = idempotency
+  if (methods.includes('PATCH') && mode !== 'replay')
+    say(
+      'idempotency.methods',
+      "A repeated PATCH can only be answered with mode: 'replay': it has no new resource to name.",
+      "Write mode: 'replay', or leave PATCH out.",
+    )
+  if (bodyField && !isCased(bodyField, naming))
+    say(
+      'idempotency.bodyField',
+      `'${bodyField}' does not follow \`naming\`, which is '${naming}'.`,
+      `Write '${naming === 'camel' ? 'idempotencyKey' : 'idempotency_key'}', or another name of that form.`,
+    )
+}
+
+/** What stands at a place, if objects lead there. */
+const within = (given: unknown, path: readonly string[]): unknown =>
+  path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), given)
