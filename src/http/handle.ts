@@ -18,6 +18,7 @@ import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { refuse } from './refuse.ts'
 import { unchanged } from './unchanged.ts'
+import { markOf, remember, unread } from './unread.ts'
 
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house
@@ -35,8 +36,12 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     }
     const route = routeOf(call, match.place, service) //                   405
     settings = route.resource.settings
+    const same = unread(call, route, house.store) //                       304
+    if (same) return same
+    const mark = markOf(call, route, house.store)
     const reply = dressed(call.method, route, await inner(call, route, match.params, house))
     const coding = willCode(call, reply, settings)
+    if (mark !== null) remember(call, house.store, { mark, reply })
     const told = unchanged(call, reply, coding) //                         304, 412
     return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {

@@ -68,9 +68,9 @@ async function afar(
   const until = performance.now() + patience
   if (total !== undefined)
     return withTotal(await reader.look(perform(cellar, { ...plan, countTo: null }), until), total)
-  const before = totals.mark(plan)
+  const before = totals.mark([plan.collection])
   const outcome = await reader.look(perform(cellar, plan), until)
-  return before === totals.mark(plan) ? learned(totals, plan, outcome) : outcome
+  return before === totals.mark([plan.collection]) ? learned(totals, plan, outcome) : outcome
 }
 
 function learned(totals: Totals, plan: List, outcome: Outcome): Outcome {

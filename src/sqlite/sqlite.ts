@@ -98,6 +98,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
       }
     },
     secret,
+    mark: known.mark,
     ready: async () => {
       try {
         run({ text: `SELECT 1 AS found FROM ${meta} LIMIT 1`, values: [] })

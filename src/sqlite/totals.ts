@@ -5,8 +5,8 @@ import type { Collection } from '../resources/collection.ts'
 export interface Totals {
   /** The total of a list, if it is known and still true. */
   readonly known: (plan: List) => number | null | undefined
-  /** Changes with every write to the collection, by whomever. */
-  readonly mark: (plan: List) => string
+  /** Changes with every write to the collections, by whomever. */
+  readonly mark: (collections: readonly string[]) => string
   /** Remembers a total that was counted when nothing was written in between. */
   readonly learn: (plan: List, total: number | null) => void
   /** Forgets the totals of a collection, and of all that may be deleted with it. */
@@ -33,7 +33,7 @@ export function totals(collections: readonly Collection[], outside: () => number
       const found = known.get(keyOf(plan))
       return found?.writes === writes.get(plan.collection) ? found?.total : undefined
     },
-    mark: ({ collection }) => `${outside()} ${writes.get(collection)}`,
+    mark: (names) => `${outside()} ${names.map((name) => writes.get(name)).join(' ')}`,
     learn: (plan, total) => {
       if (known.size >= most) known.clear()
       known.set(keyOf(plan), { total, writes: writes.get(plan.collection) ?? 0 })
