@@ -120,6 +120,28 @@ doors('cursors', declared(), (door) => {
     assert.deepEqual([last.titles, last.nextCursor, last.hasMore], [[], null, false])
   })
 
+  spec('R84', 'where the rows on the other side are gone, no cursor leads there', async () => {
+    const more = await stocked(
+      door,
+      '/books',
+      ['y1', 'y2', 'y3', 'y4'].map((title) => ({ title, year: 2100 })),
+    )
+    const only = { year: '2100', limit: '1' }
+    const [one, two] = [
+      await page(door, { ...only, cursor: '' }),
+      await page(door, { ...only, limit: '2', cursor: '' }),
+    ]
+    await door.send('DELETE', `/books/${more[0]}`)
+    const second = await page(door, { ...only, cursor: one.nextCursor })
+    assert.deepEqual([second.titles, second.prevCursor, second.hasMore], [['y2'], null, true])
+    const third = await page(door, { ...only, cursor: two.nextCursor })
+    assert.deepEqual([third.titles, third.hasMore], [['y3'], true])
+    for (const id of more.slice(2)) await door.send('DELETE', `/books/${id}`)
+    const back = await page(door, { ...only, cursor: third.prevCursor })
+    assert.deepEqual([back.titles, back.prevCursor, back.nextCursor, back.hasMore], [['y2'], null, null, false])
+    await door.send('DELETE', `/books/${more[1]}`)
+  })
+
   spec('R82', 'a changed cursor, one of another list or of no known form is refused, in the same words', async () => {
     const { nextCursor } = await page(door, { cursor: '', limit: '2' })
     const other = (await listed(door, '/pages?cursor=&limit=2')).json.pagination.nextCursor

@@ -101,7 +101,7 @@ doors('links', declared(), (door) => {
 
   spec('R86 R21', 'all other parameters are kept, brackets in the encoded form', async () => {
     const { headers } = await listed(door, '/orders?price[gte]=10&page=1')
-    assert.ok(headers.link?.includes('</orders?price%5Bgte%5D=10&page=2>; rel="next"'), headers.link)
+    assert.match(String(headers.link), /<\/orders\?price%5Bgte%5D=10&page=2>; rel="next"/)
     const odd = linksOf(await listed(door, '/orders?name[like]=%25n%25&price=in:(1,2,%223%22)&sort=price&page_size=1'))
     assert.deepEqual((await listed(door, odd.next as string)).json.data[0].price, 2)
     assert.deepEqual((await listed(door, odd.last as string)).json.data[0].price, 3)

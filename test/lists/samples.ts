@@ -1,0 +1,153 @@
+/** Random rows, questions and changes for walks: few different values, so that many are equal, and odd ones among them. */
+import fc from 'fast-check'
+import { type Ask, type Made, sortable } from './hall.ts'
+import type { Filter } from './model.ts'
+
+export type Input = Readonly<Record<string, unknown>>
+
+export type Deed =
+  | { readonly do: 'add'; readonly input: Input }
+  | { readonly do: 'remove' | 'set'; readonly at: number; readonly input: Input }
+
+const odd = [
+  '',
+  ' ',
+  'a',
+  'A',
+  'b',
+  'ab',
+  'aB',
+  'a%',
+  '%',
+  '_',
+  'a_b',
+  'axb',
+  '\\',
+  '\\%',
+  '"',
+  "'",
+  ',',
+  '(a)',
+  'in:(a)',
+  'null',
+  '*',
+  '[a]',
+  '?',
+  'é',
+  'e\u0301',
+  'É',
+  'ß',
+  '😀',
+  '～',
+  '\uffff',
+  '\u{10ffff}',
+  '\ud7ff',
+  '\ue000',
+  '\n',
+]
+const free = fc.string({ unit: 'binary', maxLength: 4 }).map((text) => text.replaceAll('\0', ''))
+const text = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...odd) }, { weight: 1, arbitrary: free })
+const count = fc.oneof(
+  fc.integer({ min: -2, max: 2 }),
+  fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+)
+const huge = fc.constantFrom(
+  '0',
+  '-1',
+  '1',
+  '9007199254740992',
+  '9007199254740993',
+  '-9007199254740993',
+  '9223372036854775807',
+  '-9223372036854775808',
+)
+const cost = fc.constantFrom('0', '0.01', '-0.01', '10.5', '9.99', '-10', '9999999999999999.99', '-9999999999999999.99')
+const mass = fc.constantFrom(
+  '0',
+  '0.000000000001',
+  '-0.000000000001',
+  '1.5',
+  '999999999999999999.999999999999',
+  '-999999999999999999.999999999999',
+  '-999999999999999999.999999999998',
+)
+const day = fc.constantFrom('2026-01-01', '2026-01-02', '0001-12-31', '9999-12-31')
+const flag = fc.boolean()
+
+const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  word: text,
+  name: text,
+  soft: text,
+  count,
+  huge,
+  cost,
+  mass,
+  flag,
+  day,
+  'spot.depth': count,
+}
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 3 })
+
+const input: fc.Arbitrary<Input> = fc.record({
+  word: maybe(text),
+  name: text,
+  soft: maybe(text),
+  count: maybe(count),
+  huge: maybe(huge),
+  cost,
+  mass: maybe(mass),
+  flag: maybe(flag),
+  day: maybe(day),
+  spot: maybe(fc.record({ depth: maybe(count) })),
+})
+
+export const inputs = fc.array(input, { maxLength: 16 })
+
+const measures = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
+const pattern = fc
+  .array(
+    fc.oneof(fc.constantFrom('%', '_', 'a', 'b', 'B', '\\%', '\\\\', '*', '[', 'é', '😀'), fc.constantFrom('%', 'a')),
+    { maxLength: 4 },
+  )
+  .map((parts) => parts.join(''))
+
+const filter: fc.Arbitrary<Filter> = fc.constantFrom(...sortable).chain((field): fc.Arbitrary<Filter> => {
+  const textual = field === 'word' || field === 'name' || field === 'soft'
+  const operators = field === 'flag' ? ['eq', 'ne', 'in', 'null'] : textual ? [...measures, 'like', 'like'] : measures
+  return fc.constantFrom(...operators).chain((operator): fc.Arbitrary<Filter> => {
+    if (operator === 'null') return fc.boolean().map((is) => [field, operator, String(is)] as const)
+    if (operator === 'like') return pattern.map((one) => [field, operator, one] as const)
+    const value = (values[field] as fc.Arbitrary<unknown>).map(String)
+    if (operator === 'in') return fc.array(value, { maxLength: 4 }).map((all) => [field, operator, all] as const)
+    return value.map((one) => [field, operator, one] as const)
+  })
+})
+
+/** Filters by different fields and operators: a parameter is given once. */
+const filters = fc.uniqueArray(filter, { maxLength: 2, selector: ([field, operator]) => `${field} ${operator}` })
+
+export function asks({ customs }: Made): fc.Arbitrary<Ask> {
+  const fieldSort = fc.constantFrom(...sortable).map((name) => ({ by: 'field' as const, name }))
+  const customSort = fc.constantFrom(...Object.keys(customs)).map((name) => ({ by: 'custom' as const, name }))
+  return fc
+    .record({
+      sort: fc.oneof(
+        { weight: 1, arbitrary: fc.constant(null) },
+        { weight: 4, arbitrary: fieldSort },
+        { weight: 4, arbitrary: customSort },
+      ),
+      order: fc.constantFrom(null, 'asc' as const, 'desc' as const),
+      nulls: fc.constantFrom(null, 'first' as const, 'last' as const),
+      filters,
+      limit: fc.integer({ min: 1, max: 6 }),
+      offset: fc.nat(12),
+    })
+    .map((ask) => ({ ...ask, order: ask.sort ? ask.order : null, nulls: ask.sort?.by === 'field' ? ask.nulls : null }))
+}
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  fc.record({ do: fc.constant('add' as const), input }),
+  fc.record({ do: fc.constantFrom('remove' as const, 'set' as const), at: fc.nat(30), input }),
+)
+
+export const changes = fc.array(deed, { maxLength: 18 })

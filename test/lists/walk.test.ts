@@ -1,0 +1,150 @@
+/** Walks through lists in all styles, whatever the rows, the order and the filters are, and compares with plain memory. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Ask, type Hall, halls, opened } from './hall.ts'
+import { matching, type Row, sorted } from './model.ts'
+import { asks, changes, type Deed, inputs } from './samples.ts'
+
+/** How many sets of rows are tried in each hall, how often each is asked, and how often while it changes. */
+const sets = 20
+const asksEach = 25
+const changing = 80
+
+/** The rows that a question should find, in their order. */
+function expected(hall: Hall, rows: readonly Row[], ask: Ask): string[] {
+  return sorted(matching(rows, ask.filters), hall.order(ask)).map(({ id }) => id)
+}
+
+async function comparePages(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+  const { limit } = ask
+  const pages = Math.ceil(ids.length / limit)
+  for (let page = 1; page <= pages + 1; page++) {
+    const got = await hall.ask(ask, { page: String(page), page_size: String(limit) })
+    const from = (page - 1) * limit
+    assert.deepEqual(got.ids, ids.slice(from, from + limit), `page ${page}`)
+    const { nextCursor: _, ...told } = got.pagination
+    const information = { currentPage: page, pageSize: limit, totalPages: pages, totalRecords: ids.length }
+    assert.deepEqual(told, { ...information, hasMore: page < pages })
+  }
+}
+
+async function compareOffsets(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+  const { limit } = ask
+  for (const offset of [0, 1, limit, ask.offset, Math.max(0, ids.length - 1), ids.length]) {
+    const got = await hall.ask(ask, { offset: String(offset), limit: String(limit) })
+    assert.deepEqual(got.ids, ids.slice(offset, offset + limit), `offset ${offset}`)
+    const { nextCursor: _, ...told } = got.pagination
+    assert.deepEqual(told, { limit, offset, totalRecords: ids.length, hasMore: offset + limit < ids.length })
+  }
+}
+
+async function compareCursors(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+  const limit = String(ask.limit)
+  let step = await hall.ask(ask, { cursor: '', limit })
+  let from = 0
+  for (;;) {
+    assert.deepEqual(step.ids, ids.slice(from, from + ask.limit), `forward from ${from}`)
+    const { nextCursor, prevCursor, hasMore } = step.pagination
+    assert.equal(hasMore, from + ask.limit < ids.length)
+    assert.equal(nextCursor !== null, hasMore)
+    assert.equal(prevCursor !== null, from > 0)
+    if (nextCursor === null) break
+    from += ask.limit
+    step = await hall.ask(ask, { cursor: nextCursor as string, limit })
+  }
+  for (let to = from; to > 0; to -= ask.limit) {
+    step = await hall.ask(ask, { cursor: step.pagination.prevCursor as string, limit })
+    assert.deepEqual(step.ids, ids.slice(to - ask.limit, to), `back to ${to}`)
+    assert.equal(step.pagination.hasMore, true)
+  }
+  assert.equal(step.pagination.prevCursor, null)
+  if (ids.length > ask.limit) {
+    const again = await hall.ask(ask, { cursor: step.pagination.nextCursor as string, limit })
+    assert.deepEqual(again.ids, ids.slice(ask.limit, 2 * ask.limit), 'turned around')
+  }
+}
+
+async function compare(hall: Hall, rows: readonly Row[], ask: Ask): Promise<void> {
+  const ids = expected(hall, rows, ask)
+  try {
+    await comparePages(hall, ask, ids)
+    await compareOffsets(hall, ask, ids)
+    await compareCursors(hall, ask, ids)
+  } catch (error) {
+    const names = new Map(rows.map((row) => [row.id, row]))
+    const shown = JSON.stringify(ids.map((id) => names.get(id)))
+    throw new Error(`${hall.name} ${JSON.stringify(ask)}\nexpected ${shown}\n${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+for (const made of halls) {
+  test(`${made.name}: pages, offsets and cursors show every row once and in order`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        inputs,
+        fc.array(asks(made), { minLength: asksEach, maxLength: asksEach }),
+        async (given, asked) => {
+          const hall = await opened(made)
+          const rows = await hall.add(given)
+          for (const ask of asked) await compare(hall, rows, ask)
+          await hall.close()
+        },
+      ),
+      { numRuns: sets },
+    )
+  })
+}
+
+/** Walks on while others write, and gives what was shown. */
+async function walked(
+  hall: Hall,
+  ask: Ask,
+  deeds: readonly Deed[],
+  rows: Row[],
+  back: boolean,
+): Promise<{ shown: string[]; touched: Set<string> }> {
+  const shown: string[] = []
+  const touched = new Set<string>()
+  const limit = String(ask.limit)
+  const start = back ? await lastPage(hall, ask) : await hall.ask(ask, { cursor: '', limit })
+  let step = start
+  for (let i = 0; ; i++) {
+    shown.push(...(back ? step.ids.toReversed() : step.ids))
+    const cursor = (back ? step.pagination.prevCursor : step.pagination.nextCursor) as string | null
+    if (cursor === null) return { shown, touched }
+    for (const deed of deeds.slice(i * 3, i * 3 + 3)) await hall.change(deed, rows, touched)
+    step = await hall.ask(ask, { cursor, limit })
+  }
+}
+
+async function lastPage(hall: Hall, ask: Ask) {
+  let step = await hall.ask(ask, { cursor: '', limit: String(ask.limit) })
+  while (step.pagination.nextCursor !== null)
+    step = await hall.ask(ask, { cursor: step.pagination.nextCursor as string, limit: String(ask.limit) })
+  return step
+}
+
+for (const made of halls) {
+  test(`${made.name}: whatever is written elsewhere, no row that stays as it is is missed or shown twice`, async () => {
+    await fc.assert(
+      fc.asyncProperty(inputs, asks(made), changes, fc.boolean(), async (given, ask, deeds, back) => {
+        const hall = await opened(made)
+        const rows = await hall.add(given)
+        const before = expected(hall, rows, ask)
+        const { shown, touched } = await walked(hall, ask, deeds, [...rows], back)
+        const still = before.filter((id) => !touched.has(id))
+        assert.deepEqual(
+          shown.filter((id) => !touched.has(id) && before.includes(id)),
+          back ? still.toReversed() : still,
+        )
+        const moved = shown.filter((id) => !hall.moved.has(id))
+        assert.equal(new Set(moved).size, moved.length, 'a row was shown twice')
+        await hall.close()
+      }),
+      { numRuns: changing },
+    )
+  })
+}
