@@ -15,5 +15,10 @@ export function realWorld(secrets: readonly string[]): World {
     used += 16
     return bytes.subarray(used - 16, used)
   }
-  return { now, newId: idSource(now, (pool) => randomFillSync(pool)), newRequestId: () => uuid(sixteen(), now()), secrets }
+  return {
+    now,
+    newId: idSource(now, (pool) => randomFillSync(pool)),
+    newRequestId: () => uuid(sixteen(), now()),
+    secrets,
+  }
 }

@@ -19,7 +19,7 @@ doors('lists that are asked for again', shop, (door) => {
       assert.equal((await again('/warehouses', etag)).status, 304)
       assert.equal((await again('/warehouses', `"other", ${etag}`)).status, 304)
       assert.equal((await again('/warehouses', etag, { accept: 'application/xml' })).status, 406)
-      assert.equal((await again('/warehouses?page=1', etag)).status, 200)
+      assert.equal((await again('/warehouses?page_size=7', etag)).status, 200)
       await write()
       const after = await again('/warehouses', etag)
       assert.equal(after.status, 200)
