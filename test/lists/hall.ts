@@ -5,7 +5,7 @@ import { answer } from '../../src/http/handle.ts'
 import type { House } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/sqlite/open.ts'
 import type { Filter, Order, Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
 
