@@ -17,8 +17,7 @@ import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { refuse } from './refuse.ts'
-import { unchanged } from './unchanged.ts'
-import { markOf, remember, unread } from './unread.ts'
+import { markOf, remember, unchanged, unread } from './unchanged.ts'
 
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house
