@@ -7,7 +7,7 @@ const turns = new WeakMap<Socket, Promise<boolean>>()
  * Takes a step when all steps before it are done; each one says whether the connection goes on. So a request sees what
  * those before it have done, and what stands behind a refused one is never carried out. R18.
  */
-export function inTurn(socket: Socket, step: () => Promise<boolean>): void {
+export function enqueue(socket: Socket, step: () => Promise<boolean>): void {
   const before = turns.get(socket)
   turns.set(socket, before ? before.then((goesOn) => goesOn && !socket.destroyed && step()) : step())
 }

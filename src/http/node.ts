@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { deafen, inTurn, linger } from './connection.ts'
+import { deafen, enqueue, linger } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
 import type { House } from './house.ts'
@@ -34,7 +34,7 @@ export async function listen(house: House, { port, host }: { port: number; host:
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => take(request, response, house))
   server.on('connect', (request: IncomingMessage, socket: Socket) =>
-    inTurn(socket, () => leave(callOf(request, house), socket, house)),
+    enqueue(socket, () => leave(callOf(request, house), socket, house)),
   )
   server.on('clientError', (error: EngineError, socket: Socket) => fail(error, socket, house))
   await new Promise<void>((resolve, reject) => {
@@ -57,7 +57,7 @@ const latest = new WeakMap<Socket, Exchange>()
 function take(request: IncomingMessage, response: ServerResponse, house: House): void {
   const exchange = { call: callOf(request, house, response), request, response }
   latest.set(request.socket, exchange)
-  inTurn(request.socket, () => serve(exchange, house).catch((error) => abandon(exchange, error, house)))
+  enqueue(request.socket, () => serve(exchange, house).catch((error) => abandon(exchange, error, house)))
 }
 
 /** What cannot be sent ends the connection, and nothing else. R162. */
@@ -87,7 +87,7 @@ function fail(error: EngineError, socket: Socket, house: House): void {
     send(exchange, refuse(exchange.call, house.service, problem, house.log), house, performance.now())
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', house.world)
-    inTurn(socket, () => leave(call, socket, house, error))
+    enqueue(socket, () => leave(call, socket, house, error))
   }
 }
 
