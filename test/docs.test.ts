@@ -6,7 +6,14 @@ import { readSettings } from '../src/resources/settings.ts'
 import { allProofs, conformance } from './help/conformance.ts'
 import { blocksOf, matches, Page } from './help/pages.ts'
 
-const pages = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...readdirSync('docs').filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'ARCHITECTURE.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
 
 for (const name of pages) {
   it(`${name} does what it says`, async () => {
@@ -35,6 +42,12 @@ it('docs/settings.md names every setting', () => {
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
       ? Object.entries(value).flatMap(([name, one]) => leaves(one, at === '' ? name : `${at}.${name}`))
       : [at]
-  const settings = leaves(readSettings({}, undefined, false, () => {}), '')
-  assert.deepEqual(settings.filter((name) => !page.includes(`\`${name}\``)), [])
+  const settings = leaves(
+    readSettings({}, undefined, false, () => {}),
+    '',
+  )
+  assert.deepEqual(
+    settings.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  )
 })

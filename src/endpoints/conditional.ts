@@ -11,7 +11,7 @@ const one = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
 const several = /\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)|\s*,/gy
 
 /** The tags of `If-Match` or `If-None-Match`. */
-export function tags(text: string | undefined): Tags | null {
+function tags(text: string | undefined): Tags | null {
   if (text === undefined) return null
   if (text.trim() === '*') return '*'
   const single = one.exec(text)
@@ -59,7 +59,7 @@ export function instant(text: string | undefined): number | null {
 }
 
 /** The plain tag of a row in a view: the revision, the major version and what else decides its bytes. R121. */
-export const tagOf = (view: View, revision: number): string => `${revision.toString(36)}-${view.major}-${view.hash}`
+const tagOf = (view: View, revision: number): string => `${revision.toString(36)}-${view.major}-${view.hash}`
 
 /** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
 function sameState(given: string, current: string): boolean {

@@ -77,7 +77,7 @@ export function absent({ resources }: Scene, { is, collection, id }: Absent): Pr
   return new Problem('resource-deleted', `${resource.title} ${shown(id)} was deleted.`)
 }
 
-export function missing({ title, settings }: Resource, id: string): Problem {
+function missing({ title, settings }: Resource, id: string): Problem {
   const message = `${title} ${shown(id)} was not found.`
   return settings.missing.status === 410 ? new Problem('gone', message) : new Problem('resource-not-found', message)
 }

@@ -41,7 +41,10 @@ export function remove(scene: Scene): Route {
 
   /** A repeated removal is as good as the first, whatever the conditions. R133. */
   function admit({ resource }: Scene, given: Conditions | null, seen: Seen): void {
-    if (seen.is === 'found') return admitWrite(given, seen, view)
+    if (seen.is === 'found') {
+      admitWrite(given, seen, view)
+      return
+    }
     const repeated =
       seen.is === 'gone' && seen.collection === resource.name && resource.settings.delete.repeat === 'no-content'
     if (!repeated) throw absent(scene, seen)

@@ -1,6 +1,6 @@
 /** Every error type: its parent (from which `types` and the status follow) and its title. Part 7, error body. */
 
-export interface ErrorType {
+interface ErrorType {
   /** The more general type; only `error` has none. */
   readonly parent: string | null
   /** Own status, or none where that of the parent applies. */

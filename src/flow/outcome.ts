@@ -21,7 +21,7 @@ export interface Page {
 /** What a row is ordered by, each value in the database's own text. */
 export type Place = readonly (string | null)[]
 
-export interface Written {
+interface Written {
   readonly is: 'created' | 'changed'
   readonly doc: string
   readonly revision: number

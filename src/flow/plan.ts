@@ -125,7 +125,7 @@ export interface Remove {
 }
 
 /** Nothing to do: the row is as it should be. */
-export interface Keep {
+interface Keep {
   readonly do: 'keep'
 }
 

@@ -35,7 +35,7 @@ export const listParameters: readonly string[] = ['sort', 'order', 'nulls', 'cus
 export const reserved: ReadonlySet<string> = new Set([...listParameters, 'version'])
 
 /** What rows can be ordered by: a column, and whether there are rows without a value. */
-export interface Sortable {
+interface Sortable {
   readonly column: string
   readonly type: Column['type']
   readonly form: string

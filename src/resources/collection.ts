@@ -117,7 +117,7 @@ function given(cell: (value: unknown) => Cell): Column['cell'] {
 }
 
 /** The value of a field, a nested one by its path. */
-export function valueAt(document: Record<string, unknown>, field: string): unknown {
+function valueAt(document: Record<string, unknown>, field: string): unknown {
   let value: unknown = document
   for (const name of field.split('.')) value = isObject(value) ? value[name] : undefined
   return value ?? null

@@ -15,7 +15,7 @@ export interface Dialect {
 }
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const sqlite: Dialect = {
   name: 'sqlite',

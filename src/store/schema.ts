@@ -4,7 +4,7 @@ import { keys, meta, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
-export interface TableLayout {
+interface TableLayout {
   readonly table: string
   readonly identity: string
   readonly composite: boolean

@@ -18,7 +18,12 @@ const sections: readonly (readonly [title: string, from: number, to: number])[] 
   ['API description', 214, 219],
 ]
 /** Rules with a letter, behind the rule they follow. */
-const lettered: Readonly<Record<number, readonly string[]>> = { 41: ['R41a'], 44: ['R44a'], 50: ['R50a'], 187: ['R187a'] }
+const lettered: Readonly<Record<number, readonly string[]>> = {
+  41: ['R41a'],
+  44: ['R44a'],
+  50: ['R50a'],
+  187: ['R187a'],
+}
 
 const named = /\b(?:spec|it|test)\(\s*(['"`])((?:R\d+[a-z]?[ ,]*)+)\1?[:,]?/g
 
@@ -28,7 +33,8 @@ export function proofs(folder: string): Map<string, Set<string>> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'))
   for (const file of files.sort()) {
     for (const [, , rules = ''] of readFileSync(join(folder, file), 'utf8').matchAll(named)) {
-      for (const rule of rules.match(/R\d+[a-z]?/g) ?? []) found.set(rule, (found.get(rule) ?? new Set()).add(`${folder}/${file}`))
+      for (const rule of rules.match(/R\d+[a-z]?/g) ?? [])
+        found.set(rule, (found.get(rule) ?? new Set()).add(`${folder}/${file}`))
     }
   }
   return found
@@ -47,7 +53,10 @@ function rulesBetween(from: number, to: number): string[] {
 }
 
 function section(title: string, rules: readonly string[], found: ReadonlyMap<string, ReadonlySet<string>>): string {
-  const rows = rules.map((rule) => `| ${rule} | ${found.has(rule) ? 'tested' : 'not yet'} | ${[...(found.get(rule) ?? [])].map((file) => `[${file.split('/').at(-1)}](../${file})`).join(', ')} |`)
+  const rows = rules.map(
+    (rule) =>
+      `| ${rule} | ${found.has(rule) ? 'tested' : 'not yet'} | ${[...(found.get(rule) ?? [])].map((file) => `[${file.split('/').at(-1)}](../${file})`).join(', ')} |`,
+  )
   return `\n## ${title}\n\n| Rule | State | Where |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 

@@ -15,11 +15,14 @@ const { values, positionals } = parseArgs({
   },
 })
 const body = values.json ?? values.data
-const headers = new Headers((values.header ?? []).map((line) => [line.split(':', 1)[0] as string, line.slice(line.indexOf(':') + 1).trim()]))
+const headers = new Headers(
+  (values.header ?? []).map((line) => [line.split(':', 1)[0] as string, line.slice(line.indexOf(':') + 1).trim()]),
+)
 if (values.json !== undefined) headers.set('content-type', 'application/json')
 const url = (positionals[0] as string).replace(/^(?:http:\/\/)?localhost:3000/, `http://127.0.0.1:${process.env.PORT}`)
 const method = values.request ?? (values.head ? 'HEAD' : body === undefined ? 'GET' : 'POST')
 const answer = await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) })
 const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)
-if (values.include || values.head) process.stdout.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\n${shown.join('\n')}\n\n`)
+if (values.include || values.head)
+  process.stdout.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\n${shown.join('\n')}\n\n`)
 process.stdout.write(await answer.text())

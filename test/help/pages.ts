@@ -1,6 +1,6 @@
 /** Reads the code blocks of the documentation, and runs a page from top to bottom as a reader would. */
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,15 @@ export function blocksOf(markdown: string): Block[] {
 
 /** Compares what came with what the page shows; `…` stands for anything. */
 export function matches(actual: string, shown: string): boolean {
-  const parts = shown.trim().split('…').map((part) => part.replace(/\s+/g, ' ').trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const parts = shown
+    .trim()
+    .split('…')
+    .map((part) =>
+      part
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+    )
   return new RegExp(`^${parts.join('[\\s\\S]*?')}$`).test(actual.replace(/\s+/g, ' ').trim())
 }
 
@@ -65,7 +73,11 @@ export class Page {
     else if (block.language === 'http' && block.text.startsWith('HTTP/1.1')) this.expect(block)
     else if (block.language === 'http') await this.ask(block)
     else if (block.language === 'json' || block.language === 'console') this.expect(block)
-    else assert.ok(['', 'text', 'mermaid'].includes(block.language), `line ${block.line}: nothing runs a block of ${block.language}`)
+    else
+      assert.ok(
+        ['', 'text', 'mermaid'].includes(block.language),
+        `line ${block.line}: nothing runs a block of ${block.language}`,
+      )
   }
 
   /** A file of the page: its name stands in its first line, `// api.ts`; without one it is just run. */
@@ -84,9 +96,16 @@ export class Page {
     const [head = '', ...rest] = text.split('\n\n')
     const [first = '', ...lines] = head.split('\n')
     const [method = '', path = ''] = first.split(' ')
-    const headers = Object.fromEntries(lines.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]))
+    const headers = Object.fromEntries(
+      lines.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]),
+    )
     const body = rest.join('\n\n')
-    const answer = await this.service.call(this.filled(path), body === '' ? { method, headers } : { method, headers: { 'content-type': 'application/json', ...headers }, body: this.filled(body) })
+    const answer = await this.service.call(
+      this.filled(path),
+      body === ''
+        ? { method, headers }
+        : { method, headers: { 'content-type': 'application/json', ...headers }, body: this.filled(body) },
+    )
     const content = await answer.text()
     const id = /"id":"(\w+)"/.exec(content)?.[1]
     if (id !== undefined) this.known.set(id.split('_')[0] as string, id)
@@ -102,7 +121,10 @@ export class Page {
   }
 
   private expect({ text, line }: Block): void {
-    if (!text.startsWith('HTTP/1.1')) return assert.ok(matches(this.output, text), `line ${line} shows\n${text}\nand this came:\n${this.output}`)
+    if (!text.startsWith('HTTP/1.1')) {
+      assert.ok(matches(this.output, text), `line ${line} shows\n${text}\nand this came:\n${this.output}`)
+      return
+    }
     const [head = '', ...rest] = text.split('\n\n')
     const [first = '', ...lines] = head.split('\n')
     const [came = '', ...content] = this.output.split('\n\n')
@@ -111,10 +133,17 @@ export class Page {
     for (const one of lines) {
       const name = (one.split(':', 1)[0] as string).toLowerCase()
       const value = came.split('\n').find((header) => header.startsWith(`${name}:`)) ?? `no ${name}`
-      assert.ok(matches(value, `${name}:${one.slice(name.length + 1)}`), `line ${line} shows ${one} and this came: ${value}`)
+      assert.ok(
+        matches(value, `${name}:${one.slice(name.length + 1)}`),
+        `line ${line} shows ${one} and this came: ${value}`,
+      )
     }
     const body = rest.join('\n\n')
-    if (body !== '') assert.ok(matches(compact(content.join('\n\n')), compact(body)), `line ${line} shows\n${body}\nand this came:\n${content.join('\n\n')}`)
+    if (body !== '')
+      assert.ok(
+        matches(compact(content.join('\n\n')), compact(body)),
+        `line ${line} shows\n${body}\nand this came:\n${content.join('\n\n')}`,
+      )
   }
 
   private async shell({ text, line }: Block): Promise<void> {
@@ -147,7 +176,10 @@ export class Page {
       const child = spawn('bash', ['-c', `exec ${command}`], { cwd: this.folder, env: this.environment() })
       this.servers.push(child)
       this.output = ''
-      const late = setTimeout(() => reject(new Error(`line ${line}: ${command} said nothing of a URL:\n${this.output}`)), 20_000)
+      const late = setTimeout(
+        () => reject(new Error(`line ${line}: ${command} said nothing of a URL:\n${this.output}`)),
+        20_000,
+      )
       const hear = (chunk: Buffer) => {
         this.output += chunk
         if (!/http:\/\/[\w.]+:\d+/.test(this.output)) return
@@ -161,7 +193,13 @@ export class Page {
   }
 
   private environment(): NodeJS.ProcessEnv {
-    return { ...process.env, PATH: join(this.folder, '.tools') + delimiter + process.env.PATH, PORT: String(this.port), NO_COLOR: '1', NODE_TEST_CONTEXT: undefined }
+    return {
+      ...process.env,
+      PATH: join(this.folder, '.tools') + delimiter + process.env.PATH,
+      PORT: String(this.port),
+      NO_COLOR: '1',
+      NODE_TEST_CONTEXT: undefined,
+    }
   }
 
   /** The commands of the pages as they are in a checkout: bylaw is run from its sources, curl by fetch. */
@@ -174,7 +212,10 @@ export class Page {
       await chmod(join(tools, name), 0o755)
     }
     await script('npx', `shift; ${node} ${JSON.stringify(join(checkout, 'src/cli/main.ts'))} "$@"`)
-    await script('npm', 'case "$1" in install|init|pkg|ci) exit 0;; *) echo "npm $1 is not run here" >&2; exit 1;; esac')
+    await script(
+      'npm',
+      'case "$1" in install|init|pkg|ci) exit 0;; *) echo "npm $1 is not run here" >&2; exit 1;; esac',
+    )
     await script('curl', `${node} ${JSON.stringify(join(checkout, 'test/help/curl.ts'))} "$@"`)
   }
 

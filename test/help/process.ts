@@ -12,9 +12,27 @@ export interface Running {
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-export function startService(file: string, { database = 'sqlite::memory:', port = 0, args = [] as string[], env = {} as Record<string, string> } = {}): Promise<Running> {
-  const all = ['--conditions=bylaw-source', main, 'serve', file, '--port', String(port), '--host', '127.0.0.1', '--database', database, ...args]
-  const child = spawn(process.execPath, all, { env: { ...process.env, LOG_LEVEL: 'fatal', NODE_TEST_CONTEXT: undefined, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+export function startService(
+  file: string,
+  { database = 'sqlite::memory:', port = 0, args = [] as string[], env = {} as Record<string, string> } = {},
+): Promise<Running> {
+  const all = [
+    '--conditions=bylaw-source',
+    main,
+    'serve',
+    file,
+    '--port',
+    String(port),
+    '--host',
+    '127.0.0.1',
+    '--database',
+    database,
+    ...args,
+  ]
+  const child = spawn(process.execPath, all, {
+    env: { ...process.env, LOG_LEVEL: 'fatal', NODE_TEST_CONTEXT: undefined, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)

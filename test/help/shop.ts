@@ -1,7 +1,7 @@
 /** One rich service that many tests share: every kind of field, an owner with children, a composite key, references. */
 import { f, service } from 'bylaw'
 
-export const shop = service({
+const shop = service({
   name: 'shop',
   concepts: {
     country: f.country(),
@@ -62,4 +62,6 @@ export const shop = service({
     },
   },
 })
+
+export { shop }
 export default shop

@@ -10,10 +10,10 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { rowOf } from '../../src/resources/row.ts'
-import { cellar } from '../../src/store/cellar.ts'
-import { sqlite } from '../../src/store/dialect.ts'
 import { openStore } from '../../src/sqlite/open.ts'
 import { openFile, sqliteStore } from '../../src/sqlite/sqlite.ts'
+import { cellar } from '../../src/store/cellar.ts'
+import { sqlite } from '../../src/store/dialect.ts'
 import { freshFile, things } from './file.ts'
 
 export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })
