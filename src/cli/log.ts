@@ -1,5 +1,5 @@
 /** The log of a served service: lines of JSON by pino, written once a turn of the event loop. */
-import { pino, stdTimeFunctions } from 'pino'
+import { pino } from 'pino'
 import type { Log } from '../http/refuse.ts'
 import type { Witness } from './start.ts'
 
@@ -12,12 +12,24 @@ export function jsonLog(service: string, level: string): Log & Witness {
     {
       level,
       base: { service },
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: clock(),
       formatters: { level: (label) => ({ level: label }) },
     },
     out,
   )
   return Object.assign(log, { written: out.written })
+}
+
+/** The time of a line; of many lines in one millisecond it is written once. */
+function clock(): () => string {
+  let latest = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== latest) text = `,"time":"${new Date(now).toISOString()}"`
+    latest = now
+    return text
+  }
 }
 
 /** Lines of one turn go out in one write, which costs half; a reader that stands still stops the lines, not the service. */

@@ -64,8 +64,10 @@ let latest = { second: '', time: 0, text: '' }
 /** A time of a document as an HTTP date, but none that is still to come; of many in one second the text is made once. R130. */
 function httpDate(text: string, now: number): string {
   const second = text.slice(0, 19)
-  const date = new Date(`${second}Z`)
-  if (latest.second !== second) latest = { second, time: date.getTime(), text: date.toUTCString() }
+  if (latest.second !== second) {
+    const date = new Date(`${second}Z`)
+    latest = { second, time: date.getTime(), text: date.toUTCString() }
+  }
   return latest.time <= now ? latest.text : new Date(now).toUTCString()
 }
 

@@ -9,7 +9,10 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
     headers['Content-Type'] ??= 'application/json'
     headers['X-Content-Type-Options'] = 'nosniff'
   }
-  headers['Cache-Control'] = method === 'GET' || method === 'HEAD' ? freshness(route) : 'no-store'
+  const reads = method === 'GET' || method === 'HEAD'
+  headers['Cache-Control'] = reads ? freshness(route) : 'no-store'
+  const { name, settings } = route.resource
+  if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
   headers.Vary = 'Accept-Encoding'
   return reply
 }

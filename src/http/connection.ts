@@ -1,15 +1,35 @@
 /** Keeps what comes in on a connection in turn, and ends it so that its last answer can be read. Part 8, limits. */
 import type { Socket } from 'node:net'
 
-const turns = new WeakMap<Socket, Promise<boolean>>()
+/** Something to do on a connection; in the end it says whether the connection goes on. */
+type Step = (done: (goesOn: boolean) => void) => void
+
+interface Line {
+  busy: boolean
+  readonly waiting: Step[]
+}
+
+const lines = new WeakMap<Socket, Line>()
 
 /**
- * Takes a step when all steps before it are done; each one says whether the connection goes on. So a request sees what
- * those before it have done, and what stands behind a refused one is never carried out. R18.
+ * Takes a step when all steps before it are done. So a request sees what those before it have done, and what stands
+ * behind a refused one is never carried out. R18.
  */
-export function enqueue(socket: Socket, step: () => Promise<boolean>): void {
-  const before = turns.get(socket)
-  turns.set(socket, before ? before.then((goesOn) => goesOn && !socket.destroyed && step()) : step())
+export function enqueue(socket: Socket, step: Step): void {
+  const line = lines.get(socket) ?? { busy: false, waiting: [] }
+  lines.set(socket, line)
+  if (line.busy) line.waiting.push(step)
+  else take(socket, line, step)
+}
+
+function take(socket: Socket, line: Line, step: Step): void {
+  line.busy = true
+  step((goesOn) => {
+    if (!goesOn || socket.destroyed) return // nothing more is taken
+    const next = line.waiting.shift()
+    if (next) take(socket, line, next)
+    else line.busy = false
+  })
 }
 
 const patience = 3000

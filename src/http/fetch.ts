@@ -3,16 +3,16 @@ import type { Call } from '../flow/call.ts'
 import { answer } from './handle.ts'
 import type { House } from './house.ts'
 import { idOf } from './message.ts'
+import { began, stamp } from './stamp.ts'
 
 /** A function that runtimes and tests can call with a Request. */
 export function fetchDoor(house: House): (request: Request) => Promise<Response> {
   return async (request) => {
     const call = callOf(request, house)
-    const { status, headers, body } = await answer(call, house)
-    headers['Request-Id'] = call.id
-    headers.Date = new Date(house.world.now()).toUTCString()
-    if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
-      headers['Content-Length'] = String(Buffer.byteLength(body))
+    const started = began()
+    const reply = await answer(call, house)
+    stamp(call, reply, house, started)
+    const { status, headers, body } = reply
     return new Response(call.method === 'HEAD' || body === null ? null : body, { status, headers })
   }
 }

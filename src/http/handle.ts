@@ -12,6 +12,7 @@ import { inTurn } from '../idempotency/wait.ts'
 import type { Service } from '../service.ts'
 import { dressed } from './cache.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
+import { enter } from './crowd.ts'
 import { health } from './health.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
@@ -22,10 +23,12 @@ import { markOf, remember, unchanged, unread } from './unchanged.ts'
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, log } = house
   let { settings } = service
+  let leave = () => {}
   try {
     admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
     if (apart) return await apart
+    leave = enter(house) //                                                503
     admitHost(call, house.hosts) //                                        421
     const match = find(call, service) //                                   400, 404
     if ('status' in match) return match
@@ -45,6 +48,8 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {
     return codedIfBetter(call, refuse(call, service, problem, log), settings)
+  } finally {
+    leave()
   }
 }
 

@@ -42,7 +42,8 @@ function admitFraming({ http, headers }: Call): void {
 function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settings['limits']): void {
   if (target.length > url) throw tooLong(target, url)
   const fields = raw.length / 2
-  const bytes = raw.reduce((sum, text) => sum + text.length + 2, 0) // a colon and a space, and the end of a line
+  let bytes = raw.length * 2 // a colon and a space, and the end of a line
+  for (const text of raw) bytes += text.length
   if (fields <= headerFields && bytes <= headers) return
   const message = `The header has ${fields} fields and ${bytes} bytes; at most ${headerFields} fields and ${headers} bytes are taken.`
   throw new Problem('header-fields-too-large', message)
@@ -97,6 +98,7 @@ const origin = /^https?:\/\/([^/?#]*)/i
 
 /** What a target that was sent asks for, and the authority it names, if it does. R17. */
 export function targetOf(sent: string): Pick<Call, 'target' | 'authority'> {
+  if (sent.startsWith('/')) return { target: sent, authority: null }
   const [whole, authority] = origin.exec(sent) ?? []
   if (whole === undefined || authority === undefined) return { target: sent, authority: null }
   const target = sent.slice(whole.length)

@@ -10,12 +10,17 @@ import { answer } from './handle.ts'
 import type { House } from './house.ts'
 import { idOf, targetOf } from './message.ts'
 import { refuse } from './refuse.ts'
+import { began, type Started, stamp, took } from './stamp.ts'
+import { traceOf } from './trace.ts'
 
 export interface Listening {
   readonly url: string
   /** Stops taking connections, finishes what was accepted, and ends the rest after the given time. R186. */
   readonly stop: (drain: number) => Promise<void>
 }
+
+/** So many requests on one connection; then it is closed, and the next one may go to another process. */
+const mostRequests = 10_000
 
 /** Opens the door. `House.open` has to turn false before `stop`, so that readiness fails first. */
 export async function listen(house: House, { port, host }: { port: number; host: string }): Promise<Listening> {
@@ -29,13 +34,15 @@ export async function listen(house: House, { port, host }: { port: number; host:
     requireHostHeader: false, // R17: the corridor refuses it with an error body
   })
   server.maxHeadersCount = 0
+  server.maxRequestsPerSocket = mostRequests
   Object.assign(server, { httpAllowHalfOpen: true }) // who has said all may still listen
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => take(request, response, house))
-  server.on('connect', (request: IncomingMessage, socket: Socket) =>
-    enqueue(socket, () => leave(callOf(request, house), socket, house)),
-  )
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    const call = callOf(request, house)
+    enqueue(socket, () => void leave(call, () => answer(call, house), socket, house))
+  })
   server.on('clientError', (error: EngineError, socket: Socket) => fail(error, socket, house))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -57,24 +64,28 @@ const latest = new WeakMap<Socket, Exchange>()
 function take(request: IncomingMessage, response: ServerResponse, house: House): void {
   const exchange = { call: callOf(request, house, response), request, response }
   latest.set(request.socket, exchange)
-  enqueue(request.socket, () => serve(exchange, house).catch((error) => abandon(exchange, error, house)))
+  enqueue(request.socket, (done) => void serve(exchange, house, done))
 }
 
 /** What cannot be sent ends the connection, and nothing else. R162. */
-function abandon({ call, request }: Exchange, err: unknown, { log }: House): boolean {
-  log.error({ requestId: call.id, err }, 'The answer could not be sent.')
-  request.socket.destroy()
-  return false
+function abandon({ id }: Call, socket: Socket, err: unknown, { log }: House): void {
+  log.error({ requestId: id, err }, 'The answer could not be sent.')
+  socket.destroy()
 }
 
-/** Whether the connection goes on. */
-async function serve(exchange: Exchange, house: House): Promise<boolean> {
-  const started = performance.now()
-  const reply = await answer(exchange.call, house)
-  if (exchange.call.content && !exchange.request.complete) await setImmediate() // its content may be here already
-  send(exchange, reply, house, started)
-  if (!exchange.response.closed) await new Promise((done) => exchange.response.once('close', done))
-  return reply.headers.Connection !== 'close'
+async function serve(exchange: Exchange, house: House, done: (goesOn: boolean) => void): Promise<void> {
+  const { call, request, response } = exchange
+  const started = began()
+  try {
+    const reply = await answer(call, house)
+    if (call.content && !request.complete) await setImmediate() // its content may be here already
+    send(exchange, reply, house, started)
+    const over = () => done(reply.headers.Connection !== 'close')
+    if (response.closed) over()
+    else response.on('close', over)
+  } catch (error) {
+    abandon(call, request.socket, error, house)
+  }
 }
 
 /** An engine's failure is the answer to the request whose content it happened in, or comes behind all answers that are due. R151. */
@@ -84,58 +95,57 @@ function fail(error: EngineError, socket: Socket, house: House): void {
   deafen(socket)
   const exchange = latest.get(socket)
   if (exchange && !exchange.request.complete) {
-    send(exchange, refuse(exchange.call, house.service, problem, house.log), house, performance.now())
+    send(exchange, refuse(exchange.call, house.service, problem, house.log), house, began())
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', house.world)
-    enqueue(socket, () => leave(call, socket, house, error))
+    enqueue(socket, () => void leave(call, () => answerEarly(call, error, house), socket, house))
   }
 }
 
 /** Says the last word on a connection that the engine has given up. */
-async function leave(call: Call, socket: Socket, house: House, error?: EngineError): Promise<boolean> {
-  if (socket.writable) {
-    const started = performance.now()
-    const reply = await (error ? answerEarly(call, error, house) : answer(call, house))
-    socket.write(textOf(call, reply, house))
+async function leave(call: Call, said: () => Promise<Reply> | Reply, socket: Socket, house: House): Promise<void> {
+  const started = began()
+  try {
+    const reply = await said()
+    if (!socket.writable) return
+    reply.headers.Connection = 'close'
+    stamp(call, reply, house, started)
+    socket.write(textOf(call, reply))
     linger(socket)
     note(call, reply.status, house, started)
+  } catch (error) {
+    abandon(call, socket, error, house)
   }
-  return false
 }
 
-/** A reply as bytes, the last ones of a connection. */
-function textOf({ id, method }: Call, { status, headers, body }: Reply, { world }: House): Buffer {
-  const content = Buffer.from(body ?? '')
-  const all = {
-    ...headers,
-    'Request-Id': id,
-    Date: new Date(world.now()).toUTCString(),
-    Connection: 'close',
-    'Content-Length': content.length,
-  }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+/** A reply as bytes. */
+function textOf({ method }: Call, { status, headers, body }: Reply): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`
-  return Buffer.concat([Buffer.from(head, 'latin1'), method === 'HEAD' ? Buffer.of() : content])
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(method === 'HEAD' ? '' : (body ?? ''))])
 }
 
-function send({ call, request, response }: Exchange, reply: Reply, house: House, started: number): void {
+function send({ call, request, response }: Exchange, reply: Reply, house: House, started: Started): void {
   if (response.headersSent) return // refused meanwhile, as its content broke off
-  const { headers, body, status } = reply
-  headers['Request-Id'] = call.id
-  headers.Date = new Date(house.world.now()).toUTCString() // Node's own can be behind by a second, R130
+  const { headers, status } = reply
   const unread = call.content !== null && !request.complete
   if (unread || !house.open()) headers.Connection = 'close'
   if (unread) request.resume() // or the engine would stop the connection when its buffer is full
-  if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
-    headers['Content-Length'] = String(Buffer.byteLength(body))
-  response.writeHead(status, headers).end(call.method === 'HEAD' ? null : body)
+  stamp(call, reply, house, started)
+  const body = call.method === 'HEAD' ? null : reply.body
+  response.writeHead(status, headers)
+  if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
+  else response.end(body)
+  const { socket } = request
+  if (socket.writableLength > 0) socket.setTimeout(house.service.settings.limits.writeTimeout) // without progress
   note(call, status, house, started)
 }
 
 /** One line for every answer; what stands behind the path may be secret. R164. */
-function note({ id, method, target }: Call, status: number, { log }: House, started: number): void {
-  const ms = Math.round((performance.now() - started) * 100) / 100
-  log.info({ requestId: id, method, path: target.split('?', 1)[0], status, ms }, 'answered')
+function note(call: Call, status: number, { log }: House, started: Started): void {
+  const { id, method, target } = call
+  const path = target.split('?', 1)[0]
+  log.info({ requestId: id, ...traceOf(call), method, path, status, ms: took(started) }, 'answered')
 }
 
 function callOf(request: IncomingMessage, { world }: House, response?: ServerResponse): Call {

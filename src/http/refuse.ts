@@ -4,6 +4,7 @@ import { errorBody, Problem, problemBody, problemStatus } from '../errors/proble
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Service } from '../service.ts'
+import { traceOf } from './trace.ts'
 
 /** Where what is not sent is written down. */
 export interface Log {
@@ -25,7 +26,10 @@ function told(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown:
   const status = problemStatus(problem, service.errors)
   const reply = errorReply(call, service, status < 500 ? problem : failing(problem, status, call.id), status)
   if (status >= 500)
-    log.error({ requestId: call.id, type: problem.type, err: problem.cause ?? thrown }, problem.message)
+    log.error(
+      { requestId: call.id, ...traceOf(call), type: problem.type, err: problem.cause ?? thrown },
+      problem.message,
+    )
   return reply
 }
 

@@ -76,10 +76,12 @@ function encode(bytes: Uint8Array): string {
   return text
 }
 
+const pairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 /** A UUIDv7 in its usual form, for requests. */
 export function uuid(bytes: Uint8Array, time: number): string {
   let hex = ''
   const counter = ((bytes[6] as number) << 8) | (bytes[7] as number)
-  for (const byte of stamped(bytes, time, counter & 0xfff)) hex += (byte + 256).toString(16).slice(1)
+  for (const byte of stamped(bytes, time, counter & 0xfff)) hex += pairs[byte]
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

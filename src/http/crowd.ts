@@ -1,0 +1,17 @@
+/** Counts the requests that are inside, where only so many are let in at a time. Part 8, concurrency. */
+import { Problem } from '../errors/problem.ts'
+import type { House } from './house.ts'
+
+const inside = new WeakMap<House, number>()
+const nothing = (): void => {}
+
+/** Lets a request in, or refuses it; what comes back is called when it is done. R185. */
+export function enter(house: House): () => void {
+  const most = house.service.settings.limits.concurrency
+  if (most === null) return nothing
+  const before = inside.get(house) ?? 0
+  if (before >= most)
+    throw new Problem('overloaded', `The service handles ${most} requests at a time and not more. Try again later.`)
+  inside.set(house, before + 1)
+  return () => void inside.set(house, (inside.get(house) as number) - 1)
+}
