@@ -1,6 +1,6 @@
 /** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
 import { fetchDoor } from './http/fetch.ts'
-import type { Log } from './http/refuse.ts'
+import type { Log } from './http/house.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
 import { openStore } from './sqlite/open.ts'

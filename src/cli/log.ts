@@ -1,6 +1,6 @@
 /** The log of a served service: lines of JSON by pino, written once a turn of the event loop. */
 import { pino } from 'pino'
-import type { Log } from '../http/refuse.ts'
+import type { Log } from '../http/house.ts'
 import type { Witness } from './start.ts'
 
 const mostWaiting = 16 * 1024 * 1024

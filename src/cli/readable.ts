@@ -1,6 +1,6 @@
 /** The log for people: a line a request, coloured where a terminal reads it. */
 import { styleText } from 'node:util'
-import type { Log } from '../http/refuse.ts'
+import type { Log } from '../http/house.ts'
 import type { Witness } from './start.ts'
 
 type About = Readonly<Record<string, unknown>>

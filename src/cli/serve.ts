@@ -22,6 +22,12 @@ export const serve: Command = {
     host: hostFlag,
     database: databaseFlag,
     'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${oneOf(levels)}; info unless given.` },
+    'allowed-hosts': {
+      value: 'A,B',
+      env: 'ALLOWED_HOSTS',
+      about: 'The hosts that are answered for; all unless given.',
+    },
+    'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
     drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take at the end; PT10S unless given.' },
   },
   examples: [
@@ -39,9 +45,10 @@ async function run(given: Given): Promise<number> {
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) requireSchema(service, file, database)
+  const exposed = exposedOf(given)
   const log = jsonLog(service.name, level)
   const store = storeOf(service, database, production ? 'require' : 'apply')
-  const started = await start(service, { store, port, host, log })
+  const started = await start(service, { store, port, host, log, exposed, ...hostsOf(given) })
   const ended = untilSignal(log, () => started.stop(drain))
   process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
   const code = await ended
@@ -54,6 +61,24 @@ function levelOf(given: Given): string {
   if (levels.includes(text)) return text
   const guess = nearest(text, levels)
   throw complaint(`${from} has to be ${oneOf(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
+}
+
+function hostsOf(given: Given): { hosts?: readonly string[] } {
+  const hosts = (given.worth('allowed-hosts')?.text ?? '')
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '')
+  return hosts.length === 0 ? {} : { hosts }
+}
+
+/** R157. */
+function exposedOf(given: Given): boolean {
+  const exposed = given.on('expose-internals')
+  if (!exposed || process.env.NODE_ENV !== 'production') return exposed
+  throw complaint(
+    '--expose-internals is not taken with NODE_ENV=production.',
+    'The log tells what failures are caused by, under the requestId of the answer.',
+  )
 }
 
 function drainOf(given: Given): number {

@@ -1,9 +1,8 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
 
 import type { Store } from '../flow/store.ts'
-import type { House } from '../http/house.ts'
+import type { House, Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
-import type { Log } from '../http/refuse.ts'
 import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
 import { type Migration, openMigration, openStore, type SchemaMode } from '../sqlite/open.ts'
@@ -20,11 +19,14 @@ export interface Terms {
   readonly port: number
   readonly host: string
   readonly log: Log
+  /** The hosts that it answers for; all where there are none. R17. */
+  readonly hosts?: readonly string[]
+  readonly exposed?: boolean
 }
 
-export async function start(service: Service, { store, port, host, log }: Terms): Promise<Started> {
+export async function start(service: Service, { store, port, host, ...rest }: Terms): Promise<Started> {
   let open = true
-  const house: House = { service, store, world: realWorld([store.secret]), log, open: () => open }
+  const house: House = { ...rest, service, store, world: realWorld(secretsOf(store)), open: () => open }
   const listening = await door(house, port, host)
   const stop = async (drain: number): Promise<void> => {
     open = false // readiness fails first
@@ -32,6 +34,13 @@ export async function start(service: Service, { store, port, host, log }: Terms)
     await store.close()
   }
   return { url: listening.url, stop }
+}
+
+/** What signs cursors: BYLAW_SECRET, several of them while they are changed, else what the store keeps. R85. */
+function secretsOf(store: Store): readonly string[] {
+  const given = (process.env.BYLAW_SECRET ?? '').split(',').filter((secret) => secret !== '')
+  if (given.every((secret) => secret.length >= 16)) return [...given, store.secret]
+  throw complaint('A secret of BYLAW_SECRET is shorter than 16 characters.', 'Make one with: openssl rand -base64 32')
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */

@@ -41,12 +41,9 @@ export function remove(scene: Scene): Route {
 
   /** A repeated removal is as good as the first, whatever the conditions. R133. */
   function admit({ resource }: Scene, given: Conditions | null, seen: Seen): void {
-    if (seen.is === 'found') {
-      admitWrite(given, seen, view)
-      return
-    }
+    if (seen.is === 'found') admitWrite(given, seen, view)
     const repeated =
       seen.is === 'gone' && seen.collection === resource.name && resource.settings.delete.repeat === 'no-content'
-    if (!repeated) throw absent(scene, seen)
+    if (seen.is !== 'found' && !repeated) throw absent(scene, seen)
   }
 }

@@ -33,12 +33,12 @@ export function engineProblem({ code = '', reason = '' }: EngineError): Problem 
 
 /** The answer to a message that never became a request. A method that the engine does not know is refused as any other. R13. */
 export function answerEarly(call: Call, error: EngineError, house: House): Promise<Reply> | Reply {
-  const { service, log } = house
+  const { service } = house
   const { url } = service.settings.limits
   const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
   if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method)) return answer(call, house)
   const problem = call.target.length > url ? tooLong(call.target, url) : engineProblem(error)
-  return refuse(call, service, problem, log)
+  return refuse(call, house, problem)
 }
 
 /** As much of a call as can be read from the bytes. */

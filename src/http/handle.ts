@@ -21,7 +21,7 @@ import { refuse } from './refuse.ts'
 import { markOf, remember, unchanged, unread } from './unchanged.ts'
 
 export async function answer(call: Call, house: House): Promise<Reply> {
-  const { service, log } = house
+  const { service } = house
   let { settings } = service
   let leave = () => {}
   try {
@@ -47,7 +47,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const told = unchanged(call, reply, coding) //                         304, 412
     return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {
-    return codedIfBetter(call, refuse(call, service, problem, log), settings)
+    return codedIfBetter(call, refuse(call, house, problem), settings)
   } finally {
     leave()
   }

@@ -2,7 +2,13 @@
 import type { World } from '../flow/call.ts'
 import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
-import type { Log } from './refuse.ts'
+
+/** Where what is not sent is written down. */
+export interface Log {
+  readonly error: (about: object, message: string) => void
+  readonly warn: (about: object, message: string) => void
+  readonly info: (about: object, message: string) => void
+}
 
 export interface House {
   readonly service: Service
@@ -13,4 +19,6 @@ export interface House {
   readonly open: () => boolean
   /** The hosts that it answers for; all where there are none. R17. */
   readonly hosts?: readonly string[]
+  /** Whether callers are shown what a failure was caused by: for development alone. R157. */
+  readonly exposed?: boolean
 }

@@ -95,7 +95,7 @@ function fail(error: EngineError, socket: Socket, house: House): void {
   deafen(socket)
   const exchange = latest.get(socket)
   if (exchange && !exchange.request.complete) {
-    send(exchange, refuse(exchange.call, house.service, problem, house.log), house, began())
+    send(exchange, refuse(exchange.call, house, problem), house, began())
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', house.world)
     enqueue(socket, () => void leave(call, () => answerEarly(call, error, house), socket, house))

@@ -4,33 +4,35 @@ import { errorBody, Problem, problemBody, problemStatus } from '../errors/proble
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Service } from '../service.ts'
+import type { House } from './house.ts'
 import { traceOf } from './trace.ts'
 
-/** Where what is not sent is written down. */
-export interface Log {
-  readonly error: (about: object, message: string) => void
-  readonly warn: (about: object, message: string) => void
-  readonly info: (about: object, message: string) => void
-}
+/** What is refused by whom. */
+type Refusing = Pick<House, 'service' | 'log' | 'exposed'>
 
-export function refuse(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
+export function refuse(call: Call, house: Refusing, thrown: unknown): Reply {
   try {
-    return told(call, service, thrown, log)
+    return told(call, house, thrown)
   } catch (cause) {
-    return told(call, service, cause, log) // a Problem that cannot be written down is a failure itself
+    return told(call, house, cause) // a Problem that cannot be written down is a failure itself
   }
 }
 
-function told(call: Call, service: Pick<Service, 'errors' | 'settings'>, thrown: unknown, log: Log): Reply {
+function told(call: Call, { service, log, exposed = false }: Refusing, thrown: unknown): Reply {
   const problem = known(thrown, service)
   const status = problemStatus(problem, service.errors)
-  const reply = errorReply(call, service, status < 500 ? problem : failing(problem, status, call.id), status)
-  if (status >= 500)
-    log.error(
-      { requestId: call.id, ...traceOf(call), type: problem.type, err: problem.cause ?? thrown },
-      problem.message,
-    )
+  const cause = problem.cause ?? thrown
+  const shown =
+    status < 500 ? problem : failing(problem, status, { requestId: call.id, ...(exposed ? inside(cause) : {}) })
+  const reply = errorReply(call, service, shown, status)
+  if (status >= 500) log.error({ requestId: call.id, type: problem.type, err: cause }, problem.message)
   return reply
+}
+
+/** What a failure was caused by, as the nested error it is. R157. */
+function inside(cause: unknown): Record<string, unknown> {
+  const message = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  return { cause: { message, type: 'internal-error', types: ['internal-error', 'server-error', 'error'] } }
 }
 
 /** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
@@ -41,11 +43,11 @@ function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
 }
 
 /** R157, R161. */
-function failing(problem: Problem, status: number, requestId: string): Problem {
+function failing(problem: Problem, status: number, more: Record<string, unknown>): Problem {
   const retry: Record<string, string> = status === 503 ? { 'Retry-After': '5' } : {}
   return new Problem(problem.type, problem.message, {
     headers: { ...retry, ...problem.headers },
-    extra: { ...problem.extra, requestId },
+    extra: { ...problem.extra, ...more },
     ...(problem.under === undefined ? {} : { under: problem.under }),
   })
 }

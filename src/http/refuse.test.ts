@@ -1,0 +1,28 @@
+/** What is told of a failure: nothing of the inside, unless the house is exposed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { catalogue } from '../errors/catalogue.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import { service } from '../service.ts'
+import { refuse } from './refuse.ts'
+
+const call = { headers: {}, id: 'r-1' } as unknown as Call
+const shop = service({ name: 'shop', resources: { notes: { fields: {}, access: 'public' } } })
+const log = { error: () => {}, warn: () => {}, info: () => {} }
+const bodyOf = (thrown: unknown, exposed: boolean) =>
+  JSON.parse(String(refuse(call, { service: { ...shop, errors: catalogue }, log, exposed }, thrown).body))
+
+test('R157: a failure says its request and nothing else', () => {
+  const body = bodyOf(new TypeError('secret of line 7'), false)
+  assert.equal(body.requestId, 'r-1')
+  assert.doesNotMatch(JSON.stringify(body), /secret|TypeError/)
+})
+
+test('R157: an exposed house shows the cause as a nested error', () => {
+  const body = bodyOf(new TypeError('secret of line 7'), true)
+  assert.deepEqual([body.type, body.cause.type, body.requestId], ['internal-error', 'internal-error', 'r-1'])
+  assert.match(body.cause.message, /TypeError: secret of line 7/)
+  const outage = bodyOf(new Problem('dependency-unavailable', 'The store rests.', { cause: new Error('disk') }), true)
+  assert.match(outage.cause.message, /disk/)
+})
