@@ -25,7 +25,8 @@ function told(call: Call, { service, log, exposed = false }: Refusing, thrown: u
   const shown =
     status < 500 ? problem : failing(problem, status, { requestId: call.id, ...(exposed ? inside(cause) : {}) })
   const reply = errorReply(call, service, shown, status)
-  if (status >= 500) log.error({ requestId: call.id, type: problem.type, err: cause }, problem.message)
+  if (status >= 500)
+    log.error({ requestId: call.id, ...traceOf(call), type: problem.type, err: cause }, problem.message)
   return reply
 }
 
