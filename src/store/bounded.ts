@@ -7,10 +7,10 @@ export function isBounded(collection: Collection, { where, order, parent }: List
   const owner = parent && collection.parent ? [collection.parent.column] : []
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
   const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
-  const [first] = order
+  const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
+  const [first] = wanted
   if (rest.some(({ is, column }) => is === 'like' || is === 'in' || is === 'ne' || column !== first?.column))
     return false
-  const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
   return all(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
 }
 

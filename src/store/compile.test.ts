@@ -93,11 +93,11 @@ test('conditions', () => {
     [{ column: 'by_name', is: 'in', values: [] }, [], '1 = 0'],
     [{ column: 'by_dueOn', is: 'null' }, [], '"by_dueOn" IS NULL'],
     [{ column: 'by_dueOn', is: 'present' }, [], '"by_dueOn" IS NOT NULL'],
-    [{ column: 'by_name', is: 'like', parts: ['', '*_%', ''] }, ['*[*]_%*'], '"by_name" GLOB ?1'],
+    [{ column: 'by_name', is: 'like', parts: ['', '*_%', ''] }, ['*[*]_%*'], '+"by_name" GLOB ?1'],
     [
       { column: 'by_name', is: 'like', parts: ['ab', ''] },
       ['ab*', 'ab', 'ac'],
-      '"by_name" >= ?2 AND "by_name" < ?3 AND "by_name" GLOB ?1',
+      '"by_name" >= ?2 AND "by_name" < ?3 AND +"by_name" GLOB ?1',
     ],
   ]
   for (const [condition, values, ...expected] of table) {

@@ -117,34 +117,60 @@ function conditions(
   binding: Binding,
 ): string {
   const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
-  const all = [...owner, ...where.map((one) => condition(one, binding)), ...bounds.map((one) => bound(one, binding))]
+  // SQLite takes the owner, which begins the primary key, for as good as any index, and would read all of its rows.
+  const rare = (is: string, text: string) =>
+    collection.composite && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
+  const all = [
+    ...owner,
+    ...where.flatMap((one) => condition(one, implied(one.column, bounds), binding).map((text) => rare(one.is, text))),
+    ...bounds.map((one) => rare(one.is, bound(one, binding))),
+  ]
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
+}
+
+/** The bound of a column that the way behind a place keeps anyway; said again it would be sought from there. */
+function implied(column: string, bounds: readonly Bound[]): 'lower' | 'upper' | null {
+  const [first] = bounds.filter((one) => ('columns' in one ? one.columns[0] : one.column) === column)
+  return first?.is === 'beyond' ? 'lower' : first?.is === 'before' ? 'upper' : null
 }
 
 const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-function condition(one: Condition, binding: Binding): string {
+function condition(one: Condition, known: 'lower' | 'upper' | null, binding: Binding): string[] {
   const column = quoted(one.column)
   switch (one.is) {
     case 'null':
-      return `${column} IS NULL`
+      return [`${column} IS NULL`]
     case 'present':
-      return `${column} IS NOT NULL`
+      return [`${column} IS NOT NULL`]
     case 'in':
-      return one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`
+      return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
     case 'like':
-      return like(column, one.parts, binding)
+      return like(column, one.parts, known, binding)
+    case 'gt':
+    case 'gte':
+      return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+    case 'lt':
+    case 'lte':
+      return known === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
     default:
-      return `${column} ${signs[one.is]} ${binding.bind(one.value)}`
+      return [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
   }
 }
 
 /** A pattern; what it begins with is a range too, so that an index can be used. */
-function like(column: string, parts: readonly string[], { bind, dialect }: Binding): string {
-  const pattern = `${column} ${dialect.like} ${bind(dialect.pattern(parts))}`
+function like(
+  column: string,
+  parts: readonly string[],
+  known: 'lower' | 'upper' | null,
+  { bind, dialect }: Binding,
+): string[] {
+  const pattern = dialect.like(column, bind(dialect.pattern(parts)))
   const [start = ''] = parts
   const end = start === '' ? null : following(start)
-  return end === null ? pattern : `${column} >= ${bind(start)} AND ${column} < ${bind(end)} AND ${pattern}`
+  const lower = end === null || known === 'lower' ? [] : [`${column} >= ${bind(start)}`]
+  const upper = end === null || known === 'upper' ? [] : [`${column} < ${bind(end)}`]
+  return [...lower, ...upper, pattern]
 }
 
 /** The least text that is greater than all that begin with a text. */

@@ -5,9 +5,11 @@ export interface Dialect {
   /** The mark of the n-th value, counted from 1. */
   readonly mark: (n: number) => string
   readonly type: (type: 'text' | 'integer') => string
-  /** The operator of patterns that compares exact code points, and the pattern of literal parts with anything between. R70. */
-  readonly like: string
+  /** A match that compares exact code points, and the pattern of literal parts with anything between. R70. */
+  readonly like: (column: string, pattern: string) => string
   readonly pattern: (parts: readonly string[]) => string
+  /** A condition that few rows of an owner meet, so that its index is worth taking. */
+  readonly rare: (condition: string) => string
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
   /** A field of a document, as a typed column of the view. */
@@ -21,8 +23,9 @@ export const sqlite: Dialect = {
   name: 'sqlite',
   mark: (n) => `?${n}`,
   type: (type) => (type === 'text' ? 'TEXT' : 'INTEGER'),
-  like: 'GLOB',
+  like: (column, pattern) => `+${column} GLOB ${pattern}`, // the sign keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
+  rare: (condition) => `unlikely(${condition})`,
   tableOptions: ' STRICT, WITHOUT ROWID',
   member: (name, type) => {
     const value = `json_extract(doc, ${literal(`$."${name}"`)})`

@@ -5,7 +5,7 @@ import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from '
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { departed, exhume, remove } from './removal.ts'
-import { behind, reversed, whole } from './segments.ts'
+import { behind, loose, reversed, whole } from './segments.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -98,7 +98,7 @@ function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number): St
   const wanted = plan.window.limit + 1
   const rows: Answer[] = []
   let offset = from
-  for (const stretch of whole(plan.order)) {
+  for (const stretch of whole(loose(plan, []).order)) {
     const found = yield listStatement(collection, plan, stretch, { offset, limit: wanted - rows.length }, dialect)
     rows.push(...found)
     if (rows.length === wanted) break
@@ -116,7 +116,8 @@ function* near(
 ): Steps<readonly Answer[]> {
   const { collection } = shelves.get(plan.collection) as Shelf
   const rows: Answer[] = []
-  for (const stretch of behind(back ? reversed(plan.order) : plan.order, place)) {
+  const { order, place: at } = loose(plan, place)
+  for (const stretch of behind(back ? reversed(order) : order, at)) {
     rows.push(
       ...(yield listStatement(collection, plan, stretch, { offset: 0, limit: limit + 1 - rows.length }, dialect)),
     )

@@ -1,5 +1,5 @@
 /** Cuts the way through ordered rows into stretches that an index can seek, nulls and mixed directions included. Pure. The cellar. */
-import type { Term } from '../flow/plan.ts'
+import type { Condition, Term } from '../flow/plan.ts'
 import type { Cell } from '../resources/collection.ts'
 
 /** A condition on the columns of an order. */
@@ -13,6 +13,16 @@ export type Bound =
 export interface Stretch {
   readonly bounds: readonly Bound[]
   readonly order: readonly Term[]
+}
+
+/** An order and a place in it without what filters hold fixed, as it is the same in all rows. */
+export function loose(
+  { order, where }: { readonly order: readonly Term[]; readonly where: readonly Condition[] },
+  place: readonly Cell[],
+): { readonly order: readonly Term[]; readonly place: readonly Cell[] } {
+  const fixed = new Set(where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column))
+  const isLoose = (i: number) => !fixed.has(order[i]?.column as string)
+  return { order: order.filter((_, i) => isLoose(i)), place: place.filter((_, i) => isLoose(i)) }
 }
 
 /** All rows: those with a value of the first term, and those without one, in their order. */

@@ -1,0 +1,247 @@
+/** Proves from EXPLAIN QUERY PLAN that what is declared runs on its index, on every page. The cellar. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import type { World } from '../../src/flow/call.ts'
+import type { List, Window } from '../../src/flow/plan.ts'
+import { pairs } from '../../src/lists/parameters.ts'
+import { query } from '../../src/lists/query.ts'
+import { type Rules, rules } from '../../src/lists/rules.ts'
+import type { Resource } from '../../src/resources/resource.ts'
+import { openStore } from '../../src/sqlite/open.ts'
+import { cellar } from '../../src/store/cellar.ts'
+import { type Statement, texts } from '../../src/store/compile.ts'
+import { sqlite } from '../../src/store/dialect.ts'
+import { perform } from '../../src/store/perform.ts'
+import { board } from './board.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'plans-'))
+const collections = [...board.resources.values()].map(({ collection }) => collection)
+await openStore(`sqlite:${join(folder, 'board.db')}`, collections, 'apply').close()
+const db = new DatabaseSync(join(folder, 'board.db'))
+after(() => {
+  db.close()
+  rmSync(folder, { recursive: true })
+})
+
+const world = { now: () => 0, secrets: ['s'] } as unknown as World
+const made = new Map([...board.resources].map(([name, one]) => [name, rules(one as Resource, board.resources)]))
+const shelves = cellar(collections, {}, sqlite)
+
+/** The windows of a list: its first page, and what lies behind and before a place. */
+function windows({ columns }: Rules, { order }: ReturnType<typeof query>): Window[] {
+  const place = order.map(({ column }) => (columns.get(column)?.type === 'integer' ? 5n : 'm'))
+  const nothing = order.map(
+    ({ column, nulls }, i) => (nulls === 'none' ? (place[i] as string) : null) ?? (column === 'id' ? 'm' : null),
+  )
+  const at = [place, ...(order.some(({ nulls }) => nulls !== 'none') ? [nothing] : [])]
+  const near = at.flatMap((one) =>
+    [false, true].map((back) => ({ from: 'place', place: one, back, limit: 20 }) as const),
+  )
+  return [{ from: 'offset', offset: 0, limit: 20 }, ...near]
+}
+
+/** Every statement that a list runs when no row is found, so that all of its stretches are tried. */
+function statements(name: string, text: string, owner: string | null): { statement: Statement; behind: boolean }[] {
+  const own = made.get(name) as Rules
+  const { collection } = own.resource
+  const asked = query(pairs(text), own, name, world)
+  const parent = owner === null ? null : { collection: collection.parent?.collection as string, id: owner }
+  return windows(own, asked).flatMap((window) => {
+    const plan: List = {
+      do: 'list',
+      collection: name,
+      parent,
+      time: 0,
+      where: asked.where,
+      order: asked.order,
+      window,
+      countTo: null,
+      places: true,
+    }
+    const steps = perform(shelves, plan)
+    const found: { statement: Statement; behind: boolean }[] = []
+    let step = steps.next()
+    if (parent && !step.done) step = steps.next([{ found: 1 }])
+    for (; !step.done; step = steps.next([])) found.push({ statement: step.value, behind: window.from === 'place' })
+    return found
+  })
+}
+
+const details = ({ text, values }: Statement) =>
+  db
+    .prepare(`EXPLAIN QUERY PLAN ${text}`)
+    .all(...values)
+    .map(({ detail }) => String(detail))
+
+/** Every statement reads one index in its order; behind a place it seeks. `partial` counts terms that may be sorted in between. */
+function served(
+  name: string,
+  text: string,
+  indexes: readonly string[],
+  { owner = null as string | null, partial = 0 } = {},
+): void {
+  const all = statements(name, text, owner)
+  assert.ok(all.length >= 3)
+  for (const { statement, behind } of all) {
+    const [first = '', ...more] = details(statement)
+    const says = `${name}?${text}\n${statement.text}\n${[first, ...more].join('\n')}`
+    const index = / USING (?:INDEX (\S+)|(PRIMARY KEY))/.exec(first) ?? [first, undefined, 'PRIMARY KEY']
+    assert.ok(
+      indexes.some((one) => index?.[1]?.endsWith(`__${one}`) || index?.[2] === one),
+      says,
+    )
+    if (behind || owner !== null || statement.text.includes(' WHERE ')) assert.match(first, /^SEARCH/, says)
+    const sorts = more.map((line) => /FOR LAST (\d+) TERMS? OF ORDER BY/.exec(line)?.[1] ?? line)
+    assert.ok(
+      sorts.every((count) => Number(count) <= partial),
+      says,
+    )
+  }
+}
+
+const directions = (sort: string, nulls: boolean) =>
+  ['asc', 'desc'].flatMap((order) =>
+    (nulls ? ['first', 'last'] : ['last']).map((one) => `${sort}&order=${order}&nulls=${one}`),
+  )
+const reversals = (name: string) => [`custom_sort=${name}`, `custom_sort=${name}&order=desc`]
+
+test('an item is read by its primary key', () => {
+  for (const collection of collections) {
+    const { read, exists } = texts(collection, sqlite)
+    for (const text of [read, exists]) {
+      const keys = collection.composite ? '(parent=? AND id=?)' : '(id=?)'
+      assert.deepEqual(details({ text, values: [] }), [`SEARCH ${collection.table} USING PRIMARY KEY ${keys}`])
+    }
+  }
+})
+
+test('the order of creation is that of the primary key, a declared one has an index', () => {
+  served('tasks', '', ['PRIMARY KEY'])
+  served('notes', '', ['-by_rank__by_text'])
+})
+
+test('every sort has an index, in both directions, wherever nulls stand', () => {
+  for (const [name, { nullable }] of (made.get('tasks') as Rules).sorts) {
+    for (const sort of directions(`sort=${name}`, nullable))
+      served('tasks', sort, [`by_${name}`, `by_${name}__-by_effort`, `-by_${name}__-by_title`])
+  }
+})
+
+test('every criterion has an index, mixed directions included, and is read backwards for its reverse', () => {
+  for (const sort of reversals('urgency')) served('tasks', sort, ['by_dueOn__-by_effort'])
+  for (const sort of reversals('dearest')) served('tasks', sort, ['-by_cost__-by_title'])
+  for (const sort of reversals('plainest')) served('tasks', sort, ['by_title__-id'])
+  for (const sort of reversals('newest')) served('tasks', sort, ['by_createdAt'])
+})
+
+test('where a later term may be null, rows are sorted among those that are equal before it', () => {
+  for (const sort of reversals('pressing'))
+    served('tasks', sort, ['-by_effort__by_dueOn__by_title', 'by_effort'], { partial: 3 })
+})
+
+test('every single filter has an index, which is in the order of creation', () => {
+  const moment = '2026-01-01T00:00:00Z'
+  for (const filter of [
+    'status=open',
+    'dueOn=2026-01-01',
+    'cost=1',
+    'cost[null]=true',
+    'place.city=Rome',
+    `createdAt=${moment}`,
+    'code=x',
+  ])
+    served('tasks', filter, [`by_${filter.split(/[=[]/, 1)[0]}`])
+  served('tasks', 'title=a', ['by_title', 'by_title__-id'])
+  served('tasks', `teamId=tea_${'0'.repeat(26)}`, ['by_teamId'])
+})
+
+test('a range and a sort by the same field are one stretch of its index, whatever page it is', () => {
+  for (const [field, range] of [
+    ['effort', 'effort[gte]=3'],
+    ['effort', 'effort[gte]=3&effort[lte]=9'],
+    ['dueOn', 'dueOn[lte]=2026-01-01'],
+    ['createdAt', 'createdAt[gte]=2026-01-01T00:00:00Z'],
+    ['title', 'title[like]=a%25'],
+  ]) {
+    for (const order of ['asc', 'desc']) {
+      for (const { statement, behind } of statements('tasks', `${range}&sort=${field}&order=${order}`, null)) {
+        const [first = '', ...more] = details(statement)
+        assert.deepEqual(more, [], first)
+        assert.match(first, /^SEARCH/)
+        if (behind && statement.text.includes(', "id") ')) assert.match(first, /\(by_\w+,id\)[<>]/, statement.text)
+      }
+    }
+  }
+})
+
+test('a declared composite index serves a filter by its first field and a sort by its second', () => {
+  for (const sort of directions('status=open&sort=dueOn', true)) served('tasks', sort, ['by_status__by_dueOn'])
+  for (const sort of directions('status=open&effort=3&sort=title', false))
+    served('tasks', sort, ['by_status__by_effort__by_title'])
+})
+
+test('a filter that holds a term of the order fixed leaves the rest of it to the index', () => {
+  served('notes', 'rank=1', ['-by_rank__by_text', 'by_rank'])
+  served('notes', 'rank=1&text=a', ['-by_rank__by_text', 'by_rank', 'by_text'])
+  for (const { statement, behind } of statements('notes', 'rank=1&sort=rank', null)) {
+    assert.match(details(statement)[0] as string, behind ? /\(by_rank=\? AND id[<>]\?\)$/ : /\(by_rank=\?\)$/)
+  }
+})
+
+test('the flat list of owned children has the indexes of any list', () => {
+  served('steps', '', ['by_position'])
+  for (const sort of directions('sort=weight', true)) served('steps', sort, ['by_weight'])
+  for (const sort of reversals('last')) served('steps', sort, ['-by_position__by_label'])
+})
+
+test('below an owner, the order of creation, the declared order and every criterion have an index', () => {
+  const owner = 'tsk_1'
+  for (const text of ['', ...directions('sort=position', false)])
+    served('steps', text, ['by_taskId__by_position'], { owner })
+  for (const sort of reversals('last')) served('steps', sort, ['by_taskId__-by_position__by_label'], { owner })
+  for (const sort of reversals('heavy')) served('steps', sort, ['by_taskId__-by_weight', 'by_taskId'], { owner })
+  for (const sort of directions('sort=label', false)) served('steps', sort, ['by_taskId__by_label'], { owner })
+})
+
+test('below an owner, another sort orders the children of this one owner only', () => {
+  for (const { statement } of statements('steps', 'sort=createdAt', 'tsk_1'))
+    assert.match(details(statement)[0] as string, /^SEARCH steps USING INDEX \S+ \(by_taskId=\?/)
+})
+
+test('children with a composite key have every index below their owner', () => {
+  const owner = 'tea_1'
+  served('slots', '', ['PRIMARY KEY'], { owner })
+  for (const sort of directions('sort=depth', true))
+    served('slots', sort, ['parent__by_depth', 'parent__-by_depth__by_number'], { owner })
+  for (const sort of directions('sort=createdAt', false)) served('slots', sort, ['parent__by_createdAt'], { owner })
+  for (const sort of reversals('deepest')) served('slots', sort, ['parent__-by_depth__by_number'], { owner })
+  for (const [filter, column] of [
+    ['depth=1', 'by_depth'],
+    ['depth[null]=true', 'by_depth'],
+    ['number=1', 'by_number'],
+    [`taskId=tsk_${'0'.repeat(26)}`, 'by_taskId'],
+  ])
+    served('slots', filter as string, [`parent__${column}`], { owner })
+})
+
+test('what a deletion looks for has an index: children by their owner, references by what they name', () => {
+  for (const [table, column] of [
+    ['steps', 'by_taskId'],
+    ['tasks', 'by_teamId'],
+    ['slots', 'by_taskId'],
+    ['slots', 'parent'],
+  ]) {
+    const [first] = details({
+      text: `SELECT id, revision FROM "${table}" WHERE "${column}" = ?1 LIMIT 1`,
+      values: ['x'],
+    })
+    assert.match(
+      first as string,
+      new RegExp(`^SEARCH ${table} USING (COVERING )?(INDEX \\S+|PRIMARY KEY) \\(${column}=\\?\\)`),
+    )
+  }
+})
