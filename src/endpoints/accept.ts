@@ -88,11 +88,20 @@ export function declaredLength({ headers }: Call): number | null {
 /** Refuses content whose type, coding or declared length cannot be taken. R32, R33, R178. */
 export function admitContent(call: Call, route: Route): void {
   const length = declaredLength(call)
-  if (length === 0 || route.content.length === 0) return
+  if (route.content.length === 0) return
+  if (route.operation === 'list') admitQuery(call, route)
+  if (length === 0) return
   admitType(call, route)
   admitCoding(call, route)
   const most = route.resource.settings.limits.body
   if (length !== null && length > most) throw tooLarge(most)
+}
+
+/** A QUERY has to say what its content is, even if there is none. R15. */
+function admitQuery({ headers }: Call, { content, operation }: Route): void {
+  if (headers['content-type'] !== undefined) return
+  const message = `This method needs Content-Type: ${content.join(' or ')}.`
+  throw new Problem('malformed-request', message, { headers: accepted(content, operation) })
 }
 
 export function tooLarge(most: number): Problem {
@@ -104,18 +113,20 @@ function admitType({ headers }: Call, { content, operation }: Route): void {
   const media = mediaType(given ?? '')
   if (!media || !content.includes(media.type)) {
     const message = `Content of the type ${brief(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
-    throw new Problem('unsupported-media-type', message, { headers: accepted(content, operation === 'change') })
+    throw new Problem('unsupported-media-type', message, { headers: accepted(content, operation) })
   }
   const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
   if (charset !== undefined) {
     const message = `The charset ${brief(charset[1])} is not taken; send JSON in utf-8.`
-    throw new Problem('unsupported-charset', message, { headers: accepted(content, operation === 'change') })
+    throw new Problem('unsupported-charset', message, { headers: accepted(content, operation) })
   }
 }
 
-function accepted(content: readonly string[], patch: boolean): Record<string, string> {
+/** What is taken, under the name that the operation has for it. R15, R32. */
+function accepted(content: readonly string[], operation: string): Record<string, string> {
   const types = content.join(', ')
-  return patch ? { Accept: types, 'Accept-Patch': types } : { Accept: types }
+  if (operation === 'change') return { Accept: types, 'Accept-Patch': types }
+  return operation === 'list' ? { Accept: types, 'Accept-Query': types } : { Accept: types }
 }
 
 /** The codings of the content in the order they were applied. */

@@ -9,6 +9,7 @@ import { placeOf } from './options.ts'
 import { read } from './read.ts'
 import { remove } from './remove.ts'
 import { replace } from './replace.ts'
+import { search } from './search.ts'
 
 const stories: Readonly<Record<Operation, (scene: Scene) => Route>> = { list, read, create, replace, change, remove }
 const onCollection = { GET: 'list', POST: 'create' } as const
@@ -27,8 +28,7 @@ export function places(scene: Scene): Place[] {
 
 function place(scene: Scene, template: string, operations: Readonly<Record<string, Operation>>): Place {
   const offered = Object.entries(operations).filter(([, operation]) => scene.resource.methods.includes(operation))
-  return placeOf(
-    template,
-    Object.fromEntries(offered.map(([method, operation]) => [method, stories[operation](scene)])),
-  )
+  const routes = Object.fromEntries(offered.map(([method, operation]) => [method, stories[operation](scene)]))
+  const queried = scene.resource.settings.methods.query && routes.GET?.operation === 'list'
+  return placeOf(template, queried ? { ...routes, QUERY: search(scene) } : routes)
 }

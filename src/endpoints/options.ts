@@ -3,6 +3,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
 import { patchTypes } from './change.ts'
+import { queryType } from './search.ts'
 
 const order = ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -12,7 +13,11 @@ export function placeOf(template: string, routes: Readonly<Record<string, Route>
   const get = methods.get('GET')
   if (get) methods.set('HEAD', get)
   const allow = order.filter((method) => methods.has(method) || method === 'OPTIONS').join(', ')
-  const options = methods.has('PATCH') ? { Allow: allow, 'Accept-Patch': patchTypes.join(', ') } : { Allow: allow }
+  const options = {
+    Allow: allow,
+    ...(methods.has('PATCH') ? { 'Accept-Patch': patchTypes.join(', ') } : {}),
+    ...(methods.has('QUERY') ? { 'Accept-Query': queryType } : {}),
+  }
   return { template, methods, allow, options }
 }
 

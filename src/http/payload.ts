@@ -2,6 +2,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import { codingsOf, declaredLength, tooLarge } from '../endpoints/accept.ts'
+import { queryType } from '../endpoints/search.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
@@ -16,12 +17,13 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 }
 
-/** The object a request carries; null where the route takes none. */
+/** The object a request carries, a form as its text; null where the route takes none. */
 export async function payload(call: Call, { content, resource }: Route): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return noContent(call, settings)
   const sent = await received(call, settings.limits.body)
   const bytes = sent.length === 0 ? sent : await decoded(sent, codingsOf(call), settings.limits.body)
+  if (content.includes(queryType)) return { form: bytes.toString() }
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
   return parseObject(bytes, settings.body)
 }

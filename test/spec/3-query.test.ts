@@ -1,0 +1,72 @@
+/** Part 3 of the contract: lists by QUERY. */
+import assert from 'node:assert/strict'
+import { f, service } from 'bylaw'
+import { doors, spec } from '../help/door.ts'
+
+const resources = {
+  orders: {
+    prefix: 'ord',
+    fields: { status: f.enum(['paid', 'lost'], { filter: true }), price: f.integer({ sort: true, filter: 'range' }) },
+    access: 'public',
+  },
+  lines: { prefix: 'lin', parent: 'orders', fields: { count: f.integer({ sort: true }) }, access: 'public' },
+} as const
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, resources }), (door) => {
+  spec('R15', 'QUERY answers as GET does with the same parameters, and its links are those of GET', async () => {
+    for (const price of [3, 1, 2]) await door.send('POST', '/orders', { json: { status: 'paid', price } })
+    await door.send('POST', '/orders', { json: { status: 'lost', price: 9 } })
+    const body = 'status=paid&sort=price&page_size=2&price[gte]=1'
+    const get = await door.send('GET', `/orders?${body}`)
+    const query = await door.send('QUERY', '/orders', { body, headers: form })
+    assert.equal(query.status, 200)
+    assert.deepEqual(query.json, get.json)
+    assert.deepEqual(
+      query.json.data.map((one: { price: number }) => one.price),
+      [1, 2],
+    )
+    assert.equal(query.headers.link, get.headers.link)
+    assert.equal((await door.send('QUERY', '/orders', { body: '', headers: form })).json.data.length, 4)
+  })
+
+  spec('R15', 'the content is a form and holds all parameters', async () => {
+    const bare = await door.send('QUERY', '/orders', { body: 'status=paid' })
+    assert.equal(bare.status, 400)
+    const sql = await door.send('QUERY', '/orders', {
+      body: 'SELECT 1',
+      headers: { 'content-type': 'application/sql' },
+    })
+    assert.deepEqual([sql.status, sql.headers['accept-query']], [415, 'application/x-www-form-urlencoded'])
+    const both = await door.send('QUERY', '/orders?status=paid', { body: 'limit=5', headers: form })
+    assert.deepEqual([both.status, both.json.type], [400, 'invalid-query'])
+    const wrong = await door.send('QUERY', '/orders', { body: 'stauts=paid&limit=0', headers: form })
+    assert.equal(wrong.status, 400)
+    assert.deepEqual(
+      wrong.json.errors.map(({ name }: { name: string }) => name),
+      ['stauts', 'limit'],
+    )
+  })
+
+  spec('R15 R11 R5', 'it is offered with every list, those below owners too', async () => {
+    const options = await door.send('OPTIONS', '/orders')
+    assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS, QUERY, POST')
+    assert.equal(options.headers['accept-query'], 'application/x-www-form-urlencoded')
+    const missing = await door.send('QUERY', '/orders/ord_00000000000000000000000000/lines', {
+      body: '',
+      headers: form,
+    })
+    assert.equal(missing.status, 404)
+    const { json } = await door.send('POST', '/orders', { json: { status: 'paid', price: 1 } })
+    await door.send('POST', `/orders/${json.id}/lines`, { json: { count: 1 } })
+    const lines = await door.send('QUERY', `/orders/${json.id}/lines`, { body: 'sort=count', headers: form })
+    assert.equal(lines.json.data.length, 1)
+  })
+})
+
+doors('no QUERY', service({ name: 'shop', resources }), (door) => {
+  spec('R15', 'without the setting QUERY is not offered', async () => {
+    const refused = await door.send('QUERY', '/orders', { body: 'status=paid', headers: form })
+    assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET, HEAD, OPTIONS, POST'])
+  })
+})
