@@ -1,9 +1,10 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
 import type { Call } from '../flow/call.ts'
 import { answer } from './handle.ts'
+import { stamp } from './headers.ts'
 import type { House } from './house.ts'
 import { idOf } from './message.ts'
-import { began, stamp } from './stamp.ts'
+import { began } from './world.ts'
 
 /** A function that runtimes and tests can call with a Request. */
 export function fetchDoor(house: House): (request: Request) => Promise<Response> {

@@ -9,10 +9,10 @@ import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
+import { enter } from '../limits/crowd.ts'
 import type { Service } from '../service.ts'
-import { dressed } from './cache.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
-import { enter } from './crowd.ts'
+import { dressed } from './headers.ts'
 import { health } from './health.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
@@ -28,7 +28,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
     if (apart) return await apart
-    leave = enter(house) //                                                503
+    leave = enter(house, settings.limits.concurrency) //                   503
     admitHost(call, house.hosts) //                                        421
     const match = find(call, service) //                                   400, 404
     if ('status' in match) return match

@@ -110,3 +110,12 @@ const requestId = /^[\w.-]{1,128}$/
 /** The Request-Id of a call: that of the client, where it is one. R27. */
 export const idOf = (given: string | undefined, world: World): string =>
   given !== undefined && requestId.test(given) ? given : world.newRequestId()
+
+const context = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
+
+/** The trace of a `traceparent`; an invalid one means nothing. Only versions to come may say more. R26. */
+export function traceOf({ headers: { traceparent } }: Call): { traceId: string } | null {
+  if (traceparent === undefined) return null
+  const [, version, traceId, more] = context.exec(traceparent) ?? []
+  return traceId === undefined || (version === '00' && more !== undefined) ? null : { traceId }
+}

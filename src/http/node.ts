@@ -7,11 +7,11 @@ import type { Reply } from '../flow/reply.ts'
 import { deafen, enqueue, linger } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
+import { stamp } from './headers.ts'
 import type { House } from './house.ts'
-import { idOf, targetOf } from './message.ts'
+import { idOf, targetOf, traceOf } from './message.ts'
 import { refuse } from './refuse.ts'
-import { began, type Started, stamp, took } from './stamp.ts'
-import { traceOf } from './trace.ts'
+import { began, type Started, took } from './world.ts'
 
 export interface Listening {
   readonly url: string

@@ -5,7 +5,7 @@ import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Service } from '../service.ts'
 import type { House } from './house.ts'
-import { traceOf } from './trace.ts'
+import { traceOf } from './message.ts'
 
 /** What is refused by whom. */
 type Refusing = Pick<House, 'service' | 'log' | 'exposed'>

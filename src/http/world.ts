@@ -22,3 +22,11 @@ export function realWorld(secrets: readonly string[]): World {
     secrets,
   }
 }
+
+/** Since when a request is served, on the monotonic clock. */
+export type Started = number
+
+export const began = (): Started => performance.now()
+
+/** The time since, in milliseconds with two digits. */
+export const took = (started: Started): number => Math.round((performance.now() - started) * 100) / 100

@@ -1,6 +1,9 @@
-/** What caches and browsers are told of every answer. Part 7, conditional read. */
+/** Completes the headers of answers: what caches and browsers are told, and what every answer carries. Part 7, conditional read. */
+import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
+import type { House } from './house.ts'
+import { type Started, took } from './world.ts'
 
 /** Completes the headers of an answer of a route. R29, R143 to R145. */
 export function dressed(method: string, route: Route, reply: Reply): Reply {
@@ -23,4 +26,22 @@ function freshness({ rule, resource }: Route): string {
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
   if (rule !== 'public' || scope === 'private') return `private, ${age}`
   return maxAge === null && scope === null ? age : `public, ${age}`
+}
+
+/** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143. */
+export function stamp(call: Call, { headers, body }: Reply, { service, world }: House, started: Started): void {
+  headers['Request-Id'] = call.id
+  headers.Date = dateOf(world.now())
+  if (service.settings.serverTiming) headers['Server-Timing'] = `total;dur=${took(started)}`
+  if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
+    headers['Content-Length'] = String(Buffer.byteLength(body))
+}
+
+let latest = { second: 0, text: '' }
+
+/** The engine's own date can be behind by a second, R130; of many answers in one second the text is made once. */
+function dateOf(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (latest.second !== second) latest = { second, text: new Date(now).toUTCString() }
+  return latest.text
 }
