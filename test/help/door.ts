@@ -37,6 +37,8 @@ export interface Door {
   readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
   /** What was logged as an error so far. */
   readonly errors: object[]
+  /** The lines about answers so far. */
+  readonly answered: Readonly<Record<string, unknown>>[]
   readonly port: number
 }
 
@@ -61,11 +63,17 @@ export function doors(
 ): void {
   for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
     describe(`${title} (${name})`, () => {
-      const door = { name, errors: [] as object[], port: 0 } as { -readonly [K in keyof Door]: Door[K] }
+      const door = { name, errors: [] as object[], answered: [] as object[], port: 0 } as {
+        -readonly [K in keyof Door]: Door[K]
+      }
       let listening: Listening | undefined
       let house: House | undefined
       before(async () => {
-        const log: Log = { error: (about) => door.errors.push(about), warn: () => {}, info: () => {} }
+        const log: Log = {
+          error: (about) => door.errors.push(about),
+          warn: () => {},
+          info: (about) => door.answered.push(about as Record<string, unknown>),
+        }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
         const store = replaced(openStore(database, collections, 'apply'))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }

@@ -1,0 +1,77 @@
+/** Part 8 of the contract: how many requests are handled at a time. */
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { f, service } from 'bylaw'
+import { doors, spec } from '../help/door.ts'
+
+const resources = { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } } as const
+const narrow = service({ name: 'narrow', resources, settings: { limits: { concurrency: 2 } } })
+const wide = service({ name: 'wide', resources })
+
+const content = '{"text":"abc"}'
+const half = `POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${content.length}\r\n\r\n${content.slice(0, 5)}`
+
+/** A request that is inside and waits for the rest of its content. */
+async function guest(port: number): Promise<{ socket: Socket; finish: () => Promise<string> }> {
+  const socket = connect(port, '127.0.0.1')
+  await new Promise((resolve) => socket.write(half, resolve))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const finish = async (): Promise<string> => {
+    const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString('latin1'))))
+    socket.write(content.slice(5))
+    const text = await answer
+    socket.destroy()
+    return text
+  }
+  return { socket, finish }
+}
+
+doors(
+  'concurrency',
+  narrow,
+  (door) => {
+    spec('R185', 'more requests than may be handled at a time are turned away', async () => {
+      const guests = [await guest(door.port), await guest(door.port)]
+      for (const [method, path] of [
+        ['GET', '/notes'],
+        ['POST', '/notes'],
+        ['OPTIONS', '/notes'],
+      ] as const) {
+        const { status, headers, json } = await door.send(
+          method,
+          path,
+          method === 'POST' ? { json: { text: 'a' } } : {},
+        )
+        assert.deepEqual([status, json?.type, headers['cache-control']], [503, 'overloaded', 'no-store'], method)
+        assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
+      }
+      for (const path of ['/healthz', '/readyz']) assert.equal((await door.send('GET', path)).status, 200, path)
+      for (const { finish } of guests) assert.match(await finish(), /^HTTP\/1\.1 201 /)
+      assert.equal((await door.send('GET', '/notes')).status, 200)
+    })
+
+    spec('R185', 'who goes away, or is refused, makes room', async () => {
+      for (let i = 0; i < 5; i++) (await guest(door.port)).socket.destroy()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      for (let i = 0; i < 5; i++) assert.equal((await door.send('GET', '/nope')).status, 404)
+      const [one, other] = [await guest(door.port), await door.send('GET', '/notes')]
+      assert.equal(other.status, 200)
+      assert.match(await one.finish(), /^HTTP\/1\.1 201 /)
+    })
+  },
+  { socketOnly: true },
+)
+
+doors(
+  'no bound',
+  wide,
+  (door) => {
+    spec('R185', 'without the setting nobody is turned away', async () => {
+      const guests = await Promise.all(Array.from({ length: 300 }, () => guest(door.port)))
+      assert.equal((await door.send('GET', '/notes')).status, 200)
+      for (const answer of await Promise.all(guests.map(({ finish }) => finish())))
+        assert.match(answer, /^HTTP\/1\.1 201 /)
+    })
+  },
+  { socketOnly: true },
+)
