@@ -96,6 +96,7 @@ function fail(error: EngineError, socket: Socket, house: House): void {
   const exchange = latest.get(socket)
   if (exchange && !exchange.request.complete) {
     send(exchange, refuse(exchange.call, house, problem), house, began())
+    exchange.request.once('error', () => {}).emit('error', error) // who reads it goes on waiting else
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', house.world)
     enqueue(socket, () => void leave(call, () => answerEarly(call, error, house), socket, house))
@@ -165,6 +166,7 @@ function callOf(request: IncomingMessage, { world }: House, response?: ServerRes
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */
 function contentOf(request: IncomingMessage, response: ServerResponse | undefined): AsyncIterator<Uint8Array> {
+  if (response?.headersSent) throw new Error('The content broke off before it was read.')
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
   return request.iterator({ destroyOnReturn: false })
 }
