@@ -1,6 +1,7 @@
-/** Lists the items of a collection, or those below an owner: GET and HEAD. Part 4, list parameters. */
+/** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
 import { hash } from 'node:crypto'
-import type { World } from '../flow/call.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Call, World } from '../flow/call.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
 import type { Page, Place } from '../flow/outcome.ts'
 import type { List, Read } from '../flow/plan.ts'
@@ -85,4 +86,30 @@ function cursorsOf({ settings }: Resource, asked: Query, page: Page, world: Worl
 function listTag(mode: 'strong' | 'weak', body: string): string {
   const tag = hash('sha1', body, 'base64url').slice(0, 22)
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
+}
+
+export const queryType = 'application/x-www-form-urlencoded'
+
+/** The list of GET, asked for by a call whose content stands where the query string would. R15. */
+export function search(scene: Scene): Route {
+  const route = list(scene)
+  const asGet = ({ call, body }: Asked): Call => ({ ...call, target: `${call.target}?${body?.form ?? ''}` })
+  return {
+    ...route,
+    content: [queryType],
+    query: (call) => {
+      admitPlace(call)
+      return null
+    },
+    parse: (asked) => {
+      const call = asGet(asked)
+      return route.parse({ ...asked, call, query: route.query(call, asked.world) })
+    },
+  }
+}
+
+/** Parameters stand in the content and nowhere else. */
+function admitPlace({ target }: Call): void {
+  if (target.includes('?'))
+    throw new Problem('invalid-query', 'QUERY takes its parameters from the content; leave out those in the URL.')
 }

@@ -4,12 +4,11 @@ import type { Operation } from '../resources/declaration.ts'
 import { change } from './change.ts'
 import { create } from './create.ts'
 import type { Scene } from './item.ts'
-import { list } from './list.ts'
+import { list, search } from './list.ts'
 import { placeOf } from './options.ts'
 import { read } from './read.ts'
 import { remove } from './remove.ts'
 import { replace } from './replace.ts'
-import { search } from './search.ts'
 
 const stories: Readonly<Record<Operation, (scene: Scene) => Route>> = { list, read, create, replace, change, remove }
 const onCollection = { GET: 'list', POST: 'create' } as const

@@ -3,7 +3,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
 import { patchTypes } from './change.ts'
-import { queryType } from './search.ts'
+import { queryType } from './list.ts'
 
 const order = ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE']
 

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import { codingsOf, declaredLength, tooLarge } from '../endpoints/accept.ts'
-import { queryType } from '../endpoints/search.ts'
+import { queryType } from '../endpoints/list.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'

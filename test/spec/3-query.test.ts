@@ -31,7 +31,7 @@ doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, r
   })
 
   spec('R15', 'the content is a form and holds all parameters', async () => {
-    const bare = await door.send('QUERY', '/orders', { body: 'status=paid' })
+    const bare = await door.send('QUERY', '/orders', { body: Buffer.from('status=paid') })
     assert.equal(bare.status, 400)
     const sql = await door.send('QUERY', '/orders', {
       body: 'SELECT 1',
