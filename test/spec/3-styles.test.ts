@@ -35,7 +35,7 @@ const plain = (pagination: Record<string, unknown>) =>
     Object.entries(pagination).map(([name, value]) => [name, typeof value === 'string' ? cursor : value]),
   )
 
-doors('pagination by cursor only', declared({ pagination: { styles: ['cursor'], style: 'cursor' } }), (door) => {
+doors('pagination by cursor only', declared({ pagination: { styles: ['cursor'] } }), (door) => {
   fill(door, 3)
   spec('R74', 'parameters of other styles are refused, naming those on offer', async () => {
     assert.deepEqual(await refused(door, '/orders?page=2'), ['unsupported-pagination page'])
