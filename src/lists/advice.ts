@@ -1,0 +1,64 @@
+/** Names what lists can be asked that no index serves, and the index that would. Part 4, list parameters. */
+import { indexesOf } from '../resources/collection.ts'
+import { oneOf } from '../resources/naming.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type Key, type Rules, rules } from './rules.ts'
+
+/** One sentence for each declared order that is slow together with a filter. */
+export function listWarnings(resource: Resource): string[] {
+  const { order, sorts = {} } = resource.declaration
+  if (!resource.methods.includes('list')) return []
+  const own = rules(resource, new Map([[resource.name, resource]]))
+  const orders = [
+    ...(order ? [{ says: 'in its declared order', terms: order, keys: own.usual }] : []),
+    ...Object.entries(sorts).map(([name, terms]) => ({
+      says: `by custom_sort=${name}`,
+      terms,
+      keys: own.customs.get(name) as readonly Key[],
+    })),
+  ]
+  return orders.flatMap(({ says, terms, keys }) => {
+    const slow = selective(own).filter(([, column]) => !isServed(resource, column, keys))
+    if (slow.length === 0) return []
+    const fields = slow.map(([field]) => field)
+    const indexes = fields.map((field) => `[${[field, ...signed(terms, field)].map((one) => `'${one}'`).join(', ')}]`)
+    return [
+      `A list of ${resource.name} ${says} that is filtered by ${oneOf(fields)} reads more rows than it shows. Where that is asked often, declare indexes: [${indexes.join(', ')}].`,
+    ]
+  })
+}
+
+/** The fields by which rows are picked by one value; a moment picks hardly any, and a unique one picks one. */
+function selective({ filters, resource }: Rules): [field: string, column: string][] {
+  const { uniques, columns } = resource.collection
+  const unique = uniques.filter(({ columns }) => columns.length === 1).flatMap(({ columns }) => columns)
+  const moments = columns.filter(({ form }) => form === 'timestamp').map(({ name }) => name)
+  const known = ['id', resource.collection.parent?.column, ...unique, ...moments]
+  return [...filters]
+    .map(([field, { column }]) => [field, column] as [string, string])
+    .filter(([, column]) => !known.includes(column))
+}
+
+/** Whether an index begins with what is fixed and goes on in the order, or in its reverse. */
+function isServed({ collection }: Resource, column: string, keys: readonly Key[]): boolean {
+  const fixed = [...(collection.composite ? [collection.parent?.column as string] : []), column]
+  const wanted = keys
+    .filter((key) => !fixed.includes(key.column))
+    .map((key) => (key.descending ? '-' : '') + key.column)
+  const reverse = wanted.map((name) => (name.startsWith('-') ? name.slice(1) : `-${name}`))
+  return indexesOf(collection).some(({ columns }) => {
+    const start = columns.slice(0, fixed.length).map((name) => name.replace(/^-/, ''))
+    const rest = columns.slice(fixed.length)
+    return (
+      fixed.every((name) => start.includes(name)) &&
+      [wanted, reverse].some((way) => way.every((name, i) => rest[i] === name))
+    )
+  })
+}
+
+/** The terms of an order as an index has them behind a field: one direction needs no signs, mixed ones end in the identifier's. R59. */
+function signed(terms: readonly string[], field: string): string[] {
+  const rest = terms.filter((term) => term.replace(/^-/, '') !== field)
+  if (rest.every((term) => term.startsWith('-'))) return rest.map((term) => term.slice(1))
+  return rest[0]?.startsWith('-') ? [...rest, '-id'] : rest
+}
