@@ -18,7 +18,7 @@ export function testing(
   { database = 'sqlite::memory:', log = silent }: { database?: string; log?: Log } = {},
 ): Testing {
   const collections = [...service.resources.values()].map(({ collection }) => collection)
-  const store = openStore(database, collections, 'apply')
+  const store = openStore(database, collections, 'apply', service.settings.limits.handlerTimeout)
   const door = fetchDoor({ service, store, world: realWorld([store.secret]), log, open: () => true })
   return {
     call: (path, init = {}) => door(new Request(`http://localhost${path}`, sent(init))),

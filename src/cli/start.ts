@@ -45,7 +45,7 @@ function secretsOf(store: Store): readonly string[] {
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
 export function storeOf(service: Service, database: string, mode: SchemaMode): Store {
-  return foreseen(() => openStore(database, collectionsOf(service), mode))
+  return foreseen(() => openStore(database, collectionsOf(service), mode, service.settings.limits.handlerTimeout))
 }
 
 export function migrationOf(service: Service, database: string): Migration {

@@ -20,20 +20,22 @@ interface Batching {
   readonly db: DatabaseSync
   readonly run: Run
   readonly cellar: Cellar
+  /** How long a write may wait, in milliseconds. */
+  readonly patience: number
   /** Told of every collection that was written to, after the commit. */
   readonly written: (collection: string) => void
 }
 
 /** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its steps share the queue of writes
-export function batches({ db, run, cellar, written }: Batching) {
+export function batches({ db, run, cellar, patience, written }: Batching) {
   let waiting: Member[] = []
   let planned = false
   const idle: (() => void)[] = []
 
   function join(plan: Member['plan']): Promise<Outcome> {
     return new Promise((done, fail) => {
-      waiting.push({ plan, until: performance.now() + mostWait, done, fail })
+      waiting.push({ plan, until: performance.now() + Math.min(mostWait, patience), done, fail })
       if (!planned) schedule()
     })
   }

@@ -74,7 +74,7 @@ export interface Opened {
   readonly secret: string
   /** The file, for a thread that reads; null where it is in memory. */
   readonly file: string | null
-  /** How long a list may take, in milliseconds. */
+  /** How long a plan may take, in milliseconds. */
   readonly patience: number
 }
 
@@ -85,7 +85,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const known = totals(collections, () => Number(run(dataVersion)[0]?.data_version))
   const thread = file === null ? null : reader(file)
   const looking = { cellar, run, reader: thread, totals: known, patience }
-  const writes = batches({ db, run, cellar, written: known.written })
+  const writes = batches({ db, run, cellar, patience, written: known.written })
   return {
     execute: (plan) => {
       if (plan.do === 'create' || plan.do === 'decide' || plan.do === 'once') return writes.join(plan)
@@ -94,7 +94,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
         return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
       } catch (error) {
         if (!isBusy(error)) throw told(error)
-        return patiently(() => look(looking, plan))
+        return patiently(() => look(looking, plan), patience)
       }
     },
     secret,
@@ -122,8 +122,8 @@ function toldOn(error: unknown): never {
 const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 
 /** Tries again while another process is in the way, without stopping the loop. */
-async function patiently(look: () => Outcome | Promise<Outcome>): Promise<Outcome> {
-  const until = performance.now() + mostWait
+async function patiently(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {
+  const until = performance.now() + Math.min(mostWait, patience)
   for (;;) {
     await pause(1 + Math.random() * 10)
     try {

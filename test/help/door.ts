@@ -75,7 +75,7 @@ export function doors(
           info: (about) => door.answered.push(about as Record<string, unknown>),
         }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
-        const store = replaced(openStore(database, collections, 'apply'))
+        const store = replaced(openStore(database, collections, 'apply', service.settings.limits.handlerTimeout))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
         house = { service, store, world, log, open: () => true, ...(hosts && { hosts }) }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
