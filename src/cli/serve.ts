@@ -28,18 +28,24 @@ export const serve: Command = {
       about: 'The hosts that are answered for; all unless given.',
     },
     'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
-    drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take at the end; PT10S unless given.' },
+    grace: {
+      value: 'T',
+      env: 'GRACE',
+      about: 'How long requests are still taken at the end, while /readyz answers 503; PT0S unless given.',
+    },
+    drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take after that; PT10S unless given.' },
   },
   examples: [
     'bylaw serve api.ts',
     'bylaw serve api.ts --port 8080 --host 0.0.0.0 --database sqlite:/var/lib/orders/orders.db',
-    'PORT=8080 LOG_LEVEL=warn bylaw serve api.ts --drain PT30S',
+    'PORT=8080 LOG_LEVEL=warn bylaw serve api.ts --grace PT5S --drain PT30S',
   ],
   run,
 }
 
 async function run(given: Given): Promise<number> {
-  const [port, host, level, drain] = [portOf(given), hostOf(given), levelOf(given), drainOf(given)]
+  const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
+  const times = { grace: timeOf(given, 'grace', 'PT0S'), drain: timeOf(given, 'drain', 'PT10S') }
   const [file = ''] = given.arguments
   const [service, { jsonLog }] = await Promise.all([load(file), import('./log.ts')])
   const database = databaseOf(given, service)
@@ -49,7 +55,7 @@ async function run(given: Given): Promise<number> {
   const log = jsonLog(service.name, level)
   const store = storeOf(service, database, production ? 'require' : 'apply')
   const started = await start(service, { store, port, host, log, exposed, ...hostsOf(given) })
-  const ended = untilSignal(log, () => started.stop(drain))
+  const ended = untilSignal(log, () => started.stop(times))
   process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
   const code = await ended
   await log.written()
@@ -81,10 +87,10 @@ function exposedOf(given: Given): boolean {
   )
 }
 
-function drainOf(given: Given): number {
-  const { text, from } = given.worth('drain') ?? { text: 'PT10S', from: '' }
-  const drain = milliseconds(text)
-  if (drain !== undefined) return drain
+function timeOf(given: Given, flag: string, unless: string): number {
+  const { text, from } = given.worth(flag) ?? { text: unless, from: '' }
+  const time = milliseconds(text)
+  if (time !== undefined) return time
   throw complaint(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
 }
 

@@ -1,5 +1,5 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
-
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../flow/store.ts'
 import type { House, Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
@@ -10,8 +10,15 @@ import { complaint } from './complaint.ts'
 
 export interface Started {
   readonly url: string
-  /** Refuses new guests, finishes what was accepted within the given time, and closes the store. R186. */
-  readonly stop: (drain: number) => Promise<void>
+  /** Fails readiness for a while, refuses new guests, finishes what was accepted in the given time, closes the store. R186. */
+  readonly stop: (times: Times) => Promise<void>
+}
+
+/** How an end is spread over time, in milliseconds. */
+interface Times {
+  /** How long guests are still taken, so that who sends them can see that it is time to stop. */
+  readonly grace: number
+  readonly drain: number
 }
 
 export interface Terms {
@@ -28,8 +35,9 @@ export async function start(service: Service, { store, port, host, ...rest }: Te
   let open = true
   const house: House = { ...rest, service, store, world: realWorld(secretsOf(store)), open: () => open }
   const listening = await door(house, port, host)
-  const stop = async (drain: number): Promise<void> => {
+  const stop = async ({ grace, drain }: Times): Promise<void> => {
     open = false // readiness fails first
+    await pause(grace)
     await listening.stop(drain)
     await store.close()
   }

@@ -11,7 +11,7 @@ import { inOrder } from './routes.ts'
 import { start, storeOf, untilSignal } from './start.ts'
 import { trial } from './trial.ts'
 
-const drain = 1000
+const times = { grace: 0, drain: 1000 }
 
 /** What the serving process tells the watching one. */
 export interface Word {
@@ -28,7 +28,7 @@ export async function turn(given: Given): Promise<number> {
   const { service, store, database } = opened
   const log = readableLog()
   const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log })
-  const ended = untilSignal(log, () => stop(drain))
+  const ended = untilSignal(log, () => stop(times))
   const hint = styleText('dim', `Stored in ${database}. Starts again when ${given.arguments[0]} changes.`)
   console.log(`bylaw serves ${service.name} at ${url}
 

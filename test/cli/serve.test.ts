@@ -134,6 +134,26 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
       assert.equal(await end(), 0)
     })
   }
+  test('for the time of grace requests are taken while readiness fails, each on a connection that ends', async () => {
+    const { url, child, end } = await served([...memory, '--grace', 'PT1S'], { cwd })
+    const kept = await open(url)
+    kept.write(`GET /healthz HTTP/1.1\r\n${json}\r\n`)
+    await fetch(`${url}/healthz`)
+    child.kill('SIGTERM')
+    for (let status = 200; status !== 503; status = (await fetch(`${url}/readyz`)).status);
+    const made = await fetch(`${url}/notes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"text":"late"}',
+    })
+    assert.deepEqual([made.status, made.headers.get('connection')], [201, 'close'])
+    kept.write(`GET /notes HTTP/1.1\r\n${json}\r\n`)
+    const answers = await answerOf(kept)
+    assert.equal(answers.split('HTTP/1.1 200').length - 1, 2)
+    assert.match(answers, /\r\nConnection: close\r\n/)
+    await closed(url)
+    assert.equal(await end(), 0)
+  })
   test('who does not finish in time is cut off', async () => {
     const { url, child, end } = await served([...memory, '--drain', 'PT0.2S'], { cwd })
     const slow = await open(url)
