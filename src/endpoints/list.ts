@@ -10,7 +10,7 @@ import type { Route } from '../flow/route.ts'
 import { cursorOf } from '../lists/cursor.ts'
 import { linkHeader, links } from '../lists/links.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
-import { parameters } from '../lists/parameters.ts'
+import { pairs, parameters, search as searchOf } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
 import { rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -69,7 +69,8 @@ function pageReply({ resource, view }: Scene, { call, world, query }: Intent, pa
   const around = where === 'none' ? null : links(pathOf(call.target), asked, page, cursors, maxOffset)
   const body = pageText(settings, asked, page, cursors, where === 'body' || where === 'both' ? around : null)
   const headers: Record<string, string> = {}
-  if (around && where !== 'body') headers.Link = linkHeader(around)
+  const link = around && where !== 'body' ? linkHeader(around) : ''
+  if (link !== '') headers.Link = link
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body)
   return { status: 200, headers, body }
 }
@@ -93,14 +94,10 @@ export const queryType = 'application/x-www-form-urlencoded'
 /** The list of GET, asked for by a call whose content stands where the query string would. R15. */
 export function search(scene: Scene): Route {
   const route = list(scene)
-  const asGet = ({ call, body }: Asked): Call => ({ ...call, target: `${call.target}?${body?.form ?? ''}` })
   return {
     ...route,
     content: [queryType],
-    query: (call) => {
-      admitPlace(call)
-      return null
-    },
+    query: () => null,
     parse: (asked) => {
       const call = asGet(asked)
       return route.parse({ ...asked, call, query: route.query(call, asked.world) })
@@ -108,8 +105,13 @@ export function search(scene: Scene): Route {
   }
 }
 
-/** Parameters stand in the content and nowhere else. */
-function admitPlace({ target }: Call): void {
-  if (target.includes('?'))
-    throw new Problem('invalid-query', 'QUERY takes its parameters from the content; leave out those in the URL.')
+/** Parameters stand in the content or in the URL, not in both; the version is none of them. */
+function asGet({ call, body }: Asked): Call {
+  const [form, own] = [String(body?.form ?? ''), searchOf(call.target)]
+  if (pairs(form).length > 0 && pairs(own).some(([name]) => name !== 'version'))
+    throw new Problem(
+      'invalid-query',
+      'Parameters stand in the URL and in the content; write all of them in the content.',
+    )
+  return { ...call, target: `${pathOf(call.target)}?${[own, form].filter((part) => part !== '').join('&')}` }
 }

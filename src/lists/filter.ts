@@ -1,4 +1,5 @@
 /** Turns filter parameters into conditions. Part 4, filtering. */
+import { brief } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Condition } from '../flow/plan.ts'
 import { folded } from '../resources/collection.ts'
@@ -45,7 +46,7 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
     return wrong(
       'unsupported-operator',
       name,
-      `${field} has no filter [${operator}]. Allowed: ${[field, ...allowed].join(', ')}.`,
+      `${field} has no filter [${brief(operator)}]. Allowed: ${[field, ...allowed].join(', ')}.`,
     )
   }
   if (operator === 'null') return absence(name, value, filter)

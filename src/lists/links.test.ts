@@ -168,4 +168,5 @@ test('long links leave out what is needed least, so that clients can take the he
   assert.deepEqual(left(2500), ['self', 'prev', 'next'])
   assert.deepEqual(left(3500), ['prev', 'next'])
   assert.deepEqual(left(8000), ['next'])
+  assert.equal(header(9000), '')
 })

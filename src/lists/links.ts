@@ -52,16 +52,14 @@ function address(path: string, parameters: Parameters): string {
 }
 
 const mostHeader = 8192 // many clients take 16 KiB for all headers together
-const dispensable = ['first', 'last', 'self', 'prev']
+const dispensable = ['first', 'last', 'self', 'prev', 'next']
 
 /** The URLs as a `Link` header; of very long ones only as many as clients can take. R86. */
 export function linkHeader(all: Links): string {
   const texts = Object.entries(all).map(([rel, url]) => ({ rel, text: `<${url}>; rel="${rel}"` }))
-  const joined = (gone: readonly string[]) =>
-    texts.flatMap(({ rel, text }) => (gone.includes(rel) ? [] : [text])).join(', ')
-  for (let i = 0; i < dispensable.length; i++) {
-    const header = joined(dispensable.slice(0, i))
+  for (let i = 0; ; i++) {
+    const gone = dispensable.slice(0, i)
+    const header = texts.flatMap(({ rel, text }) => (gone.includes(rel) ? [] : [text])).join(', ')
     if (header.length <= mostHeader) return header
   }
-  return joined(dispensable)
 }

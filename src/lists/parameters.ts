@@ -1,4 +1,5 @@
 /** Decodes the query string once, into names and values. Part 4, list parameters. */
+import { brief } from '../errors/place.ts'
 import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
 import { nearest } from '../resources/naming.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -47,8 +48,10 @@ const malformed = (): Problem =>
 
 /** One violation of the query string. */
 export function wrong(type: string, name: string, message: string): Violation {
-  return { message, type, in: 'query', name }
+  return { message, type, in: 'query', name: name === '' ? name : brief(name) }
 }
+
+const mostExplained = 50 // no more are ever told, R154
 
 /** What is wrong with the names alone: unknown ones and repeated ones. R22, R23. */
 export function nameViolations(
@@ -58,18 +61,22 @@ export function nameViolations(
   { query }: Settings,
 ): Violation[] {
   const seen = new Set<string>()
-  return given.flatMap(([name]) => {
-    if (seen.has(name)) return [wrong('repeated-parameter', name, `${name} is given more than once; give it once.`)]
+  const found: Violation[] = []
+  for (const [name] of given) {
+    const isRepeated = seen.has(name)
     seen.add(name)
-    if (isKnown(name) || query.unknown === 'ignore' || query.ignored.includes(name)) return []
-    return [wrong('unknown-parameter', name, unknown(name, accepted))]
-  })
+    if (isRepeated)
+      found.push(wrong('repeated-parameter', name, `${brief(name)} is given more than once; give it once.`))
+    else if (!isKnown(name) && query.unknown === 'reject' && !query.ignored.includes(name))
+      found.push(wrong('unknown-parameter', name, found.length < mostExplained ? unknown(name, accepted) : ''))
+  }
+  return found
 }
 
 function unknown(name: string, accepted: readonly string[]): string {
-  const says = `${name === '' ? 'A parameter without a name' : name} is not a parameter here`
+  const says = `${name === '' ? 'A parameter without a name' : brief(name)} is not a parameter here`
   if (accepted.length === 0) return `${says}; none is accepted.`
-  const guess = nearest(name.split('[', 1)[0] as string, accepted)
+  const guess = nearest(brief(name.split('[', 1)[0] as string), accepted)
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 

@@ -1,4 +1,5 @@
 /** Turns the sort parameters into a total order. Part 4, sorting. */
+import { brief } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
 import { oneOf } from '../resources/naming.ts'
@@ -50,7 +51,7 @@ function keysOf(
         wrong(
           'unsupported-sort',
           'sort',
-          `\`${sort}\` cannot be sorted by. Sortable: ${[...sorts.keys()].join(', ')}.`,
+          `\`${brief(sort)}\` cannot be sorted by. Sortable: ${[...sorts.keys()].join(', ')}.`,
         ),
       )
     return found ? [{ ...found, descending: false }] : usual
@@ -59,7 +60,9 @@ function keysOf(
   const names = [...customs.keys()]
   if (!customs.has(custom)) {
     const allowed = names.length === 0 ? 'There are none here; use sort.' : `Criteria: ${names.join(', ')}.`
-    faults.push(wrong('unsupported-sort', 'custom_sort', `\`${custom}\` is not a criterion of this list. ${allowed}`))
+    faults.push(
+      wrong('unsupported-sort', 'custom_sort', `\`${brief(custom)}\` is not a criterion of this list. ${allowed}`),
+    )
   }
   return customs.get(custom) ?? usual
 }

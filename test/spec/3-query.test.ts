@@ -48,6 +48,39 @@ doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, r
     )
   })
 
+  spec('R15', 'parameters may stand in the URL of a QUERY, but not in both places', async () => {
+    const inUrl = await door.send('QUERY', '/orders?status=lost', { body: '', headers: form })
+    assert.deepEqual([inUrl.status, inUrl.json.data.length], [200, 1])
+    for (const [path, body] of [
+      ['/orders?status=lost', 'status=lost'],
+      ['/orders?limit=1', 'sort=price'],
+      ['/orders?x', 'sort=price'],
+    ] as const)
+      assert.equal((await door.send('QUERY', path, { body, headers: form })).status, 400, path)
+    assert.equal((await door.send('QUERY', '/orders?&', { body: 'status=lost', headers: form })).json.data.length, 1)
+    const malformed = await door.send('QUERY', '/orders', { body: 'status=%FF', headers: form })
+    assert.deepEqual([malformed.status, malformed.json.type], [400, 'invalid-url-encoding'])
+  })
+
+  spec('R15 R83', 'cursors of GET go on with QUERY, and the other way round', async () => {
+    const { nextCursor } = (await door.send('GET', '/orders?cursor=&limit=1&sort=price')).json.pagination
+    const body = `sort=price&limit=1&cursor=${nextCursor}`
+    const next = await door.send('QUERY', '/orders', { body, headers: form })
+    assert.deepEqual(next.json, (await door.send('GET', `/orders?${body}`)).json)
+  })
+
+  spec('R15 R154', 'a content full of mistakes is refused at once and in short', async () => {
+    const body = Array.from({ length: 100_000 }, (_, i) => `x${i}`).join('&')
+    const { status, json, text } = await door.send('QUERY', '/orders', { body, headers: form })
+    assert.deepEqual([status, json.message, json.errors.length], [400, '100000 parameters are invalid.', 50])
+    assert.ok(text.length < 50_000)
+    for (const long of ['z'.repeat(900_000), `sort=${'z'.repeat(900_000)}`, `status[${'z'.repeat(900_000)}]=1`]) {
+      const answer = await door.send('QUERY', '/orders', { body: long, headers: form })
+      assert.equal(answer.status, 400)
+      assert.ok(answer.text.length < 5000, String(answer.text.length))
+    }
+  })
+
   spec('R15 R11 R5', 'it is offered with every list, those below owners too', async () => {
     const options = await door.send('OPTIONS', '/orders')
     assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS, QUERY, POST')
