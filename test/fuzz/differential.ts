@@ -50,7 +50,8 @@ await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve))
 const service = await startService(new URL('../help/shop.ts', import.meta.url).pathname)
 const next = random(Number(values.seed))
 const id = '01h455vb4pex5vsknk084sn02q'
-const given = seeds({ cus: `cus_${id}`, ord: `ord_${id}`, lin: `lin_${id}`, whs: `whs_${id}` }, 'AeInsq')
+const ids = { cus: `cus_${id}`, ord: `ord_${id}`, lin: `lin_${id}`, whs: `whs_${id}` }
+const given = seeds({ ids, cursor: 'AeInsq', etag: '"1-1-000000"' })
 const seen = new Map<string, { count: number; example: string }>()
 let sent = 0
 

@@ -20,7 +20,7 @@ const lanes = 8
 
 const service = await startService(new URL('../help/shop.ts', import.meta.url).pathname)
 const send = overSocket(service.port)
-const given = seeds(await ids(), await cursor())
+const raw = seeds(await given())
 const failures: { why: string; bytes: string }[] = []
 let sent = 0
 
@@ -38,23 +38,23 @@ if (failures.length > 0) keep()
 console.log(`${sent} requests, ${failures.length} failures, memory ${before} to ${after} MB`)
 process.exitCode = failures.length > 0 ? 1 : 0
 
-async function ids(): Promise<Record<'cus' | 'ord' | 'lin' | 'whs', string>> {
-  const made = async (path: string, json: unknown): Promise<string> => (await send('POST', path, { json })).json.id
-  const cus = await made('/customers', { name: 'Ann', email: 'seed@example.com', country: 'IT' })
+async function given(): Promise<Parameters<typeof seeds>[0]> {
+  const made = async (path: string, json: unknown) => send('POST', path, { json })
+  const { json, headers } = await made('/customers', { name: 'Ann', email: 'seed@example.com', country: 'IT' })
   for (let i = 0; i < 5; i++) await made('/customers', { name: `N${i}`, email: `n${i}@example.com`, country: 'DE' })
-  const ord = await made('/orders', { customerId: cus, currency: 'EUR' })
-  const lin = await made(`/orders/${ord}/order-lines`, { description: 'x', quantity: 1, unitPrice: '1.00' })
-  return { cus, ord, lin, whs: await made('/warehouses', { name: 'W' }) }
-}
-
-async function cursor(): Promise<string> {
-  return (await send('GET', '/customers?limit=2&cursor=')).json.pagination.nextCursor
+  const cus: string = json.id
+  const ord: string = (await made('/orders', { customerId: cus, currency: 'EUR' })).json.id
+  const line = { description: 'x', quantity: 1, unitPrice: '1.00' }
+  const lin: string = (await made(`/orders/${ord}/order-lines`, line)).json.id
+  const whs: string = (await made('/warehouses', { name: 'W' })).json.id
+  const cursor: string = (await send('GET', '/customers?limit=2&cursor=')).json.pagination.nextCursor
+  return { ids: { cus, ord, lin, whs }, cursor, etag: headers.etag as string }
 }
 
 async function lane(forSeconds: number): Promise<void> {
   const until = performance.now() + forSeconds * 1000
   while (performance.now() < until && failures.length < 20) {
-    const bytes = mutate(given[next(given.length)] as string, given[next(given.length)] as string, next)
+    const bytes = mutate(raw[next(raw.length)] as string, raw[next(raw.length)] as string, next)
     const why = await judged(bytes)
     if (why !== null) failures.push({ why, bytes })
   }

@@ -16,8 +16,15 @@ type Random = ReturnType<typeof random>
 const request = (line: string, headers: string, body = ''): string =>
   `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}${body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`
 
-/** Valid requests of every kind; ids are those of the running service. */
-export function seeds(ids: Readonly<Record<'cus' | 'ord' | 'lin' | 'whs', string>>, cursor: string): string[] {
+/** What the running service gave out. */
+interface Given {
+  readonly ids: Readonly<Record<'cus' | 'ord' | 'lin' | 'whs', string>>
+  readonly cursor: string
+  readonly etag: string
+}
+
+/** Valid requests of every kind. */
+export function seeds({ ids, cursor, etag }: Given): string[] {
   const customer =
     '{"name":"Ann","email":"ann@example.com","country":"IT","tags":["a","b"],"metadata":{"k":"v"},"address":{"street":"s","city":"c"}}'
   const order = `{"customerId":"${ids.cus}","currency":"EUR","total":"10.50","priority":"high","paid":true,"dueOn":"2026-11-20","serial":"42","window":"2026-01-01T00:00:00Z/P1M","patience":"PT5M"}`
@@ -29,6 +36,14 @@ export function seeds(ids: Readonly<Record<'cus' | 'ord' | 'lin' | 'whs', string
       '',
     ),
     request(`GET /customers?cursor=${cursor}&limit=2`, 'If-None-Match: "abc", W/"def"\r\n'),
+    request(`GET /customers?cursor=${cursor}`, ''),
+    request(`GET /customers?limit=3&cursor=${cursor.slice(0, 20)}`, ''),
+    request(`GET /customers/${ids.cus}`, `If-None-Match: ${etag}\r\nAccept-Encoding: zstd, gzip;q=0.5, *;q=0\r\n`),
+    request(`PATCH /customers/${ids.cus}`, `If-Match: ${etag}, "x", W/"y"\r\n`, '{"note":"n"}'),
+    request(`DELETE /customers/${ids.cus}0`, `If-None-Match: W/${etag}\r\nIf-Match: *\r\n`),
+    request('POST /customers', 'Idempotency-Key: "key-1"\r\n', customer),
+    request('POST /orders', 'Idempotency-Key: key-2\r\n', `${order.slice(0, -1)},"idempotencyKey":"key-2"}`),
+    request('POST /orders', 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n', order),
     request(`GET /orders/${ids.ord}`, 'If-None-Match: *\r\nAccept-Encoding: br, gzip;q=0.5\r\n'),
     request(`GET /orders/${ids.ord}/order-lines?offset=0&limit=10`, ''),
     request(`HEAD /customers/${ids.cus}`, 'If-Modified-Since: Fri, 20 Nov 2026 09:04:00 GMT\r\n'),
@@ -110,6 +125,12 @@ const odd = [
   'Accept: application/xml\r\n',
   'If-Match: *\r\n',
   'If-None-Match: "x\r\n',
+  'If-Match: "1-1-000000+gzip"\r\n',
+  'If-Unmodified-Since: 0\r\n',
+  'Idempotency-Key: k\r\n',
+  'Accept-Encoding: identity;q=0, foo\r\n',
+  '+gzip"',
+  'W/"',
   'Connection: close\r\n',
   'Upgrade: h2c\r\n',
   'version: v9\r\n',
