@@ -97,7 +97,7 @@ export class Page {
     const [first = '', ...lines] = head.split('\n')
     const [method = '', path = ''] = first.split(' ')
     const headers = Object.fromEntries(
-      lines.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]),
+      lines.map((one) => [(one.split(':', 1)[0] as string).toLowerCase(), one.slice(one.indexOf(':') + 1).trim()]),
     )
     const body = rest.join('\n\n')
     const answer = await this.service.call(
@@ -109,15 +109,19 @@ export class Page {
     const content = await answer.text()
     const id = /"id":"(\w+)"/.exec(content)?.[1]
     if (id !== undefined) this.known.set(id.split('_')[0] as string, id)
+    const cursor = /"nextCursor":"([\w-]+)"/.exec(content)?.[1]
+    if (cursor !== undefined) this.known.set('cursor', cursor)
     const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)
     this.output = `HTTP/1.1 ${answer.status}\n${shown.join('\n')}\n\n${content}`
   }
 
   private readonly known = new Map<string, string>()
 
-  /** Ids are written `cus_…` in later requests: the last one of that prefix. */
+  /** Ids are written `cus_…` in later requests, and cursors `cursor=…`: the last one of that prefix, or the last that led on. */
   private filled(text: string): string {
-    return text.replace(/\b([a-z]+)_…/g, (all, prefix: string) => this.known.get(prefix) ?? all)
+    return text
+      .replace(/\b([a-z]+)_…/g, (all, prefix: string) => this.known.get(prefix) ?? all)
+      .replace(/\bcursor=…/g, (all) => (this.known.has('cursor') ? `cursor=${this.known.get('cursor')}` : all))
   }
 
   private expect({ text, line }: Block): void {
