@@ -1,0 +1,19 @@
+/** The service under torture: what is written can be recognised, and is found by its columns too. */
+import { f, service } from 'bylaw'
+
+export default service({
+  name: 'torture',
+  resources: {
+    things: {
+      prefix: 'thg',
+      fields: {
+        mark: f.text({ immutable: true, filter: true }),
+        stamp: f.text({ filter: true }),
+        size: f.integer({ min: 0, filter: 'range', sort: true }),
+        text: f.text({ max: 100_000 }),
+        nextId: f.ref('things', { optional: true }),
+      },
+      access: 'public',
+    },
+  },
+})

@@ -1,0 +1,109 @@
+/** Checks from outside, when nobody writes any more: things, keys, tombstones and lists against the ledger. */
+import type { Told } from './ask.ts'
+import { attempt, read, type Scene } from './client.ts'
+import type { Creation, Item } from './ledger.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** Checks all that was touched, and of the rest what lists show; or everything. */
+export async function check(scene: Scene, everything: boolean): Promise<void> {
+  const { ledger } = scene
+  const listed = await walk(scene, '')
+  if (!listed) return
+  adopt(scene, listed)
+  const items = [...ledger.items.values()]
+  await each(
+    items.filter(({ touched }) => touched || everything),
+    (item) => read(scene, item),
+  )
+  compare(scene, items, listed)
+  await columns(scene, listed)
+  const keyed = [...ledger.creations.values()].filter(({ key }) => key !== null)
+  await each(everything ? keyed : keyed.slice(-300), (one) => sameKey(scene, one))
+  for (const item of items) ledger.settled(item)
+}
+
+/** Eight at a time. */
+async function each<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
+  const left = all.values()
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const one of left) await act(one)
+    }),
+  )
+}
+
+async function get({ ask, ledger }: Scene, path: string): Promise<Told | null> {
+  const told = await ask('GET', path)
+  if (told !== null && told !== 'late' && told.status === 200) return told
+  ledger.violated(`GET ${path} answers ${told === null || told === 'late' ? 'nothing' : told.text}`)
+  return null
+}
+
+/** All pages of a list, by its cursors. */
+async function walk(scene: Scene, query: string): Promise<Map<string, Document> | null> {
+  const found = new Map<string, Document>()
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const told: Told | null = await get(scene, `/things?limit=100&cursor=${cursor}${query}`)
+    if (!told) return null
+    for (const one of told.json.data) {
+      if (found.has(one.id)) scene.ledger.violated(`the list ${query} shows ${one.id} twice`)
+      found.set(one.id, one)
+    }
+    cursor = told.json.pagination.nextCursor
+  }
+  const whole = await get(scene, `/things?page_size=1${query}`)
+  const count = whole?.json.pagination.totalRecords
+  if (count !== found.size) scene.ledger.violated(`the list ${query} counts ${count} and shows ${found.size}`)
+  return found
+}
+
+/** Things that nobody was told of: of creations without a key, once each. */
+function adopt({ ledger }: Scene, listed: ReadonlyMap<string, Document>): void {
+  for (const [id, one] of listed) {
+    if (ledger.items.has(id)) continue
+    const creation = ledger.creations.get(one.mark as string)
+    if (!creation) ledger.violated(`${id} was made by ${one.mark}, which nobody asked for`)
+    else if (creation.key !== null)
+      ledger.violated(`${id} stands beside ${creation.id}, which its key ${creation.key} made`)
+    else ledger.made(creation, id, 'the list')
+  }
+}
+
+/** A list shows what is there, as it is. */
+function compare({ ledger }: Scene, items: readonly Item[], listed: ReadonlyMap<string, Document>): void {
+  for (const { id, gone, revision, text } of items) {
+    const one = listed.get(id)
+    if (gone && one) ledger.violated(`${id} is gone and listed`)
+    if (!gone && !one) ledger.violated(`${id} is not listed`)
+    if (!gone && one && JSON.stringify(one) !== text)
+      ledger.violated(`${id} at revision ${revision} is listed otherwise`)
+  }
+}
+
+/** What the columns say is what the documents say. */
+async function columns(scene: Scene, listed: ReadonlyMap<string, Document>): Promise<void> {
+  const { ledger, random } = scene
+  const [least, most] = [random(150), 150 + random(4000)]
+  const found = await walk(scene, `&size[gte]=${least}&size[lte]=${most}&sort=size&order=desc`)
+  if (!found) return
+  const sizes = [...found.values()].map(({ size }) => Number(size))
+  if (sizes.some((size, i) => i > 0 && size > (sizes[i - 1] as number))) ledger.violated('a list sorted by size is not')
+  const wanted = [...listed.values()].filter(({ size }) => Number(size) >= least && Number(size) <= most)
+  const differs = wanted.length !== found.size || wanted.some(({ id }) => !found.has(id as string))
+  if (differs) ledger.violated(`a filter by size finds ${found.size} of ${wanted.length}`)
+  const all = [...listed.values()]
+  const some = Array.from({ length: Math.min(all.length, 20) }, () => all[random(all.length)] as Document)
+  await each(some, async ({ id, stamp }) => {
+    const told = await get(scene, `/things?stamp=${stamp}`)
+    const ids = told?.json.data.map((one: Document) => one.id)
+    if (told && `${ids}` !== id) ledger.violated(`the stamp ${stamp} of ${id} finds ${ids}`)
+  })
+}
+
+/** Every key that was used names what it made; and that is, or was, there. */
+async function sameKey(scene: Scene, one: Creation): Promise<void> {
+  const { key, id } = one
+  if (id === null) return scene.ledger.violated(`what ${key} made is not known`)
+  await attempt(scene, one)
+}

@@ -1,0 +1,26 @@
+/** Loaded into the service before everything else: puts a wrong design into it, or fails where that has no place. */
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { type Mutant, mutants } from './mutants.ts'
+
+const name = process.env.TORTURE_MUTANT ?? ''
+const { file, changes } = mutants[name] as Mutant
+const target = new URL(`../../src/${file}`, import.meta.url).href
+
+registerHooks({
+  load: (url, context, next) => (url === target ? { ...next(url, context), source: changed(url) } : next(url, context)),
+})
+
+function changed(url: string): string {
+  return changes.reduce(
+    (text, { from, to }) => {
+      if (text.split(from).length !== 2)
+        throw new Error(
+          `The mutant ${name} has no place: src/${file} does not say once\n${from}\nBring test/torture/mutants.ts up to date.`,
+        )
+      return text.replace(from, () => to)
+    },
+    readFileSync(fileURLToPath(url), 'utf8'),
+  )
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm run torture -- --rounds 20 --seed 1`: kills the service in the middle of its work and checks that it kept its word.
+ * `--power` takes away what was not synced as well, `--mutant NAME` puts a wrong design in, `--mutants` tries all of those.
+ */
+import { parseArgs } from 'node:util'
+import { mutants } from './mutants.ts'
+import { type Tally, torture } from './rounds.ts'
+
+const names = Object.keys(mutants)
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'sqlite' },
+    rounds: { type: 'string', default: '20' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    power: { type: 'boolean', default: false },
+    mutant: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+  },
+})
+const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
+const second = 1000
+
+function refuse(why: string): void {
+  console.error(why)
+  process.exitCode = 2
+}
+
+async function one(): Promise<void> {
+  const mutant = values.mutant ?? null
+  const power = values.power || (mutant !== null && mutants[mutant]?.power === true)
+  console.log(
+    `torture: sqlite, ${rounds} rounds, seed ${seed}${power ? ', with loss of power' : ''}${mutant ? `, mutant ${mutant}` : ''}`,
+  )
+  const tally = await torture({ rounds, seed, mutant, power, time: Number.POSITIVE_INFINITY, tell: console.log })
+  for (const violation of tally.violations.slice(0, 20)) console.log(`  ${violation}`)
+  console.log(told(tally))
+  process.exitCode = tally.violations.length === 0 ? 0 : 1
+}
+
+const told = ({ rounds, kills, acknowledged, keys, lost, violations }: Tally): string =>
+  `rounds ${rounds}, kills ${kills}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes lost ${lost}, violations ${violations.length}`
+
+/** Every mutant has to be found within ten seconds, or what finds nothing in the service proves nothing. */
+async function all(): Promise<void> {
+  for (const [name, { about, power = false }] of Object.entries(mutants)) {
+    const started = performance.now()
+    const { violations } = await torture({ rounds: 100, seed, mutant: name, power, time: 10 * second, tell: () => {} })
+    const seconds = ((performance.now() - started) / second).toFixed(1)
+    console.log(
+      `${name} (${about}): ${violations.length > 0 ? `found after ${seconds} s: ${violations[0]}` : 'NOT FOUND'}`,
+    )
+    if (violations.length === 0) process.exitCode = 1
+  }
+}
+
+if (values.store !== 'sqlite') refuse(`There is no store ${values.store}. Allowed: sqlite.`)
+else if (!(rounds >= 1 && seed >= 0)) refuse('--rounds and --seed take whole numbers.')
+else if (values.mutant !== undefined && !names.includes(values.mutant))
+  refuse(`There is no mutant ${values.mutant}. Allowed: ${names.join(', ')}.`)
+else if (values.mutants) await all()
+else await one()

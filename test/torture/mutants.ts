@@ -1,0 +1,112 @@
+/** Wrong designs, as changes of the source text of the service: each one has to be found. */
+
+interface Change {
+  readonly from: string
+  readonly to: string
+}
+
+export interface Mutant {
+  readonly about: string
+  /** The file that is changed, below src/. */
+  readonly file: string
+  readonly changes: readonly Change[]
+  /** Whether it shows only when power is lost. */
+  readonly power?: boolean
+}
+
+const write = "if (plan.do === 'create' || plan.do === 'decide' || plan.do === 'once') return writes.join(plan)"
+
+export const mutants: Readonly<Record<string, Mutant>> = {
+  'two-transactions': {
+    about: 'the key is committed before the row, and taken back where no row comes of it',
+    file: 'sqlite/sqlite.ts',
+    changes: [
+      {
+        from: "import { batches } from './batch.ts'",
+        to: `import { batches } from './batch.ts'
+import { finish } from '../store/cellar.ts'
+import { hold } from '../store/claim.ts'
+import { keys } from '../store/compile.ts'`,
+      },
+      {
+        from: write,
+        to: `if (plan.do === 'create' && plan.claim) {
+          const taken = finish(hold(cellar, plan, plan.claim), run)
+          if (taken) return taken
+          const { hash } = plan.claim
+          return pause(2).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
+            if (outcome.is !== 'created') run({ text: \`DELETE FROM \${keys} WHERE hash = ?1\`, values: [hash] })
+            return outcome
+          })
+        }
+        ${write}`,
+      },
+    ],
+  },
+  'keys-in-memory': {
+    about: 'keys are kept in memory only',
+    file: 'sqlite/sqlite.ts',
+    changes: [
+      {
+        from: "db.exec('PRAGMA busy_timeout = 0')",
+        to: `db.exec('PRAGMA busy_timeout = 0')
+        const { sql } = db.prepare("SELECT sql FROM sqlite_schema WHERE sql LIKE 'CREATE TABLE%fingerprint%'").get() as { sql: string }
+        db.exec(sql.replace('CREATE TABLE', 'CREATE TEMP TABLE'))`,
+      },
+    ],
+  },
+  'early-answer': {
+    about: 'writes are answered before they are committed',
+    file: 'sqlite/batch.ts',
+    changes: [
+      { from: '      run(commit)\n', to: '' },
+      {
+        from: '      run(begin)\n',
+        to: `      if (!db.isTransaction) {
+        run(begin)
+        setTimeout(() => run(commit), 25)
+      }
+`,
+      },
+    ],
+  },
+  'early-condition': {
+    about: 'the tag is compared before the write, not in it',
+    file: 'sqlite/sqlite.ts',
+    changes: [
+      {
+        from: write,
+        to: `if (plan.do === 'decide') {
+          const decided = plan.decide(look(looking, plan.read) as never) as { revision: number }
+          return writes.join({ ...plan, decide: (seen) => ({ ...decided, revision: (seen as { revision: number }).revision }) as never })
+        }
+        ${write}`,
+      },
+    ],
+  },
+  'no-sync': {
+    about: 'nobody waits until what was written is on the disk',
+    file: 'sqlite/sqlite.ts',
+    changes: [{ from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = OFF' }],
+    power: true,
+  },
+  'late-sync': {
+    about: 'the disk is waited for at checkpoints only',
+    file: 'sqlite/sqlite.ts',
+    changes: [{ from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = NORMAL' }],
+    power: true,
+  },
+  'no-tombstone': {
+    about: 'what is deleted leaves nothing',
+    file: 'store/removal.ts',
+    changes: [{ from: 'function* bury(', to: 'function* bury(..._: unknown[]): Steps<void> {}\nfunction* _unused(' }],
+  },
+  'stale-columns': {
+    about: 'a change leaves the columns as they were',
+    file: 'store/perform.ts',
+    changes: [
+      { from: 'const moved = plan.moved.map((i) => cells[i] as Cell)', to: 'const moved: Cell[] = []' },
+      { from: 'updateText(collection, plan.moved, cellar.dialect)', to: 'updateText(collection, [], cellar.dialect)' },
+    ],
+  },
+}

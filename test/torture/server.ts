@@ -1,0 +1,73 @@
+/** The service as a process that is killed again and again, watched by strace where power is to be lost. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+export interface Launch {
+  /** The database file. */
+  readonly file: string
+  readonly mutant: string | null
+  /** Where strace writes what it sees; null where nobody watches. */
+  readonly trace: string | null
+}
+
+export interface Server {
+  readonly port: number
+  /** Ends it without a warning. */
+  readonly kill: () => Promise<void>
+  /** Settles when it ends, by whatever. */
+  readonly ended: Promise<void>
+}
+
+const watch = ['-f', '--seccomp-bpf', '-y', '-s', '0', '-e', 'trace=pwrite64,write,fsync,fdatasync,ftruncate']
+
+export function launch({ file, mutant, trace }: Launch): Promise<Server> {
+  const hook = mutant === null ? [] : ['--import', path('hook.ts')]
+  const serve = ['serve', path('api.ts'), '--port', '0', '--host', '127.0.0.1', '--database', `sqlite:${file}`]
+  const command = [process.execPath, '--conditions=bylaw-source', ...hook, path('../../src/cli/main.ts'), ...serve]
+  const [program = '', ...rest] = trace === null ? command : ['strace', ...watch, '-o', trace, ...command]
+  const env = { ...process.env, LOG_LEVEL: 'fatal', NODE_ENV: 'test', TORTURE_MUTANT: mutant ?? '' }
+  const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const end = (): boolean => {
+    if (child.exitCode !== null || child.signalCode !== null) return false
+    return process.kill(trace === null ? (child.pid as number) : tracee(child), 'SIGKILL')
+  }
+  running = end
+  const kill = (): Promise<void> => {
+    end()
+    return ended
+  }
+  return listening(child, ended, { kill, ended })
+}
+
+/** None is left behind. */
+let running: () => unknown = () => {}
+process.once('exit', () => running())
+
+/** The process that strace has started. */
+const tracee = ({ pid }: ChildProcess): number =>
+  Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10)
+
+function listening(child: ChildProcess, ended: Promise<void>, server: Omit<Server, 'port'>): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const hear = (chunk: Buffer): void => {
+      text += chunk
+      const [, port] = /http:\/\/[\w.]+:(\d+)/.exec(text) ?? []
+      if (port) resolve({ ...server, port: Number(port) })
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.once('error', ({ message }) =>
+      reject(
+        new Error(
+          `${child.spawnfile} cannot be started: ${message}. Loss of power needs strace: apt-get install strace.`,
+        ),
+      ),
+    )
+    ended.then(() => reject(new Error(`The service did not start:\n${text}`)))
+  })
+}
