@@ -78,7 +78,8 @@ function pageReply({ resource, view }: Scene, { call, world, query }: Intent, pa
 function cursorsOf({ settings }: Resource, asked: Query, page: Page, world: World): Cursors {
   if (!showsCursors(asked, settings)) return { next: null, prev: null }
   const binding = { list: asked.list, bound: asked.bound, ttl: settings.list.cursor.ttl }
-  const to = (place: Place | null, back: boolean) => (place ? cursorOf({ place, back }, binding, world) : null)
+  const to = (place: Place | null, back: boolean) =>
+    place ? cursorOf({ place, back, including: page.count === 0 }, binding, world) : null
   const { after, before, first, last } = page
   return { next: after ? to(last, false) : null, prev: before && asked.style === 'cursor' ? to(first, true) : null }
 }

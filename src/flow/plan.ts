@@ -53,7 +53,14 @@ export type Condition =
 /** Which part of the ordered rows: from an offset, or behind (or before) a row's place in the order. */
 export type Window =
   | { readonly from: 'offset'; readonly offset: number; readonly limit: number }
-  | { readonly from: 'place'; readonly place: readonly Cell[]; readonly back: boolean; readonly limit: number }
+  | {
+      readonly from: 'place'
+      readonly place: readonly Cell[]
+      readonly back: boolean
+      /** Whether the row at the place itself is a part of it. */
+      readonly including: boolean
+      readonly limit: number
+    }
 
 export interface List {
   readonly do: 'list'

@@ -8,7 +8,7 @@ import { type Binding, cursorOf, positionOf } from './cursor.ts'
 const world = (time = 0, ...secrets: string[]): World =>
   ({ now: () => time, secrets: secrets.length > 0 ? secrets : ['s'] }) as unknown as World
 const binding: Binding = { list: 'orders', bound: 'status=paid', ttl: null }
-const position = { place: ['a', null, 'ord_1'], back: false }
+const position = { place: ['a', null, 'ord_1'], back: false, including: false }
 const given = cursorOf(position, binding, world())
 
 test('a cursor is plain text for URLs and gives its position back', () => {
@@ -31,18 +31,22 @@ test('the same position has the same text, another one another', () => {
 test('any place comes back, and long ones are short enough for a URL', () => {
   const value = fc.option(fc.string({ unit: 'grapheme', maxLength: 400 }))
   fc.assert(
-    fc.property(fc.array(value, { maxLength: 4 }), fc.boolean(), (place, back) => {
-      const text = cursorOf({ place, back }, binding, world())
+    fc.property(fc.array(value, { maxLength: 4 }), fc.boolean(), fc.boolean(), (place, back, including) => {
+      const text = cursorOf({ place, back, including }, binding, world())
       assert.match(text, /^[A-Za-z0-9_-]+$/)
-      assert.deepEqual(positionOf(text, binding, world()), { place, back })
+      assert.deepEqual(positionOf(text, binding, world()), { place, back, including })
     }),
   )
-  const long = cursorOf({ place: ['The quick brown fox. '.repeat(450), 'ord_1'], back: false }, binding, world())
+  const long = cursorOf(
+    { place: ['The quick brown fox. '.repeat(450), 'ord_1'], back: false, including: false },
+    binding,
+    world(),
+  )
   assert.ok(long.length < 1000, String(long.length))
 })
 
 test('one changed character makes it invalid, wherever it stands', () => {
-  const long = cursorOf({ place: ['x'.repeat(600), 'ord_1'], back: false }, binding, world())
+  const long = cursorOf({ place: ['x'.repeat(600), 'ord_1'], back: false, including: false }, binding, world())
   for (const text of [given, long]) {
     for (let i = 0; i < text.length; i++) {
       const other = text[i] === 'A' ? 'B' : 'A'

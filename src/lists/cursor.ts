@@ -8,6 +8,8 @@ import type { Place } from '../flow/outcome.ts'
 export interface Position {
   readonly place: Place
   readonly back: boolean
+  /** Whether the row at the place is wanted too: it is where the page that tells it is empty. */
+  readonly including: boolean
 }
 
 export type CursorFault = 'invalid-cursor' | 'cursor-mismatch' | 'cursor-expired'
@@ -19,7 +21,7 @@ export interface Binding {
   readonly ttl: number | null
 }
 
-type Payload = [own: string, back: number, made: number, ...place: (string | null)[]]
+type Payload = [own: string, way: number, made: number, ...place: (string | null)[]]
 
 const plain = 1
 const packed = 2
@@ -27,9 +29,15 @@ const macLength = 12
 const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sorted by is long
 
 /** The same position always has the same text, within a quarter of the time to live. R81. */
-export function cursorOf({ place, back }: Position, { list, bound, ttl }: Binding, { secrets, now }: World): string {
+export function cursorOf(
+  { place, back, including }: Position,
+  { list, bound, ttl }: Binding,
+  { secrets, now }: World,
+): string {
   const made = ttl === null ? 0 : Math.floor(now() / (ttl / 4)) * (ttl / 4)
-  const text = Buffer.from(JSON.stringify([digest(bound), back ? 1 : 0, made, ...place] satisfies Payload))
+  const text = Buffer.from(
+    JSON.stringify([digest(bound), (back ? 1 : 0) + (including ? 2 : 0), made, ...place] satisfies Payload),
+  )
   const body = Buffer.concat(
     text.length > mostPlain ? [Buffer.of(packed), deflateRawSync(text)] : [Buffer.of(plain), text],
   )
@@ -50,9 +58,9 @@ export function positionOf(
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
   if (body[0] !== plain && body[0] !== packed) return 'invalid-cursor' // made by a release that writes another format
   const payload = body[0] === packed ? inflateRawSync(body.subarray(1)) : body.subarray(1)
-  const [own, back, made, ...place] = JSON.parse(payload.toString()) as Payload
+  const [own, way, made, ...place] = JSON.parse(payload.toString()) as Payload
   if (ttl !== null && made + ttl <= now()) return 'cursor-expired'
-  return own === digest(bound) ? { place, back: back === 1 } : 'cursor-mismatch'
+  return own === digest(bound) ? { place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
 }
 
 const digest = (bound: string): string => hash('sha256', bound, 'base64url').slice(0, 8)

@@ -27,7 +27,7 @@ const byTotal: Term[] = [
   { column: 'id', descending: false, nulls: 'none' },
 ]
 const place = (...values: (string | null)[]) =>
-  cursorOf({ place: values, back: false }, { list: 'orders', bound: '', ttl: null }, world)
+  cursorOf({ place: values, back: false, including: false }, { list: 'orders', bound: '', ttl: null }, world)
 
 function read(query: string, by: Rules = all) {
   const faults: Violation[] = []
@@ -211,10 +211,13 @@ test('a cursor is a place in the order, in the types of its columns', () => {
   const { window, faults } = read(`limit=3&cursor=${place('9007199254740993', 'ord_1')}`)
   assert.deepEqual(
     { window, faults },
-    { window: { from: 'place', place: [9007199254740993n, 'ord_1'], back: false, limit: 3 }, faults: [] },
+    {
+      window: { from: 'place', place: [9007199254740993n, 'ord_1'], back: false, including: false, limit: 3 },
+      faults: [],
+    },
   )
   const { window: none } = read(`cursor=${place(null, 'ord_1')}`)
-  assert.deepEqual(none, { from: 'place', place: [null, 'ord_1'], back: false, limit: 20 })
+  assert.deepEqual(none, { from: 'place', place: [null, 'ord_1'], back: false, including: false, limit: 20 })
   assert.deepEqual(read('cursor=x').faults, ['invalid-cursor cursor'])
   assert.deepEqual(read('cursor=x&limit=0').faults, ['invalid-parameter-value limit', 'invalid-cursor cursor'])
 })

@@ -117,5 +117,5 @@ function placed(
     const value = position.place[i] ?? null
     return value !== null && rules.columns.get(column)?.type === 'integer' ? BigInt(value) : value
   })
-  return { from: 'place', place, back: position.back, limit }
+  return { from: 'place', place, back: position.back, including: position.including, limit }
 }

@@ -5,7 +5,7 @@ import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from '
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { departed, exhume, remove } from './removal.ts'
-import { behind, loose, reversed, whole } from './segments.ts'
+import { at, behind, loose, reversed, whole } from './segments.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -112,12 +112,13 @@ function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number): St
 function* near(
   { dialect, shelves }: Cellar,
   plan: List,
-  { place, back, limit }: Extract<Window, { from: 'place' }>,
+  { place, back, including, limit }: Extract<Window, { from: 'place' }>,
 ): Steps<readonly Answer[]> {
   const { collection } = shelves.get(plan.collection) as Shelf
   const rows: Answer[] = []
-  const { order, place: at } = loose(plan, place)
-  for (const stretch of behind(back ? reversed(order) : order, at)) {
+  const { order, place: cells } = loose(plan, place)
+  const own = including ? [at(order, cells)] : []
+  for (const stretch of [...own, ...behind(back ? reversed(order) : order, cells)]) {
     rows.push(
       ...(yield listStatement(collection, plan, stretch, { offset: 0, limit: limit + 1 - rows.length }, dialect)),
     )
@@ -146,27 +147,31 @@ function* around(
   const { window } = plan
   if (window.from === 'offset') return { before: window.offset > 0, after: more }
   const end = window.back ? shown.at(-1) : shown[0]
-  if (!end) return { before: false, after: false }
-  const types = new Map(
-    (cellar.shelves.get(plan.collection) as Shelf).collection.columns.map(({ name, type }) => [name, type]),
-  )
-  const place = plan.order.map(({ column }, i) => {
-    const value = end[`place${i}`] as string | null
+  const place = end ? placeOf(cellar, plan, end) : window.place
+  const turned: Window = { from: 'place', place, back: !window.back, including: !end, limit: 0 }
+  const other = (yield* near(cellar, { ...plan, places: false }, turned)).length > 0
+  return window.back ? { before: more, after: other } : { before: other, after: more }
+}
+
+/** The place of a row that was read. */
+function placeOf(cellar: Cellar, { collection: name, order }: List, row: Answer): readonly Cell[] {
+  const { collection } = shelf(cellar, name)
+  const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
+  return order.map(({ column }, i) => {
+    const value = row[`place${i}`] as string | null
     return value !== null && types.get(column) === 'integer' ? BigInt(value) : value
   })
-  const other =
-    (yield* near(cellar, { ...plan, places: false }, { from: 'place', place, back: !window.back, limit: 0 })).length > 0
-  return window.back ? { before: more, after: other } : { before: other, after: more }
 }
 
 function page(
   own: Shelf,
-  { order, places }: List,
+  { order, places, window }: List,
   shown: readonly Answer[],
   rest: Pick<Page, 'before' | 'after' | 'total'>,
 ): Page {
+  const nowhere = window.from === 'place' ? window.place.map((cell) => (cell === null ? null : String(cell))) : null
   const place = (row: Answer | undefined) =>
-    row && places ? order.map((_, i) => row[`place${i}`] as string | null) : null
+    row && places ? order.map((_, i) => row[`place${i}`] as string | null) : nowhere
   return {
     is: 'page',
     data: shown.map((row) => found(own, row).doc).join(','),

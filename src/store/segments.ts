@@ -37,6 +37,15 @@ export function whole(order: readonly Term[]): readonly Stretch[] {
   return first.nulls === 'first' ? [nulls, values] : [values, nulls]
 }
 
+/** The very row at a place, if it is there. */
+export const at = (order: readonly Term[], place: readonly Cell[]): Stretch => ({
+  bounds: order.map(({ column }, i): Bound => {
+    const value = place[i] ?? null
+    return value === null ? { column, is: 'null' } : { column, is: 'at', value }
+  }),
+  order: [],
+})
+
 /** The rows behind a place. */
 export function behind(order: readonly Term[], place: readonly Cell[]): readonly Stretch[] {
   const [first, ...rest] = order

@@ -39,7 +39,7 @@ function windows({ columns }: Rules, { order }: ReturnType<typeof query>): Windo
   )
   const at = [place, ...(order.some(({ nulls }) => nulls !== 'none') ? [nothing] : [])]
   const near = at.flatMap((one) =>
-    [false, true].map((back) => ({ from: 'place', place: one, back, limit: 20 }) as const),
+    [false, true].map((back) => ({ from: 'place', place: one, back, including: false, limit: 20 }) as const),
   )
   return [{ from: 'offset', offset: 0, limit: 20 }, ...near]
 }
@@ -67,7 +67,7 @@ function statements(name: string, text: string, owner: string | null): { stateme
     let step = steps.next()
     if (parent && !step.done) step = steps.next([{ found: 1 }])
     for (; !step.done; step = steps.next([])) found.push({ statement: step.value, behind: window.from === 'place' })
-    return found
+    return found.filter(({ statement }) => !statement.text.includes('"id" = ')) // the very row at a place, by its key
   })
 }
 
