@@ -1,5 +1,8 @@
 /** Halls to walk in: services with the same fields and different orders, settings and owners. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { f, service } from 'bylaw'
 import { answer } from '../../src/http/handle.ts'
 import type { House } from '../../src/http/house.ts'
@@ -29,6 +32,8 @@ export interface Made {
   /** Makes owners, and gives the path of the list and of further ones beside it. */
   readonly paths: (post: (path: string, json: object) => Promise<Row>) => Promise<readonly string[]>
   readonly keyed: boolean
+  /** Whether the rows lie in a file, where lists that no index bounds are read by a thread. */
+  readonly file?: true
 }
 
 export const sortable = ['word', 'name', 'soft', 'count', 'huge', 'cost', 'mass', 'flag', 'day', 'spot.depth']
@@ -86,6 +91,7 @@ export const halls: readonly Made[] = [
     nulls: (descending) => (descending ? 'first' : 'last'),
     paths: async () => ['/rows'],
     keyed: false,
+    file: true,
   },
   {
     name: 'a list below an owner',
@@ -178,11 +184,14 @@ function sender(house: House): Send {
 }
 
 export async function opened(made: Made): Promise<Hall> {
-  const store = openStore(
-    'sqlite::memory:',
-    [...made.service.resources.values()].map(({ collection }) => collection),
-    'apply',
-  )
+  const folder = made.file ? mkdtempSync(join(tmpdir(), 'walk-')) : null
+  const database = folder === null ? 'sqlite::memory:' : `sqlite:${join(folder, 'rows.db')}`
+  const collections = [...made.service.resources.values()].map(({ collection }) => collection)
+  const store = openStore(database, collections, 'apply')
+  const close = async () => {
+    await store.close()
+    if (folder !== null) rmSync(folder, { recursive: true })
+  }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const send = sender({ service: made.service, store, world: realWorld([store.secret]), log, open: () => true })
   const post = async (path: string, json: object): Promise<Row> => {
@@ -222,7 +231,7 @@ export async function opened(made: Made): Promise<Hall> {
     order: (ask) => ordered(made, ask),
     change,
     moved,
-    close: () => store.close(),
+    close,
   }
 }
 
