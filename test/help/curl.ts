@@ -12,6 +12,9 @@ const { values, positionals } = parseArgs({
     silent: { type: 'boolean', short: 's' },
     head: { type: 'boolean', short: 'I' },
     globoff: { type: 'boolean', short: 'g' },
+    retry: { type: 'string', default: '0' },
+    'retry-all-errors': { type: 'boolean' },
+    'max-time': { type: 'string', default: '60' },
   },
 })
 const body = values.json ?? values.data
@@ -21,8 +24,18 @@ const headers = new Headers(
 if (values.json !== undefined) headers.set('content-type', 'application/json')
 const url = (positionals[0] as string).replace(/^(?:http:\/\/)?localhost:3000/, `http://127.0.0.1:${process.env.PORT}`)
 const method = values.request ?? (values.head ? 'HEAD' : body === undefined ? 'GET' : 'POST')
-const answer = await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) })
+const answer = await asked(Number(values.retry))
 const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)
 if (values.include || values.head)
   process.stdout.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\n${shown.join('\n')}\n\n`)
 process.stdout.write(await answer.text())
+
+async function asked(retries: number): Promise<Response> {
+  try {
+    const signal = AbortSignal.timeout(Number(values['max-time']) * 1000)
+    return await fetch(url, { method, headers, redirect: 'manual', signal, ...(body === undefined ? {} : { body }) })
+  } catch (error) {
+    if (retries === 0) throw error
+    return asked(retries - 1)
+  }
+}
