@@ -1,4 +1,5 @@
 /** Checks from outside, when nobody writes any more: things, keys, tombstones and lists against the ledger. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Told } from './ask.ts'
 import { attempt, read, type Scene } from './client.ts'
 import type { Creation, Item } from './ledger.ts'
@@ -8,6 +9,7 @@ type Document = Readonly<Record<string, unknown>>
 /** Checks all that was touched, and of the rest what lists show; or everything. */
 export async function check(scene: Scene, everything: boolean): Promise<void> {
   const { ledger } = scene
+  await pause(50) // whatever is late has had its time
   const listed = await walk(scene, '')
   if (!listed) return
   adopt(scene, listed)
@@ -19,7 +21,10 @@ export async function check(scene: Scene, everything: boolean): Promise<void> {
   compare(scene, items, listed)
   await columns(scene, listed)
   const keyed = [...ledger.creations.values()].filter(({ key }) => key !== null)
-  await each(everything ? keyed : keyed.slice(-300), (one) => sameKey(scene, one))
+  await each(
+    keyed.filter(({ checked }) => !checked || everything),
+    (one) => sameKey(scene, one),
+  )
   for (const item of items) ledger.settled(item)
 }
 
@@ -106,4 +111,5 @@ async function sameKey(scene: Scene, one: Creation): Promise<void> {
   const { key, id } = one
   if (id === null) return scene.ledger.violated(`what ${key} made is not known`)
   await attempt(scene, one)
+  one.checked = true
 }

@@ -41,7 +41,7 @@ const choices = acts.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
 function content({ random, token }: Scene): Content {
   const stamp = token()
-  const size = random([200, 200, 200, 4000, 40_000][random(5)] as number)
+  const size = random(random(20) === 0 ? 40_000 : random(4) === 0 ? 4000 : 200)
   return { stamp, size, text: fill(stamp, size) }
 }
 
@@ -56,7 +56,7 @@ async function heard({ ask, ledger }: Scene, method: string, path: string, quest
 }
 
 function creation({ ledger }: Scene, key: string | null, mark: string, body: Content): Creation {
-  const one: Creation = { key, body: { mark, ...body }, id: null, made: false }
+  const one: Creation = { key, body: { mark, ...body }, id: null, made: false, checked: false }
   ledger.creations.set(mark, one)
   return one
 }

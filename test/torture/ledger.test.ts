@@ -10,6 +10,7 @@ const creation = (): Creation => ({
   body: { mark: 'k', stamp: 's1', size: 3, text: fill('s1', 3) },
   id: null,
   made: false,
+  checked: false,
 })
 
 function told(revision: number, stamp: string, more: object = {}): Told {

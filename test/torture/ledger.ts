@@ -35,6 +35,8 @@ export interface Creation {
   id: string | null
   /** Whether somebody was answered 201. */
   made: boolean
+  /** Whether its key was asked for when all was at rest. */
+  checked: boolean
 }
 
 /** What was known when a request was sent. */
