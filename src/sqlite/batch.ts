@@ -5,7 +5,7 @@ import type { Create, Decide, Once } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
-import { duplicate, isBusy, isOutage, mostWait, told } from './failure.ts'
+import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './failure.ts'
 
 const mostMembers = 500
 
@@ -75,11 +75,13 @@ export function batches({ db, run, cellar, patience, written }: Batching) {
 
   function settle(members: readonly Member[]): void {
     const answers: (() => void)[] = []
+    let tell = told
     try {
       for (const member of members) answers.push(attempt(member))
+      tell = toldOfCommit
       run(commit)
     } catch (error) {
-      for (const { fail } of members) fail(told(error))
+      for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }

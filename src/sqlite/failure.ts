@@ -21,6 +21,16 @@ export function told(error: unknown): unknown {
   )
 }
 
+/** A failure of the commit itself. Where the disk failed, all of it may have been written before. */
+export function toldOfCommit(error: unknown): unknown {
+  if ((codeOf(error) & 0xff) !== 10) return told(error)
+  return new Problem(
+    'dependency-unavailable',
+    'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',
+    { cause: error },
+  )
+}
+
 /** The values of which one is in use already, from the words of the database. */
 export function duplicate(error: unknown, cellar: Cellar): Outcome | null {
   if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
