@@ -21,6 +21,7 @@ async function main(words: readonly string[]): Promise<number> {
   const [word, ...rest] = words
   if (word === '--version' || word === '-v') return print(version())
   if (word === '--help' || word === '-h') return print(await everything())
+  if (word === 'help') return main(rest[0] === undefined ? ['--help'] : [rest[0], '--help'])
   if (word === undefined) {
     process.stderr.write(await everything())
     return 1

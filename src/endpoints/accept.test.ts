@@ -7,7 +7,7 @@ import type { Call } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
 import { admitContent, codingsOf, negotiate, wantsProblem } from './accept.ts'
 
-const call = (headers: Record<string, string>) => ({ headers }) as unknown as Call
+const call = (headers: Record<string, string>) => ({ headers, raw: [] }) as unknown as Call
 
 function refusal(act: () => void): Problem | null {
   try {

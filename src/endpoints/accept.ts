@@ -1,7 +1,7 @@
 /** Chooses the representation by Accept, and says what content a route takes. Part 4, path rules. */
 import { brief } from '../errors/place.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call } from '../flow/call.ts'
+import { type Call, lines } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
 
 interface Range {
@@ -108,7 +108,10 @@ export function tooLarge(most: number): Problem {
   return new Problem('content-too-large', `The content is larger than ${most} bytes, the most that is taken here.`)
 }
 
-function admitType({ headers }: Call, { content, operation }: Route): void {
+function admitType(call: Call, { content, operation }: Route): void {
+  const { headers } = call
+  if (lines(call, 'content-type').length > 1)
+    throw new Problem('malformed-request', 'The request has more than one Content-Type line. Send one.')
   const given = headers['content-type']
   const media = mediaType(given ?? '')
   if (!media || !content.includes(media.type)) {

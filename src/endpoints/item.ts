@@ -96,7 +96,7 @@ export function refused(scene: Scene, outcome: Outcome): Problem {
   if (outcome.is === 'used') {
     return new Problem(
       'has-dependents',
-      `${scene.resource.title} cannot be deleted while there are ${outcome.collection} of it. Delete those first.`,
+      `${scene.resource.title} cannot be deleted while ${outcome.collection} depend on it or on what would go with it. Delete those first.`,
     )
   }
   throw new Error(`The store answered ${outcome.is} to a write.`)

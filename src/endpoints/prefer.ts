@@ -11,5 +11,9 @@ export function minimal({ headers }: Call, reply: Reply, status: number): Reply 
   const all = (headers.prefer.match(preferences) ?? []).map((one) => returned.exec(one))
   const [, quoted, plain] = all.find((one) => one !== null) ?? []
   if ((quoted ?? plain) !== 'minimal') return reply
-  return { status, headers: { ...reply.headers, 'Preference-Applied': 'return=minimal' }, body: null }
+  return {
+    status,
+    headers: { ...reply.headers, 'Preference-Applied': 'return=minimal' },
+    body: status === 204 ? null : '',
+  }
 }

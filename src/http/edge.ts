@@ -36,10 +36,23 @@ export function answerEarly(call: Call, error: EngineError, house: House): Promi
   const { service } = house
   const { url } = service.settings.limits
   const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
+  if (aboutMethod && isUnfinished(error)) return refuse(call, house, unknownMethod(service))
   if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method)) return answer(call, house)
   const problem = call.target.length > url ? tooLong(call.target, url) : engineProblem(error)
   return refuse(call, house, problem)
 }
+
+/** Whether a head that begins with a method is still on its way, so that nothing can be said of its path or host. */
+function isUnfinished({ rawPacket, bytesParsed = 0 }: EngineError): boolean {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const head = text.slice(text.lastIndexOf('\r\n\r\n', bytesParsed) + 1).trimStart()
+  return !head.includes('\r\n\r\n') && /^[!#$%&'*+.^_`|~\w-]{1,40}( |$)/.test(head)
+}
+
+const unknownMethod = ({ methods }: House['service']): Problem =>
+  new Problem('method-not-allowed', `This service has no such method. It has ${methods}.`, {
+    headers: { Allow: methods },
+  })
 
 /** As much of a call as can be read from the bytes. */
 export function callFrom(error: EngineError, address: string, world: World): Call {

@@ -94,7 +94,8 @@ function find({ target }: Call, { tree, settings, methods }: Service): Match | R
   if (path.length > 1 && path.endsWith('/') && settings.path.trailingSlash !== 'reject') {
     const found = locate(tree, path.slice(0, -1)) // R7
     if (found && settings.path.trailingSlash === 'ignore') return found
-    if (found) return { status: 308, headers: { Location: path.slice(0, -1) + target.slice(path.length) }, body: null }
+    const Location = path.slice(0, -1) + target.slice(path.length)
+    if (found) return { status: 308, headers: { Location, 'Cache-Control': 'no-store' }, body: '' }
   }
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
 }

@@ -8,7 +8,7 @@ import { type Started, took } from './world.ts'
 /** Completes the headers of an answer of a route. R29, R143 to R145. */
 export function dressed(method: string, route: Route, reply: Reply): Reply {
   const { headers, body } = reply
-  if (body !== null) {
+  if (body) {
     headers['Content-Type'] ??= 'application/json'
     headers['X-Content-Type-Options'] = 'nosniff'
   }

@@ -5,7 +5,7 @@ import type { Condition } from '../flow/plan.ts'
 import { folded } from '../resources/collection.ts'
 import { type Parameters, wrong } from './parameters.ts'
 import { parts } from './pattern.ts'
-import { type Filterable, type Operator, type Rules, reserved } from './rules.ts'
+import { type Filterable, listParameters, type Operator, type Rules, reserved } from './rules.ts'
 import { members } from './set.ts'
 
 const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
@@ -43,10 +43,11 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
   }
   if (operator === 'in' || !filter.operators.includes(operator as Operator)) {
     const allowed = filter.operators.filter((one) => one !== 'in').map((one) => `${field}[${one}]`)
+    const bare = parameterOf(field) === field ? [field] : []
     return wrong(
       'unsupported-operator',
       name,
-      `${field} has no filter [${brief(operator)}]. Allowed: ${[field, ...allowed].join(', ')}.`,
+      `${field} has no filter [${brief(operator)}]. Allowed: ${[...bare, ...allowed].join(', ')}.`,
     )
   }
   if (operator === 'null') return absence(name, value, filter)
@@ -54,8 +55,11 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
   return compared(name, operator as 'eq', value, filter)
 }
 
+/** How a field is filtered by: one of a name that lists use themselves with `[eq]`. R55. */
+export const parameterOf = (field: string): string => (listParameters.includes(field) ? `${field}[eq]` : field)
+
 function unfilterable(name: string, field: string, { filters }: Rules): Violation {
-  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].join(', ')}.`
+  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(parameterOf).join(', ')}.`
   return wrong('unsupported-filter', name, message)
 }
 

@@ -63,11 +63,12 @@ export function nameViolations(
   const seen = new Set<string>()
   const found: Violation[] = []
   for (const [name] of given) {
+    if (query.ignored.includes(name)) continue
     const isRepeated = seen.has(name)
     seen.add(name)
     if (isRepeated)
       found.push(wrong('repeated-parameter', name, `${brief(name)} is given more than once; give it once.`))
-    else if (!isKnown(name) && query.unknown === 'reject' && !query.ignored.includes(name))
+    else if (!isKnown(name) && query.unknown === 'reject')
       found.push(wrong('unknown-parameter', name, found.length < mostExplained ? unknown(name, accepted) : ''))
   }
   return found

@@ -135,6 +135,7 @@ export function sentence(name: string): string {
 
 /** The name of the list that is most like `name`, for a guess in a message. */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
+  if (name.length < 2) return undefined
   let best: string | undefined
   let least = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of names) {

@@ -40,7 +40,7 @@ function idOf({ isId, prefix }: Resource, value: unknown, at: string, faults: Vi
     faults,
     at,
     typeof value === 'string' ? 'invalid-format' : 'invalid-type',
-    `must be an id that begins with "${prefix}_".`,
+    `must be "${prefix}_" and 1 to 100 letters, digits, dashes or underscores behind it.`,
   )
 }
 

@@ -64,7 +64,7 @@ function* listing(
   most: number,
 ): Steps<Doomed[]> {
   const { like, mark, pattern } = cellar.dialect
-  const within = `doc ${like} ${mark(1)} OR hidden ${like} ${mark(1)}`
+  const within = `${like('doc', mark(1))} OR ${like('hidden', mark(1))}`
   const order = collection.composite ? 'parent, id' : 'id'
   const text = `${selected(collection, 'revision, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
   const found: Doomed[] = []
