@@ -1,5 +1,7 @@
 /** Keeps what comes in on a connection in turn, and ends it so that its last answer can be read. Part 8, limits. */
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { began, type Started, took } from './world.ts'
 
 /** Something to do on a connection; in the end it says whether the connection goes on. */
 type Step = (done: (goesOn: boolean) => void) => void
@@ -33,7 +35,8 @@ function take(socket: Socket, line: Line, step: Step): void {
 }
 
 const patience = 3000
-const most = 16 * 1024 * 1024
+const MiB = 1024 * 1024
+const most = 16 * MiB
 
 /** Lets nothing more in: what still comes is thrown away, up to a bound. */
 export function deafen(socket: Socket): void {
@@ -55,4 +58,49 @@ export function linger(socket: Socket): void {
   socket.end()
   const late = setTimeout(() => socket.destroy(), patience)
   socket.once('close', () => clearTimeout(late))
+}
+
+/** An answer that its reader has not taken yet. */
+interface Waiting {
+  readonly bytes: number
+  readonly since: Started
+  /** How long a reader may take for every MiB that is begun, in milliseconds. */
+  readonly timeout: number
+}
+
+const mostUnread = 64 * MiB
+const haste = 2000
+/** In the order in which they began to wait. */
+const unread = new Map<Socket, Waiting>()
+let unreadBytes = 0
+let sweeping: NodeJS.Timeout | undefined
+
+/** Keeps slow readers from filling the memory: an answer is read at a certain pace, or its connection is cut. */
+export function watch(socket: Socket, answer: ServerResponse, timeout: number): void {
+  const bytes = socket.writableLength
+  if (bytes === 0) return
+  socket.setTimeout(timeout) // without any progress
+  unread.set(socket, { bytes, since: began(), timeout })
+  unreadBytes += bytes
+  answer.on('close', () => forget(socket))
+  sweeping ??= setInterval(sweep, 1000).unref()
+  if (unreadBytes > mostUnread) sweep()
+}
+
+function forget(socket: Socket): void {
+  unreadBytes -= unread.get(socket)?.bytes ?? 0
+  unread.delete(socket)
+  if (unread.size > 0) return
+  clearInterval(sweeping)
+  sweeping = undefined
+}
+
+/** Cuts who is too slow; while too much waits in all, those who have waited longest. */
+function sweep(): void {
+  for (const [socket, { bytes, since, timeout }] of unread) {
+    const waited = took(since)
+    if (waited <= timeout * Math.ceil(bytes / MiB) && (unreadBytes <= mostUnread || waited <= haste)) continue
+    forget(socket)
+    socket.destroy()
+  }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { deafen, enqueue, linger } from './connection.ts'
+import { deafen, enqueue, linger, watch } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
@@ -137,8 +137,7 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
   response.writeHead(status, headers)
   if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
-  const { socket } = request
-  if (socket.writableLength > 0) socket.setTimeout(house.service.settings.limits.writeTimeout) // without progress
+  watch(request.socket, response, house.service.settings.limits.writeTimeout)
   note(call, status, house, started)
 }
 
