@@ -62,17 +62,14 @@ export interface Key extends Sortable {
   readonly descending: boolean
 }
 
-/** A field with the name it has in lists, dots included, and whether every row has a value for it. */
+/** A field with the name it has in lists, dots included. */
 interface Named {
   readonly name: string
   readonly field: Field
-  readonly present: boolean
 }
 
 export function rules(resource: Resource, resources: ReadonlyMap<string, Resource>): Rules {
-  const all = resource.members.flatMap(({ name, field }) =>
-    named({ name, field, present: field.options.optional !== true }),
-  )
+  const all = resource.members.flatMap(named)
   const sortable = new Map(all.map((one) => [one.name, sortableOf(one, resource)]))
   const keys = (terms: readonly string[]) => terms.map((term) => keyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
@@ -100,12 +97,9 @@ function accepted(filters: readonly string[], { settings, declaration }: Resourc
   return [...filters.map((name) => (reserved.has(name) ? `${name}[eq]` : name)), ...offered]
 }
 
-function named(one: Named): Named[] {
-  const inner = Object.entries(one.field.kind === 'object' ? (one.field.fields ?? {}) : {})
-  const below = inner.flatMap(([name, field]) =>
-    named({ name: `${one.name}.${name}`, field, present: one.present && field.options.optional !== true }),
-  )
-  return [one, ...below]
+function named({ name, field }: Named): Named[] {
+  const inner = Object.entries(field.kind === 'object' ? (field.fields ?? {}) : {})
+  return [{ name, field }, ...inner.flatMap(([own, below]) => named({ name: `${name}.${own}`, field: below }))]
 }
 
 /** The column of a field; identifiers stand in those of the primary key. */
@@ -115,9 +109,11 @@ function columnFor(name: string, field: Field, { collection, parent }: Resource)
   return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
 }
 
-function sortableOf({ name, field, present }: Named, resource: Resource): Sortable {
+/** A field that is required today may have been none when a row was written: only what the service sets is always there. */
+function sortableOf({ name, field }: Named, resource: Resource): Sortable {
   const { name: column, type, form } = columnFor(name, field, resource)
-  return { column, type, form, nullable: !present }
+  const { key, parent, created, updated } = resource
+  return { column, type, form, nullable: !['id', key, parent?.field, created, updated].includes(name) }
 }
 
 function keyOf(term: string, sortable: ReadonlyMap<string, Sortable>): Key {

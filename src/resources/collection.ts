@@ -17,6 +17,8 @@ export interface Column {
   readonly form: string
   /** Turns a value of the field into what the column holds. */
   readonly cell: (value: unknown) => Cell
+  /** Whether every row that is written today has a value; one that was written before may have none. */
+  readonly required: boolean
 }
 
 export interface Unique {
@@ -86,9 +88,11 @@ function ended(of: readonly string[], key: readonly string[], owner: string): In
 /** The text that a folded field is compared by. R60. */
 export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
-export function columnOf(name: string, field: Field): Column {
+/** The column of a field, which may be optional for what it lies in. */
+export function columnOf(name: string, field: Field, optional = false): Column {
   const type = isInteger(field) ? 'integer' : 'text'
-  return { name: `by_${name}`, field: name, type, form: formOf(field), cell: cellOf(field) }
+  const required = !optional && field.options.optional !== true
+  return { name: `by_${name}`, field: name, type, form: formOf(field), cell: cellOf(field), required }
 }
 
 function isInteger({ kind, options }: Field): boolean {

@@ -234,11 +234,14 @@ function collectionOf(
 const fieldIn = (term: string): string => term.replace(/^-/, '')
 
 /** The columns a field asks for: its own, or those of its nested fields. */
-function indexed(name: string, field: Field, asked: ReadonlySet<string>): Collection['columns'] {
+function indexed(name: string, field: Field, asked: ReadonlySet<string>, below = false): Collection['columns'] {
+  const optional = below || field.options.optional === true
   if (field.kind === 'object')
-    return Object.entries(field.fields ?? {}).flatMap(([inner, one]) => indexed(`${name}.${inner}`, one, asked))
+    return Object.entries(field.fields ?? {}).flatMap(([inner, one]) =>
+      indexed(`${name}.${inner}`, one, asked, optional),
+    )
   const { filter, sort, unique } = field.options
-  return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field)] : []
+  return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field, optional)] : []
 }
 
 function uniquesOf(

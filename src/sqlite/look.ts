@@ -2,7 +2,7 @@
 import type { Outcome } from '../flow/outcome.ts'
 import type { List, Read, Recall } from '../flow/plan.ts'
 import { isBounded } from '../store/bounded.ts'
-import { type Cellar, finish, type Run, type Shelf } from '../store/cellar.ts'
+import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import type { Reader } from './reader.ts'
@@ -31,9 +31,9 @@ export function look(looking: Looking, plan: Read | List | Recall): Outcome | Pr
 
 function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const { cellar, reader, totals } = looking
-  const { collection } = cellar.shelves.get(plan.collection) as Shelf
+  const own = cellar.shelves.get(plan.collection) as Shelf
   const total = plan.countTo === null ? null : totals.known(plan)
-  if (reader !== null && !isBounded(collection, plan)) return afar(looking, plan, reader, total)
+  if (reader !== null && !isBounded(own.collection, settled(own, plan))) return afar(looking, plan, reader, total)
   if (total !== undefined) return withTotal(inLoop(looking, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= mostInLoop) return learned(totals, plan, inLoop(looking, plan))
   const outcome = inLoop(looking, { ...plan, countTo: mostInLoop })

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
 import { cellar, type Run } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
+import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import type { Step } from '../store/schema.ts'
 import { migrate, missingSteps, stored } from './migrate.ts'
@@ -33,7 +33,7 @@ export function openStore(url: string, collections: readonly Collection[], mode:
     const shapes = Object.fromEntries(collections.map(({ name }) => [name, tables[name]?.shape ?? 1]))
     return sqliteStore({
       db,
-      cellar: cellar(collections, shapes, sqlite),
+      cellar: cellar(collections, shapes, sqlite, (one, column) => run(blankStatement(one, column)).length === 0),
       secret: secretOf(run),
       file: file === ':memory:' ? null : file,
       patience,

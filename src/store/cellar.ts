@@ -1,5 +1,5 @@
 /** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
-import type { Found } from '../flow/plan.ts'
+import type { Found, List, Term } from '../flow/plan.ts'
 import { type Collection, documentIn, type Texts as Stored, textsOf } from '../resources/collection.ts'
 import { type Statement, type Texts, texts } from './compile.ts'
 import type { Dialect } from './dialect.ts'
@@ -24,6 +24,8 @@ export interface Shelf {
   readonly texts: Texts
   /** The number of the shape that is written today. */
   readonly shape: number
+  /** The columns in which no row is without a value. */
+  readonly full: ReadonlySet<string>
 }
 
 export interface Cellar {
@@ -35,15 +37,26 @@ export function cellar(
   collections: Iterable<Collection>,
   shapes: Readonly<Record<string, number>>,
   dialect: Dialect,
+  isFull: (collection: Collection, column: string) => boolean = () => true,
 ): Cellar {
   const shelves = new Map<string, Shelf>()
   for (const collection of collections) {
-    shelves.set(collection.name, { collection, texts: texts(collection, dialect), shape: shapes[collection.name] ?? 0 })
+    const required = collection.columns.filter((column) => column.required).map(({ name }) => name)
+    const full = new Set(required.filter((column) => isFull(collection, column)))
+    const shape = shapes[collection.name] ?? 0
+    shelves.set(collection.name, { collection, texts: texts(collection, dialect), shape, full })
   }
   return { dialect, shelves }
 }
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
+
+/** A list whose order says nothing of nulls where there are none, so that more indexes serve it. */
+export function settled({ full }: Shelf, plan: List): List {
+  const at = plan.window.from === 'place' ? plan.window.place : null
+  const isFull = ({ column }: Term, i: number) => full.has(column) && at?.[i] !== null
+  return { ...plan, order: plan.order.map((term, i) => (isFull(term, i) ? { ...term, nulls: 'none' } : term)) }
+}
 
 /** A row of a collection as it is stored, brought to the shape of today. */
 export function found({ collection, shape }: Pick<Shelf, 'collection' | 'shape'>, row: Answer): Found {

@@ -37,6 +37,12 @@ export function texts(collection: Collection, dialect: Dialect): Texts {
   }
 }
 
+/** Finds a row that has no value in a column. */
+export const blankStatement = ({ table }: Collection, column: string): Statement => ({
+  text: `SELECT 1 AS found FROM ${quoted(table)} WHERE ${quoted(column)} IS NULL LIMIT 1`,
+  values: [],
+})
+
 /** New texts for a row, and new cells where they moved: every other index entry stays as it is. */
 export function updateText(
   { table, composite, columns }: Collection,

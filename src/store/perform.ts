@@ -1,7 +1,7 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
-import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
+import { type Answer, type Cellar, found, type Shelf, type Steps, settled, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { departed, exhume, remove } from './removal.ts'
@@ -73,7 +73,8 @@ function* absentOwner(cellar: Cellar, name: string, id: string, time: number): S
   return row ? null : yield* departed(cellar, collection, { id, parent: null }, time)
 }
 
-function* list(cellar: Cellar, plan: List): Steps<Outcome> {
+function* list(cellar: Cellar, asked: List): Steps<Outcome> {
+  const plan = settled(shelf(cellar, asked.collection), asked)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent.collection, plan.parent.id, plan.time)
     if (owner) return owner

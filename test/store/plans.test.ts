@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { World } from '../../src/flow/call.ts'
-import type { List, Window } from '../../src/flow/plan.ts'
+import type { List, Term, Window } from '../../src/flow/plan.ts'
 import { pairs } from '../../src/lists/parameters.ts'
 import { query } from '../../src/lists/query.ts'
 import { type Rules, rules } from '../../src/lists/rules.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { openStore } from '../../src/sqlite/open.ts'
-import { cellar } from '../../src/store/cellar.ts'
+import { cellar, settled, shelf } from '../../src/store/cellar.ts'
 import { type Statement, texts } from '../../src/store/compile.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import { perform } from '../../src/store/perform.ts'
@@ -32,7 +32,7 @@ const made = new Map([...board.resources].map(([name, one]) => [name, rules(one 
 const shelves = cellar(collections, {}, sqlite)
 
 /** The windows of a list: its first page, and what lies behind and before a place. */
-function windows({ columns }: Rules, { order }: ReturnType<typeof query>): Window[] {
+function windows({ columns }: Rules, order: readonly Term[]): Window[] {
   const place = order.map(({ column }) => (columns.get(column)?.type === 'integer' ? 5n : 'm'))
   const nothing = order.map(
     ({ column, nulls }, i) => (nulls === 'none' ? (place[i] as string) : null) ?? (column === 'id' ? 'm' : null),
@@ -50,18 +50,19 @@ function statements(name: string, text: string, owner: string | null): { stateme
   const { collection } = own.resource
   const asked = query(pairs(text), own, name, world)
   const parent = owner === null ? null : { collection: collection.parent?.collection as string, id: owner }
-  return windows(own, asked).flatMap((window) => {
-    const plan: List = {
-      do: 'list',
-      collection: name,
-      parent,
-      time: 0,
-      where: asked.where,
-      order: asked.order,
-      window,
-      countTo: null,
-      places: true,
-    }
+  const first: List = {
+    do: 'list',
+    collection: name,
+    parent,
+    time: 0,
+    where: asked.where,
+    order: asked.order,
+    window: asked.window,
+    countTo: null,
+    places: true,
+  }
+  return windows(own, settled(shelf(shelves, name), first).order).flatMap((window) => {
+    const plan = { ...first, window }
     const steps = perform(shelves, plan)
     const found: { statement: Statement; behind: boolean }[] = []
     let step = steps.next()
