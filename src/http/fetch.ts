@@ -14,7 +14,7 @@ export function fetchDoor(house: House): (request: Request) => Promise<Response>
     const reply = await answer(call, house)
     stamp(call, reply, house, started)
     const { status, headers, body } = reply
-    return new Response(call.method === 'HEAD' || body === null ? null : body, { status, headers })
+    return new Response(call.method === 'HEAD' || !body ? null : body, { status, headers })
   }
 }
 
