@@ -27,12 +27,16 @@ const lettered: Readonly<Record<number, readonly string[]>> = {
 
 const named = /\b(?:spec|it|test)\(\s*(['"`])((?:R\d+[a-z]?[ ,]*)+)\1?[:,]?/g
 
+/** Titles of tables name their rules at their end. */
+const behind = /\b(?:table|test)\(\s*(['"`])[^'"`\n]*\(((?:R\d+[a-z]?(?:, )?)+)\)\1/g
+
 /** The files that prove each rule, from the titles in them. */
 export function proofs(folder: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'))
   for (const file of files.sort()) {
-    for (const [, , rules = ''] of readFileSync(join(folder, file), 'utf8').matchAll(named)) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    for (const [, , rules = ''] of [...text.matchAll(named), ...text.matchAll(behind)]) {
       for (const rule of rules.match(/R\d+[a-z]?/g) ?? [])
         found.set(rule, (found.get(rule) ?? new Set()).add(`${folder}/${file}`))
     }
@@ -60,6 +64,11 @@ function section(title: string, rules: readonly string[], found: ReadonlyMap<str
   return `\n## ${title}\n\n| Rule | State | Where |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
-export const allProofs = (): Map<string, Set<string>> => proofs('test')
+/** Of the tests through the door, and of those beside what they test. */
+export function allProofs(): Map<string, Set<string>> {
+  const found = proofs('test')
+  for (const [rule, files] of proofs('src')) found.set(rule, new Set([...(found.get(rule) ?? []), ...files]))
+  return found
+}
 
 if (import.meta.main) writeFileSync('docs/conformance.md', conformance(allProofs()))
