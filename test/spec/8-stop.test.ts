@@ -1,0 +1,65 @@
+/** Part 8 of the contract: a service that is told to end finishes what it has accepted. */
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { describe } from 'node:test'
+import { overSocket, spec } from '../help/door.ts'
+import { startService } from '../help/process.ts'
+import { answers, message } from '../help/wire.ts'
+
+const shop = new URL('../help/shop.ts', import.meta.url).pathname
+const post = message('POST /warehouses', ['Content-Type: application/json'], '{"name":"W"}')
+
+/** A request whose last bytes are still to come. */
+async function begun(port: number, bytes: string): Promise<{ finish: () => Promise<string> }> {
+  const socket: Socket = connect({ port, host: '127.0.0.1' })
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)))
+  await new Promise((resolve) => socket.write(bytes.slice(0, -4), resolve))
+  const finish = (): Promise<string> => {
+    socket.write(bytes.slice(-4))
+    return closed
+  }
+  return { finish }
+}
+
+describe('the end of a service', { concurrency: true }, () => {
+  spec('R186', 'what was accepted is finished on connections that end, and the exit code is 0', async () => {
+    const { port, stop } = await startService(shop)
+    const slow = await Promise.all(Array.from({ length: 20 }, () => begun(port, post)))
+    const probe = await begun(port, message('GET /readyz'))
+    await overSocket(port)('GET', '/healthz')
+    const ended = stop()
+    while ((await overSocket(port)('GET', '/healthz').catch(() => null)) !== null); // no new guests
+    const [ready] = answers(await probe.finish())
+    assert.deepEqual([ready?.status, ready?.headers.connection], [503, 'close'])
+    for (const { finish } of slow) {
+      const [made, ...more] = answers(await finish())
+      assert.deepEqual([made?.status, made?.headers.connection, more.length], [201, 'close', 0])
+    }
+    assert.equal(await ended, 0)
+  })
+
+  spec('R186', 'who does not finish in time keeps nobody waiting, and the exit code is 0', async () => {
+    const { port, stop } = await startService(shop, { args: ['--drain', 'PT0.2S'] })
+    await begun(port, post)
+    await overSocket(port)('GET', '/healthz')
+    assert.equal(await stop(), 0)
+  })
+
+  spec('R186', 'with a time of grace readiness fails while requests are still taken', async () => {
+    const { port, stop } = await startService(shop, { args: ['--grace', 'PT1S'] })
+    const send = overSocket(port)
+    const ended = stop()
+    let ready = await send('GET', '/readyz')
+    while (ready.status === 200) ready = await send('GET', '/readyz')
+    assert.deepEqual([ready.status, ready.json.type, ready.headers['retry-after']], [503, 'unavailable', '5'])
+    assert.equal((await send('GET', '/healthz')).status, 200)
+    const made = await send('POST', '/warehouses', { json: { name: 'W' } })
+    assert.deepEqual([made.status, made.headers.connection], [201, 'close'])
+    assert.equal(await ended, 0)
+  })
+})
