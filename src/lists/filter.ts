@@ -56,7 +56,7 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
 }
 
 /** How a field is filtered by: one of a name that lists use themselves with `[eq]`. R55. */
-export const parameterOf = (field: string): string => (listParameters.includes(field) ? `${field}[eq]` : field)
+const parameterOf = (field: string): string => (listParameters.includes(field) ? `${field}[eq]` : field)
 
 function unfilterable(name: string, field: string, { filters }: Rules): Violation {
   const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(parameterOf).join(', ')}.`
