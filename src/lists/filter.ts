@@ -5,7 +5,7 @@ import type { Condition } from '../flow/plan.ts'
 import { folded } from '../resources/collection.ts'
 import { type Parameters, wrong } from './parameters.ts'
 import { parts } from './pattern.ts'
-import { type Filterable, listParameters, type Operator, type Rules, reserved } from './rules.ts'
+import { type Filterable, type Operator, parameterOf, type Rules, reserved } from './rules.ts'
 import { members } from './set.ts'
 
 const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
@@ -54,9 +54,6 @@ function condition(name: string, value: string, rules: Rules): Condition | Viola
   if (operator === 'like') return alike(name, value, filter)
   return compared(name, operator as 'eq', value, filter)
 }
-
-/** How a field is filtered by: one of a name that lists use themselves with `[eq]`. R55. */
-const parameterOf = (field: string): string => (listParameters.includes(field) ? `${field}[eq]` : field)
 
 function unfilterable(name: string, field: string, { filters }: Rules): Violation {
   const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(parameterOf).join(', ')}.`

@@ -34,6 +34,9 @@ export const listParameters: readonly string[] = ['sort', 'order', 'nulls', 'cus
 /** Names that are no filters, whatever fields there are. R55. */
 export const reserved: ReadonlySet<string> = new Set([...listParameters, 'version'])
 
+/** How a field is filtered by: one of a name that means something else with its operator. R55. */
+export const parameterOf = (field: string): string => (reserved.has(field) ? `${field}[eq]` : field)
+
 /** What rows can be ordered by: a column, and whether there are rows without a value. */
 interface Sortable {
   readonly column: string
@@ -82,19 +85,15 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
     customs: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     usual: keys(order),
     columns: new Map([...sortable.values()].map((one) => [one.column, one])),
-    accepted: accepted(
-      filtered.map(({ name }) => name),
-      resource,
-    ),
+    accepted: [...filtered.map(({ name }) => parameterOf(name)), ...offered(resource)],
   }
 }
 
-/** Filters first; a field with the name of a list parameter is written with its operator. R55, R74. */
-function accepted(filters: readonly string[], { settings, declaration }: Resource): string[] {
+/** The parameters that are no filters. R74. */
+function offered({ settings, declaration }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
-  const offered = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleNames[style])])
-  if (declaration.sorts) offered.add('custom_sort')
-  return [...filters.map((name) => (reserved.has(name) ? `${name}[eq]` : name)), ...offered]
+  const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleNames[style])])
+  return declaration.sorts ? names.add('custom_sort') : names
 }
 
 function named({ name, field }: Named): Named[] {

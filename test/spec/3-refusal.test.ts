@@ -33,6 +33,12 @@ doors('refusals of lists', market, (door) => {
     )
   })
 
+  spec('R71 R55', 'what is named can be asked: fields named like parameters with their operator', async () => {
+    assert.match(await sentence(door, '/products?limit[gte]=1'), /Allowed: limit\[eq\], limit\[null\]\.$/)
+    assert.match(await sentence(door, '/products?secret=1'), / order\[eq\], limit\[eq\], version\[eq\], /)
+    assert.match(await sentence(door, '/products?nothing=1'), / order\[eq\], limit\[eq\], version\[eq\], /)
+  })
+
   spec('R22', 'an unknown parameter is refused, naming it and the accepted ones', async () => {
     for (const name of [
       'stauts',
