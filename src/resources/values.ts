@@ -103,8 +103,12 @@ function matching(test: (text: string) => boolean, says: string): Check {
   return (value, at, faults) => (test(value as string) ? value : fault(faults, at, 'invalid-format', says))
 }
 
+/** What is sorted by stands in cursors, and they in URLs. */
+const mostSorted = 1000
+
 function text({ options }: Field, most: number): Check {
-  const { min = 0, max = most, pattern } = options as { min?: number; max?: number; pattern?: string }
+  const usual = options.sort ? Math.min(most, mostSorted) : most
+  const { min = 0, max = usual, pattern } = options as { min?: number; max?: number; pattern?: string }
   const expression = pattern === undefined ? undefined : new RegExp(pattern, 'u')
   return string((value, at, faults) => {
     const length = value.length <= max && value.length >= min * 2 ? value.length : codePoints(value)

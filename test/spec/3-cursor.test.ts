@@ -19,7 +19,7 @@ const declared = (list = {}) =>
       books: {
         prefix: 'bok',
         fields: {
-          title: f.text({ sort: true, filter: true }),
+          title: f.text({ max: 10_000, sort: true, filter: true }),
           year: f.integer({ optional: true, sort: true, filter: 'range' }),
           kind: f.enum(['a', 'b'], { default: 'a', filter: true }),
         },
