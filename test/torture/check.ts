@@ -9,7 +9,7 @@ type Document = Readonly<Record<string, unknown>>
 /** Checks all that was touched, and of the rest what lists show; or everything. */
 export async function check(scene: Scene, everything: boolean): Promise<void> {
   const { ledger } = scene
-  await pause(50) // whatever is late has had its time
+  await pause(150) // whatever is late has had its time
   const listed = await walk(scene, '')
   if (!listed) return
   adopt(scene, listed)

@@ -34,7 +34,7 @@ import { keys } from '../store/compile.ts'`,
           const taken = finish(hold(cellar, plan, plan.claim), run)
           if (taken) return taken
           const { hash } = plan.claim
-          return pause(2).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
+          return pause(20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
             if (outcome.is !== 'created') run({ text: \`DELETE FROM \${keys} WHERE hash = ?1\`, values: [hash] })
             return outcome
           })
@@ -64,7 +64,7 @@ import { keys } from '../store/compile.ts'`,
         from: '      run(begin)\n',
         to: `      if (!db.isTransaction) {
         run(begin)
-        setTimeout(() => run(commit), 25)
+        setTimeout(() => run(commit), 100)
       }
 `,
       },

@@ -80,7 +80,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
       stopping = false
       const busy = Promise.all(Array.from({ length: clients }, () => client(scene)))
       busy.catch(() => {}) // told below, if nothing else is
-      await pause(200 + next(600))
+      await work(ledger, 200 + next(600))
       await stage.crash()
       stopping = true
       if (next(5) === 0) {
@@ -101,6 +101,13 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
     tally.keys += [...ledger.creations.values()].filter(({ key }) => key !== null).length
     tally.violations = [...stage.failures, ...ledger.violations]
   }
+}
+
+/** Lets clients work for a while, on a slow machine until they have done something. */
+async function work(ledger: Ledger, ms: number): Promise<void> {
+  const [enough, late] = [ledger.acknowledged + 50, performance.now() + 5000]
+  await pause(ms)
+  while (ledger.acknowledged < enough && performance.now() < late) await pause(5)
 }
 
 /** Where the service stands, and falls. */
