@@ -1,5 +1,6 @@
 /** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
 import { styleText } from 'node:util'
+import { listWarnings } from '../lists/advice.ts'
 import { type Command, declarationFile, type Given } from './command.ts'
 import { isComplaint } from './complaint.ts'
 import { attempt, type Loaded, mistakesText } from './load.ts'
@@ -21,7 +22,7 @@ async function run(given: Given): Promise<number> {
   const found = await (json ? attempt(file).catch(asMistake(file)) : attempt(file))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
-  else if ('service' in found) console.log(styleText('green', praise(file, found)))
+  else if ('service' in found) console.log([styleText('green', praise(file, found)), ...warnings(found)].join('\n'))
   else console.log(coloured(mistakesText(file, mistakes)))
   return mistakes.length === 0 ? 0 : 1
 }
@@ -39,6 +40,10 @@ function praise(file: string, { service }: Extract<Loaded, { service: unknown }>
   const operations = operationsOf(service).length
   return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
+
+/** Lists that no index serves: they are answered, but not fast when they are long. */
+const warnings = ({ service }: Extract<Loaded, { service: unknown }>): string[] =>
+  [...service.resources.values()].flatMap((resource) => listWarnings(resource)).map((text) => styleText('yellow', text))
 
 const coloured = (text: string): string =>
   text

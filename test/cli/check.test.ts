@@ -7,6 +7,10 @@ const wrong = notes.replace('f.text({ max: 200 })', "f.ref('nothing')").replace(
 const cwd = folder({
   'api.ts': notes,
   'wrong.ts': wrong,
+  'slow.ts': notes.replace(
+    'fields: {',
+    "sorts: { age: ['createdAt'] }, fields: { state: f.enum(['new', 'old'], { filter: true }),",
+  ),
   'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
 })
 
@@ -15,6 +19,11 @@ describe('bylaw check', { concurrency: 3 }, () => {
     const { code, stdout } = await run(['check', 'api.ts'], { cwd })
     assert.equal(code, 0)
     assert.equal(stdout, 'api.ts is in order: notes has 1 resource and 6 operations at 2 paths.\n')
+  })
+  test('tells lists that no index serves, with the index that would', async () => {
+    const { code, stdout } = await run(['check', 'slow.ts'], { cwd })
+    assert.equal(code, 0)
+    assert.match(stdout, /in order.*\n.*custom_sort=age.*declare indexes: \[\['state', 'createdAt'\]\]/s)
   })
   test('tells all mistakes with place, reason and mend, and exits with 1', async () => {
     const { code, stdout } = await run(['check', 'wrong.ts'], { cwd })
