@@ -38,7 +38,7 @@ async function one(): Promise<void> {
 }
 
 const told = ({ rounds, kills, acknowledged, keys, lost, violations }: Tally): string =>
-  `rounds ${rounds}, kills ${kills}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes lost ${lost}, violations ${violations.length}`
+  `rounds ${rounds}, kills ${kills}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes ${lost}, violations ${violations.length}`
 
 /** Every mutant has to be found within ten seconds, or what finds nothing in the service proves nothing. */
 async function all(): Promise<void> {
