@@ -43,7 +43,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const mark = markOf(call, route, house.store)
     const reply = dressed(call.method, route, await inner(call, route, match.params, house))
     const coding = willCode(call, reply, settings)
-    if (mark !== null) remember(call, house.store, { mark, reply })
+    if (mark !== null) remember(call, route, house.store, { mark, reply })
     const told = unchanged(call, reply, coding) //                         304, 412
     return coding !== null && told === reply ? await coded(call, reply, coding) : told
   } catch (problem) {

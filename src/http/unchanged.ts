@@ -101,10 +101,12 @@ export function unread(call: Call, route: Route, store: Store): Reply | null {
   return told === reply ? null : told
 }
 
-/** The text is kept too: its length says whether it would be coded, and so which tag it has. */
-export function remember({ target }: Call, store: Store, { mark, reply }: Known): void {
+/** Only as much of a text is kept, in length, as says whether it would be coded, and so which tag it has: lists can be long. */
+export function remember({ target }: Call, { resource }: Route, store: Store, { mark, reply }: Known): void {
   if (reply.status !== 200 || reply.headers.ETag === undefined) return
   const all = remembered.get(store) ?? new Map<string, Known>()
   if (all.size >= most) all.clear()
-  remembered.set(store, all.set(target, { mark, reply: { ...reply, headers: { ...reply.headers } } }))
+  const length = Math.min(Buffer.byteLength(reply.body ?? ''), resource.settings.compression.minBytes ?? 0)
+  const told: Reply = { status: 200, headers: { ...reply.headers }, body: ' '.repeat(length) }
+  remembered.set(store, all.set(target, { mark, reply: told }))
 }
