@@ -1,10 +1,10 @@
 /** `npm start`: serves the example on port 3000, with rows to begin with, and shows what to try. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { testing } from 'bylaw/testing'
-import { tell } from '../../src/cli/complaint.ts'
-import { readableLog } from '../../src/cli/readable.ts'
-import { start, storeOf, untilSignal } from '../../src/cli/start.ts'
 import { createLine } from '../../src/cli/trial.ts'
+import { tell } from '../../src/terminal/complaint.ts'
+import { readableLog } from '../../src/terminal/readable.ts'
+import { start, storeOf, untilSignal } from '../../src/terminal/start.ts'
 import api from './api.ts'
 import { seed } from './seed.ts'
 

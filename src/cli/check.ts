@@ -1,9 +1,9 @@
 /** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
 import { styleText } from 'node:util'
 import { listWarnings } from '../lists/advice.ts'
-import { type Command, declarationFile, type Given } from './command.ts'
-import { isComplaint } from './complaint.ts'
-import { attempt, type Loaded, mistakesText } from './load.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { isComplaint } from '../terminal/complaint.ts'
+import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
 import { operationsOf } from './routes.ts'
 
 export const check: Command = {

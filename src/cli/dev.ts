@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, watch } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { type Command, declarationFile, type Given } from './command.ts'
-import { databaseFlag, hostFlag, portFlag, portOf } from './place.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/place.ts'
 import type { Word } from './turn.ts'
 
 export const dev: Command = {

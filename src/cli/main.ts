@@ -1,8 +1,8 @@
 /** Runs the command that was asked for and tells what went wrong without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
 import { nearest, oneOf } from '../resources/naming.ts'
-import { type Command, helpOf, overview, read } from './command.ts'
-import { complaint, tell } from './complaint.ts'
+import { type Command, helpOf, overview, read } from '../terminal/command.ts'
+import { complaint, tell } from '../terminal/complaint.ts'
 
 /** Each is loaded when it is needed: a server starts sooner for it. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {

@@ -1,11 +1,11 @@
 /** `bylaw migrate`: shows and carries out what the database lacks of the declaration. The cellar. */
 import { nearest } from '../resources/naming.ts'
 import type { Migration } from '../sqlite/open.ts'
-import { type Command, declarationFile, type Given } from './command.ts'
-import { complaint } from './complaint.ts'
-import { load } from './load.ts'
-import { databaseFlag, databaseOf } from './place.ts'
-import { migrationOf } from './start.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { complaint } from '../terminal/complaint.ts'
+import { load } from '../terminal/load.ts'
+import { databaseFlag, databaseOf } from '../terminal/place.ts'
+import { migrationOf } from '../terminal/start.ts'
 
 export const migrate: Command = {
   name: 'migrate',

@@ -2,8 +2,8 @@
 import { styleText } from 'node:util'
 import type { Place } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given, table } from './command.ts'
-import { load } from './load.ts'
+import { type Command, declarationFile, type Given, table } from '../terminal/command.ts'
+import { load } from '../terminal/load.ts'
 
 export const routes: Command = {
   name: 'routes',

@@ -2,11 +2,11 @@
 import { nearest, oneOf } from '../resources/naming.ts'
 import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given } from './command.ts'
-import { complaint } from './complaint.ts'
-import { load } from './load.ts'
-import { databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from './place.ts'
-import { migrationOf, start, storeOf, untilSignal } from './start.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { complaint } from '../terminal/complaint.ts'
+import { load } from '../terminal/load.ts'
+import { databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from '../terminal/place.ts'
+import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
@@ -47,7 +47,7 @@ async function run(given: Given): Promise<number> {
   const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
   const times = { grace: timeOf(given, 'grace', 'PT0S'), drain: timeOf(given, 'drain', 'PT10S') }
   const [file = ''] = given.arguments
-  const [service, { jsonLog }] = await Promise.all([load(file), import('./log.ts')])
+  const [service, { jsonLog }] = await Promise.all([load(file), import('../terminal/log.ts')])
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) requireSchema(service, file, database)

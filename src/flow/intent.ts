@@ -1,5 +1,6 @@
 /** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
 import type { Call, World } from './call.ts'
+import type { Caller } from './caller.ts'
 import type { Claim, Condition, Key, Term, Window } from './plan.ts'
 
 export type Style = 'page' | 'offset' | 'cursor'
@@ -34,6 +35,7 @@ export type Document = Record<string, unknown>
 /** What a story is given to read: the call, and what the corridor has taken from it so far. */
 export interface Asked {
   readonly call: Call
+  readonly caller: Caller
   /** The identifiers in the path, decoded. */
   readonly params: readonly string[]
   readonly query: Query | null

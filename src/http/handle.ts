@@ -4,6 +4,7 @@ import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
+import { nobody } from '../flow/caller.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
@@ -57,7 +58,7 @@ async function inner(call: Call, route: Route, params: readonly string[], { stor
   negotiate(call) //                                                       406
   admitContent(call, route) //                                             415, 413
   const query = route.query(call, world) //                                400
-  const intent = await wanted({ call, params, query, body: null, world }, route, store)
+  const intent = await wanted({ call, caller: nobody, params, query, body: null, world }, route, store)
   const { idempotency } = route.resource.settings
   const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
 import { Problem } from '../errors/problem.ts'
+import { nobody } from '../flow/caller.ts'
 import type { Asked, Document } from '../flow/intent.ts'
 import type { Claimed } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
@@ -28,7 +29,7 @@ function asked(body: Document, { key = 'k1', params = [] as string[], time = 500
   const call = { method: 'POST', target: '/', authority: null, http: '1.1', id: '', content: null, address: '' }
   const world = { now: () => time, newId: assert.fail, newRequestId: assert.fail, secrets: [] }
   const header = { headers: { 'idempotency-key': key }, raw: ['idempotency-key', key] }
-  return { call: { ...call, ...header }, params, query: null, body, world }
+  return { call: { ...call, ...header }, caller: nobody, params, query: null, body, world }
 }
 
 const usual = shop()

@@ -16,22 +16,24 @@ export interface Claiming {
 }
 
 /** A creating POST. R100, R107 */
-export function claimOfCreate({ call, body, world }: Asked, resource: Resource): Claiming {
+export function claimOfCreate(asked: Asked, resource: Resource): Claiming {
+  const { call, body } = asked
   const { settings } = resource
   const { key, body: rest } = keyed(call, body as Document, settings)
   if (key === null && settings.idempotency.required) throw missing(settings)
   return {
-    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, world.now()),
+    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, asked),
     body: rest,
   }
 }
 
 /** A PATCH, where it takes keys. What it changes is a part of its payload, or it would be answered for another item. R108 */
-export function claimOfChange({ call, body, params, world }: Asked, resource: Resource): Claiming {
+export function claimOfChange(asked: Asked, resource: Resource): Claiming {
+  const { call, body, params } = asked
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = keyed(call, body as Document, resource.settings)
   const place = `${placeOf(resource)}/${params.join('/')}`
-  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, world.now()), body: rest }
+  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, asked), body: rest }
 }
 
 /** The path template of the collection: lists below different owners share one space. R100. */
@@ -39,12 +41,12 @@ const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.res
 
 type Payload = readonly [method: string, place: string, body: Document]
 
-function claim(key: string, payload: Payload, resource: Resource, time: number): Claim {
+function claim(key: string, payload: Payload, resource: Resource, { caller, world }: Asked): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
-  const caller = '' // everybody is the same one as long as nobody has a name
+  const time = world.now()
   const space = scope === 'caller' ? '' : placeOf(resource)
   return {
-    hash: digest(JSON.stringify([caller, space, key])),
+    hash: digest(JSON.stringify([caller.id, space, key])),
     fingerprint: `1${digest(canonical(payload))}`,
     time,
     expired: retention === null ? null : time - retention,

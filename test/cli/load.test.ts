@@ -5,8 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { isComplaint } from '../../src/cli/complaint.ts'
-import { load } from '../../src/cli/load.ts'
+import { isComplaint } from '../../src/terminal/complaint.ts'
+import { load } from '../../src/terminal/load.ts'
 import { checkout, folder, notes, run } from '../help/command.ts'
 
 const cwd = folder({ 'api.ts': notes })

@@ -7,11 +7,12 @@ const storied: readonly (readonly string[])[] = [
   ['check'],
   ['flow'],
   ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
-  ['sqlite'],
+  ['sqlite', 'postgres'],
   ['endpoints'],
   ['service'],
   ['describe'],
   ['http'],
+  ['terminal'],
   ['cli', 'testing'],
   ['index'],
 ]
@@ -25,7 +26,7 @@ const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.inc
 
 function allowedFor(room: string): readonly string[] {
   if (room === 'store') return cellar
-  if (room === 'sqlite') return [...cellar, 'store']
+  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'store']
   return storied.slice(0, floorOf(room)).flat()
 }
 
@@ -159,7 +160,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The cellar, and the rooms that run what it says on a database. */
-const speaking = ['store', 'sqlite']
+const speaking = ['store', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
@@ -171,16 +172,16 @@ export function cellarOnly(files: readonly Source[]): string[] {
       const { code } = mask(text)
       return [...code.matchAll(sql)].map(
         (found) =>
-          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store and src/sqlite. ` +
+          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store, src/sqlite and src/postgres. ` +
           'Say what is wanted as a Plan and let store/compile.ts turn it into a Statement.',
       )
     })
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|sqlite\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|cli\/)/
+  /^src\/(?:store\/(?!compile\.ts)|sqlite\/|postgres\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/keys\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
 const worldlyList =
-  'store/* but compile, sqlite/*, http/{node,fetch,payload,world}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, cli/*'
+  'store/* but compile, sqlite/*, postgres/*, http/{node,fetch,payload,world}, limits/rate, auth/keys, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g

@@ -1,7 +1,7 @@
 /** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
 import type { Service } from '../service.ts'
-import type { Flag, Given } from './command.ts'
-import { complaint } from './complaint.ts'
+import type { Flag, Given } from '../terminal/command.ts'
+import { complaint } from '../terminal/complaint.ts'
 
 export const portFlag: Flag = { value: 'N', env: 'PORT', about: 'The port; 3000 unless given, 0 for a free one.' }
 export const hostFlag: Flag = {

@@ -7,7 +7,7 @@ import type { Mistake } from '../resources/declaration.ts'
 import { f } from '../resources/field.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
-import { complaint } from './complaint.ts'
+import { complaint } from '../terminal/complaint.ts'
 
 /** The service, or the mistakes of its declaration; anything else that is wrong is a complaint. */
 export type Loaded =

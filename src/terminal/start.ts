@@ -6,7 +6,7 @@ import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
 import { type Migration, openMigration, openStore, type SchemaMode } from '../sqlite/open.ts'
-import { complaint } from './complaint.ts'
+import { complaint } from '../terminal/complaint.ts'
 
 export interface Started {
   readonly url: string

@@ -1,0 +1,15 @@
+/** Caller: who sent a request, as far as it was proven. Part 5. */
+
+export interface Caller {
+  /** Names the caller among all of them; empty where nobody is known. */
+  readonly id: string
+  /** The account that rows belong to; null where the caller has none. */
+  readonly account: string | null
+  readonly scopes: ReadonlySet<string>
+  /** The set of quotas that the caller has. */
+  readonly tier: string | null
+  /** The features that the caller has, which its version may follow from. */
+  readonly features: ReadonlySet<string>
+}
+
+export const nobody: Caller = { id: '', account: null, scopes: new Set(), tier: null, features: new Set() }
