@@ -64,7 +64,7 @@ const tagOf = (view: View, revision: number): string => `${revision.toString(36)
 /** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
 function sameState(given: string, current: string): boolean {
   const cut = current.lastIndexOf('-') + 1
-  return given.startsWith(current.slice(0, cut)) && /^[0-9a-f]{6}(\+[a-z]+)?$/.test(given.slice(cut))
+  return given.startsWith(current.slice(0, cut)) && /^[0-9a-f]{6}(\+(?:br|gzip|zstd))?$/.test(given.slice(cut))
 }
 
 const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>

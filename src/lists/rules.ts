@@ -38,7 +38,7 @@ export const reserved: ReadonlySet<string> = new Set([...listParameters, 'versio
 export const parameterOf = (field: string): string => (reserved.has(field) ? `${field}[eq]` : field)
 
 /** What rows can be ordered by: a column, and whether there are rows without a value. */
-interface Sortable {
+export interface Sortable {
   readonly column: string
   readonly type: Column['type']
   readonly form: string

@@ -110,6 +110,14 @@ test('what cannot be sorted by is refused, naming what can', () => {
     ['custom_sort=name', [['unsupported-sort', 'custom_sort', /Criteria/]]],
     ['custom_sort=', [['unsupported-sort', 'custom_sort', /Criteria/]]],
     ['custom_sort=urgency&sort=name', [['unsupported-sort', 'custom_sort', /exclude each other/]]],
+    [
+      'custom_sort=no&sort=nothing',
+      [
+        ['unsupported-sort', 'sort', /nothing/],
+        ['unsupported-sort', 'custom_sort', /not a criterion/],
+        ['unsupported-sort', 'custom_sort', /exclude each other/],
+      ],
+    ],
     ['sort=name&order=DESC', [['invalid-parameter-value', 'order', /^order must be asc or desc\.$/]]],
     ['sort=name&order=', [['invalid-parameter-value', 'order', /asc or desc/]]],
     ['sort=due&nulls=middle', [['invalid-parameter-value', 'nulls', /^nulls must be first or last\.$/]]],

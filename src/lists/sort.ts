@@ -4,7 +4,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
 import { oneOf } from '../resources/naming.ts'
 import { wrong } from './parameters.ts'
-import type { Key, Rules } from './rules.ts'
+import type { Key, Rules, Sortable } from './rules.ts'
 
 /** The order of a list; what is wrong with the parameters is reported. R56 to R59. */
 export function order(given: ReadonlyMap<string, string>, rules: Rules, faults: Violation[]): readonly Term[] {
@@ -34,37 +34,30 @@ export function order(given: ReadonlyMap<string, string>, rules: Rules, faults: 
   return total(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
 }
 
-function keysOf(
-  given: ReadonlyMap<string, string>,
-  { sorts, customs, usual }: Rules,
-  faults: Violation[],
-): readonly Key[] {
+function keysOf(given: ReadonlyMap<string, string>, rules: Rules, faults: Violation[]): readonly Key[] {
   const [sort, custom] = [given.get('sort'), given.get('custom_sort')]
-  if (sort !== undefined && custom !== undefined) {
+  const found = sort === undefined ? undefined : sortable(sort, rules, faults)
+  const keys = custom === undefined ? undefined : criterion(custom, rules, faults)
+  if (sort !== undefined && custom !== undefined)
     faults.push(wrong('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'))
-    return usual
-  }
-  if (sort !== undefined) {
-    const found = sorts.get(sort)
-    if (!found)
-      faults.push(
-        wrong(
-          'unsupported-sort',
-          'sort',
-          `\`${brief(sort)}\` cannot be sorted by. Sortable: ${[...sorts.keys()].join(', ')}.`,
-        ),
-      )
-    return found ? [{ ...found, descending: false }] : usual
-  }
-  if (custom === undefined) return usual
+  return found ? [{ ...found, descending: false }] : (keys ?? rules.usual)
+}
+
+function sortable(sort: string, { sorts }: Rules, faults: Violation[]): Sortable | undefined {
+  const names = [...sorts.keys()].join(', ')
+  if (!sorts.has(sort))
+    faults.push(wrong('unsupported-sort', 'sort', `\`${brief(sort)}\` cannot be sorted by. Sortable: ${names}.`))
+  return sorts.get(sort)
+}
+
+function criterion(custom: string, { customs }: Rules, faults: Violation[]): readonly Key[] | undefined {
   const names = [...customs.keys()]
-  if (!customs.has(custom)) {
-    const allowed = names.length === 0 ? 'There are none here; use sort.' : `Criteria: ${names.join(', ')}.`
+  const allowed = names.length === 0 ? 'There are none here; use sort.' : `Criteria: ${names.join(', ')}.`
+  if (!customs.has(custom))
     faults.push(
       wrong('unsupported-sort', 'custom_sort', `\`${brief(custom)}\` is not a criterion of this list. ${allowed}`),
     )
-  }
-  return customs.get(custom) ?? usual
+  return customs.get(custom)
 }
 
 function one(

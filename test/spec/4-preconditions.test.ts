@@ -88,8 +88,9 @@ doors('conditions, one by one', archive, (door) => {
 
   spec('R122', 'If-Match takes the tag of any coding of the current state', async () => {
     const { path, current, stale } = await there(door)
-    const coded = (tag: string) => `${tag.slice(0, -1)}+gzip"`
+    const coded = (tag: string, coding = 'gzip') => `${tag.slice(0, -1)}+${coding}"`
     assert.equal((await ask(door, 'PATCH', path, { 'if-match': coded(stale) }, {})).status, 412)
+    assert.equal((await ask(door, 'PATCH', path, { 'if-match': coded(current, 'foo') }, {})).status, 412)
     assert.equal((await ask(door, 'PATCH', path, { 'if-match': coded(current) }, {})).status, 200)
     assert.equal((await ask(door, 'PUT', path, { 'if-match': coded(current) })).status, 200)
   })
