@@ -50,6 +50,13 @@ export interface Claimed {
   readonly answer: { readonly doc: string; readonly revision: number } | null
 }
 
+/** What all nodes have spent in the window that runs, and when it ends. */
+export interface Spent {
+  readonly is: 'spent'
+  readonly used: number
+  readonly until: number
+}
+
 export type Outcome =
   | Found
   | Absent
@@ -60,5 +67,6 @@ export type Outcome =
   | { readonly is: 'kept'; readonly seen: Seen }
   | Claimed
   | { readonly is: 'free' }
+  | Spent
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }

@@ -153,5 +153,16 @@ export interface Once {
   readonly decide: Decide
 }
 
+/** Counts what was spent in a window, for all nodes together. A window begins with the first one that spends in it. */
+export interface Spend {
+  readonly do: 'spend'
+  /** Whose quota it is. */
+  readonly name: string
+  readonly amount: number
+  readonly time: number
+  /** When a window that begins now ends. */
+  readonly until: number
+}
+
 export type Write = Create | Update | Remove | Keep
-export type Plan = Read | List | Recall | Create | Decide | Once
+export type Plan = Read | List | Recall | Create | Decide | Once | Spend

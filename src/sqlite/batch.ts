@@ -1,7 +1,7 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Create, Decide, Once } from '../flow/plan.ts'
+import type { Create, Decide, Once, Spend } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
@@ -10,7 +10,7 @@ import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './fai
 const mostMembers = 500
 
 interface Member {
-  readonly plan: Create | Decide | Once
+  readonly plan: Create | Decide | Once | Spend
   readonly until: number
   readonly done: (outcome: Outcome) => void
   readonly fail: (error: unknown) => void
@@ -85,7 +85,7 @@ export function batches({ db, run, cellar, patience, written }: Batching) {
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
-    for (const { plan } of members) written(collectionOf(plan))
+    for (const { plan } of members) if (plan.do !== 'spend') written(collectionOf(plan))
     for (const answer of answers) answer()
   }
 
@@ -111,12 +111,12 @@ export function batches({ db, run, cellar, patience, written }: Batching) {
   return { join, idle: whenIdle }
 }
 
-function collectionOf(plan: Member['plan']): string {
+function collectionOf(plan: Exclude<Member['plan'], Spend>): string {
   if (plan.do === 'create') return plan.collection
   return (plan.do === 'once' ? plan.decide : plan).read.collection
 }
 
-const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept'])
+const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent'])
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }

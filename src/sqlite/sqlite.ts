@@ -88,7 +88,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const writes = batches({ db, run, cellar, patience, written: known.written })
   return {
     execute: (plan) => {
-      if (plan.do === 'create' || plan.do === 'decide' || plan.do === 'once') return writes.join(plan)
+      if (plan.do !== 'read' && plan.do !== 'list' && plan.do !== 'recall') return writes.join(plan)
       try {
         const outcome = look(looking, plan)
         return outcome instanceof Promise ? outcome.catch(toldOn) : outcome

@@ -21,6 +21,7 @@ export interface Texts {
 export const tombstones = 'bylaw_tombstones'
 export const meta = 'bylaw_meta'
 export const keys = 'bylaw_keys'
+export const quotas = 'bylaw_quotas'
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = quoted(collection.table)

@@ -6,6 +6,7 @@ import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { departed, exhume, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole } from './segments.ts'
+import { spend } from './spend.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -26,6 +27,8 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
     }
     case 'once':
       return yield* once(cellar, plan)
+    case 'spend':
+      return yield* spend(cellar, plan)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
 import { type Collection, indexesOf } from '../resources/collection.ts'
-import { keys, meta, tombstones } from './compile.ts'
+import { keys, meta, quotas, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
@@ -108,6 +108,10 @@ function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
     [keys]: [
       table(keys, `${used}, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text}`),
       byTime(keys),
+    ],
+    [quotas]: [
+      table(quotas, `name ${text} PRIMARY KEY, used ${integer} NOT NULL, until ${integer} NOT NULL`),
+      `CREATE INDEX ${quotas}_until ON ${quotas} (until)`,
     ],
   }
 }

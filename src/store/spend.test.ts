@@ -1,0 +1,67 @@
+/** Quotas in the store: counted over all nodes, begun anew when their time is over, and forgotten then. The cellar. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { Store } from '../flow/store.ts'
+import { openStore } from '../sqlite/open.ts'
+import { quotas } from './compile.ts'
+
+async function onFile(act: (open: () => Store, file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
+  const stores: Store[] = []
+  try {
+    const file = join(folder, 'quotas.db')
+    const open = () => {
+      const store = openStore(`sqlite:${file}`, [], 'apply')
+      stores.push(store)
+      return store
+    }
+    await act(open, file)
+  } finally {
+    await Promise.all(stores.map((store) => store.close()))
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const spend = (store: Store, name: string, amount: number, time: number, window = 1000) =>
+  store.execute({ do: 'spend', name, amount, time, until: time + window })
+
+test('what two nodes spend is counted together, each name by itself', () =>
+  onFile(async (open) => {
+    const [one, two] = [open(), open()]
+    assert.deepEqual(await spend(one, 'a', 3, 100), { is: 'spent', used: 3, until: 1100 })
+    assert.deepEqual(await spend(two, 'a', 4, 900), { is: 'spent', used: 7, until: 1100 })
+    assert.deepEqual(await spend(one, 'a', -1, 901), { is: 'spent', used: 6, until: 1100 })
+    assert.deepEqual(await spend(two, 'b', 1, 900), { is: 'spent', used: 1, until: 1900 })
+  }))
+
+test('no two at once are counted as one', () =>
+  onFile(async (open) => {
+    const stores = [open(), open()]
+    const all = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => spend(stores[n % 2] as Store, 'a', 1, 100) as Promise<{ used: number }>),
+    )
+    assert.deepEqual(
+      all.map(({ used }) => used).sort((a, b) => a - b),
+      Array.from({ length: 200 }, (_, n) => n + 1),
+    )
+  }))
+
+test('a window begins anew when the one before is over, and what is over is forgotten', () =>
+  onFile(async (open, file) => {
+    const store = open()
+    for (let n = 0; n < 20; n++) await spend(store, `a${n}`, 5, 100)
+    assert.deepEqual(await spend(store, 'a7', 1, 1099), { is: 'spent', used: 6, until: 1100 })
+    assert.deepEqual(await spend(store, 'a7', 1, 1100), { is: 'spent', used: 1, until: 2100 })
+    for (let n = 0; n < 5; n++) await spend(store, `b${n}`, 1, 1200)
+    const db = new DatabaseSync(file)
+    const left = db.prepare(`SELECT name FROM ${quotas} ORDER BY name`).all()
+    db.close()
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['a7', 'b0', 'b1', 'b2', 'b3', 'b4'],
+    )
+  }))
