@@ -4,6 +4,8 @@ import { Agent, request } from 'node:http'
 export interface Told {
   readonly status: number
   readonly etag: string
+  /** In seconds; 0 where nothing is said of it. */
+  readonly retryAfter: number
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into whatever their shape
   readonly json: any
@@ -36,7 +38,13 @@ export function asking(port: () => number): Ask {
         try {
           for await (const chunk of answer.setEncoding('utf8')) text += chunk
           const { statusCode: status = 0, headers } = answer
-          done({ status, etag: headers.etag ?? '', text, json: text === '' ? null : JSON.parse(text) })
+          done({
+            status,
+            etag: headers.etag ?? '',
+            retryAfter: Number(headers['retry-after'] ?? 0),
+            text,
+            json: text === '' ? null : JSON.parse(text),
+          })
         } catch {
           done(null)
         }

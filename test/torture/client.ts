@@ -12,6 +12,8 @@ export interface Scene {
   /** Settles when somebody listens. */
   readonly up: () => Promise<unknown>
   readonly stopping: () => boolean
+  /** Whether what the service stands on may fall, which it then says; what was asked may have been done or not. */
+  readonly falls: boolean
 }
 
 export async function client(scene: Scene): Promise<void> {
@@ -46,9 +48,15 @@ function content({ random, token }: Scene): Content {
 }
 
 /** An answer, where one came that is not a failure of the service. */
-async function heard({ ask, ledger }: Scene, method: string, path: string, question?: Question): Promise<Told | null> {
+async function heard(
+  { ask, ledger, falls }: Scene,
+  method: string,
+  path: string,
+  question?: Question,
+): Promise<Told | null> {
   const answer: Heard = await ask(method, path, question)
   if (answer === 'late') ledger.violated(`${method} ${path} has no answer`)
+  else if (answer?.status === 503 && falls && answer.retryAfter > 0) return null
   else if (answer !== null && answer.status >= 500)
     ledger.violated(`${method} ${path} answers ${answer.status} ${answer.text}`)
   else return answer

@@ -15,7 +15,7 @@ const creation = (): Creation => ({
 
 function told(revision: number, stamp: string, more: object = {}): Told {
   const json = { id, mark: 'k', stamp, size: 3, text: fill(stamp, 3), ...more }
-  return { status: 200, etag: `"${revision.toString(36)}-1-abcdef"`, text: JSON.stringify(json), json }
+  return { status: 200, etag: `"${revision.toString(36)}-1-abcdef"`, retryAfter: 0, text: JSON.stringify(json), json }
 }
 
 /** A ledger in which a thing was created, and what comes of a story about it. */

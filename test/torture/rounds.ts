@@ -7,11 +7,15 @@ import { random } from '../fuzz/mutate.ts'
 import { asking } from './ask.ts'
 import { check } from './check.ts'
 import { client, type Scene } from './client.ts'
+import { file, server } from './ground.ts'
 import { Ledger } from './ledger.ts'
-import { losePower } from './power.ts'
-import { launch, type Server } from './server.ts'
+import { stage } from './stage.ts'
+
+/** What the service may stand on. */
+export const grounds = { sqlite: file, postgres: server } as const
 
 export interface Torture {
+  readonly store: keyof typeof grounds
   readonly rounds: number
   readonly seed: number
   readonly mutant: string | null
@@ -63,43 +67,50 @@ interface Share {
 /** Some rounds on one database. */
 async function share(options: Torture, { tally, next, place, until }: Share): Promise<void> {
   const ledger = new Ledger()
-  const stage = new Stage(options, place, next, tally)
+  const ground = await grounds[options.store]({ place, random: next, power: options.power })
+  const killed = (lost: number): void => {
+    tally.kills++
+    tally.lost += lost
+  }
+  const floor = stage({ ground, mutant: options.mutant, random: next, killed })
   let stopping = false
   const names = { count: 0 }
   const scene: Scene = {
-    ask: asking(() => stage.port),
+    ask: asking(floor.port),
     ledger,
     random: next,
     token: () => `${tally.rounds}-${++names.count}`,
-    up: () => stage.up,
+    up: floor.up,
+    falls: ground.fall !== null,
     stopping: () => stopping,
   }
   try {
-    await stage.start()
+    await floor.start()
     for (let round = 1; round <= epoch && performance.now() < until; round++) {
       stopping = false
       const busy = Promise.all(Array.from({ length: clients }, () => client(scene)))
       busy.catch(() => {}) // told below, if nothing else is
       await work(ledger, 200 + next(600))
-      await stage.crash()
+      await floor.crash()
       stopping = true
       if (next(5) === 0) {
         await pause(next(100))
-        await stage.crash()
+        await floor.crash()
       }
       await busy
+      await floor.ready()
       await check(scene, round === epoch)
       tally.rounds++
       if (ledger.violations.length > 0 || tally.rounds === options.rounds) break
     }
   } catch (error) {
-    if (!stage.stood) throw error
-    stage.failures.push((error as Error).message)
+    if (!floor.stood()) throw error
+    floor.failures.push((error as Error).message)
   } finally {
-    await stage.close()
+    await floor.close()
     tally.acknowledged += ledger.acknowledged
     tally.keys += [...ledger.creations.values()].filter(({ key }) => key !== null).length
-    tally.violations = [...stage.failures, ...ledger.violations]
+    tally.violations = [...floor.failures, ...ledger.violations]
   }
 }
 
@@ -108,64 +119,4 @@ async function work(ledger: Ledger, ms: number): Promise<void> {
   const [enough, late] = [ledger.acknowledged + 50, performance.now() + 5000]
   await pause(ms)
   while (ledger.acknowledged < enough && performance.now() < late) await pause(5)
-}
-
-/** Where the service stands, and falls. */
-class Stage {
-  port = 0
-  up: Promise<unknown> = Promise.resolve()
-  /** Whether it ever stood; a service that does not come up again is a finding, one that never did is none. */
-  stood = false
-  readonly failures: string[] = []
-  private server: Server | null = null
-  private starts = 0
-  private expected = true
-  private readonly options: Torture
-  private readonly place: string
-  private readonly next: (below: number) => number
-  private readonly tally: Tally
-
-  constructor(options: Torture, place: string, next: (below: number) => number, tally: Tally) {
-    this.options = options
-    this.place = place
-    this.next = next
-    this.tally = tally
-  }
-
-  private file(start: number): string {
-    return join(this.place, this.options.power ? `${start}.db` : 'torture.db')
-  }
-
-  start(): Promise<unknown> {
-    const number = ++this.starts
-    this.expected = false
-    const trace = this.options.power ? join(this.place, `${number}.trace`) : null
-    this.up = launch({ file: this.file(number), mutant: this.options.mutant, trace }).then((server) => {
-      this.server = server
-      this.stood = true
-      this.port = server.port
-      server.ended.then(
-        () => this.starts === number && !this.expected && this.failures.push('the service ended by itself'),
-      )
-    })
-    return this.up
-  }
-
-  /** Kills the service and starts it again. */
-  async crash(): Promise<void> {
-    this.expected = true
-    await this.server?.kill()
-    this.tally.kills++
-    if (this.options.power) {
-      const [old, copy] = [this.file(this.starts), this.file(this.starts + 1)]
-      this.tally.lost += losePower(old, copy, join(this.place, `${this.starts}.trace`), this.next)
-      for (const end of ['', '-wal', '-shm']) rmSync(old + end, { force: true })
-    }
-    await this.start()
-  }
-
-  async close(): Promise<void> {
-    this.expected = true
-    await this.server?.kill()
-  }
 }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 export interface Launch {
-  /** The database file. */
-  readonly file: string
+  /** The URL of the database. */
+  readonly database: string
   readonly mutant: string | null
   /** Where strace writes what it sees; null where nobody watches. */
   readonly trace: string | null
@@ -23,9 +23,9 @@ export interface Server {
 
 const watch = ['-f', '--seccomp-bpf', '-y', '-s', '0', '-e', 'trace=pwrite64,write,fsync,fdatasync,ftruncate']
 
-export function launch({ file, mutant, trace }: Launch): Promise<Server> {
+export function launch({ database, mutant, trace }: Launch): Promise<Server> {
   const hook = mutant === null ? [] : ['--import', path('hook.ts')]
-  const serve = ['serve', path('api.ts'), '--port', '0', '--host', '127.0.0.1', '--database', `sqlite:${file}`]
+  const serve = ['serve', path('api.ts'), '--port', '0', '--host', '127.0.0.1', '--database', database]
   const command = [process.execPath, '--conditions=bylaw-source', ...hook, path('../../src/cli/main.ts'), ...serve]
   const [program = '', ...rest] = trace === null ? command : ['strace', ...watch, '-o', trace, ...command]
   const env = { ...process.env, LOG_LEVEL: 'fatal', NODE_ENV: 'test', TORTURE_MUTANT: mutant ?? '' }
@@ -35,7 +35,8 @@ export function launch({ file, mutant, trace }: Launch): Promise<Server> {
     if (child.exitCode !== null || child.signalCode !== null) return false
     return process.kill(trace === null ? (child.pid as number) : tracee(child), 'SIGKILL')
   }
-  running = end
+  running.add(end)
+  ended.then(() => running.delete(end))
   const kill = (): Promise<void> => {
     end()
     return ended
@@ -44,8 +45,10 @@ export function launch({ file, mutant, trace }: Launch): Promise<Server> {
 }
 
 /** None is left behind. */
-let running: () => unknown = () => {}
-process.once('exit', () => running())
+const running = new Set<() => unknown>()
+process.once('exit', () => {
+  for (const end of running) end()
+})
 
 /** The process that strace has started. */
 const tracee = ({ pid }: ChildProcess): number =>

@@ -1,0 +1,162 @@
+/** A PostgreSQL server of one's own, that can be killed and started again. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const debian = '/usr/lib/postgresql'
+
+/** The folder of the newest server's programs. */
+function programs(): string {
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ]
+  const found = folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+  if (found) return found
+  throw new Error(
+    'There is no PostgreSQL server on this machine, and the tests need one: apt-get install postgresql (or put its programs on PATH).',
+  )
+}
+
+/** Whom the server runs as: never root, which it refuses. */
+function owner(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const user of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map((flag) =>
+      Number(spawnSync('id', [flag, user]).stdout?.toString() || Number.NaN),
+    )
+    if (uid !== undefined && gid !== undefined && uid > 0) return { uid, gid }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody.')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export interface Cluster {
+  /** Of its database `postgres`. */
+  readonly url: string
+  readonly port: number
+  readonly start: () => Promise<void>
+  /** Ends it in one of the ways it can end. */
+  readonly stop: (how: 'fast' | 'immediate' | 'kill') => Promise<void>
+  /** Runs one statement by the server's own client. */
+  readonly psql: (statement: string) => string
+  /** Settles when it takes connections. */
+  readonly ready: () => Promise<void>
+  /** The server's own process; 0 where it does not run. */
+  readonly pid: () => number
+  /** Ends it and removes its files. */
+  readonly close: () => Promise<void>
+}
+
+const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
+
+/** Makes a server in a folder of its own; settings as `-c` takes them. */
+// long because: its acts share the process
+export async function cluster(settings: readonly string[] = []): Promise<Cluster> {
+  const bin = programs()
+  const as = owner()
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-postgres-'))
+  const data = join(folder, 'data')
+  chmodSync(folder, 0o755)
+  mkdirSync(data)
+  if (as) chownSync(data, as.uid, as.gid)
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'bylaw', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    {
+      ...as,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  const port = await freePort()
+  const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
+  const options = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`, ...settings]
+  let child: ChildProcess | null = null
+  let said = ''
+
+  const takes = (): boolean => spawnSync(join(bin, 'pg_isready'), ['-q', '-d', url], { timeout: 5000 }).status === 0
+
+  async function start(): Promise<void> {
+    const args = ['-D', data, ...options.flatMap((one) => ['-c', one])]
+    const started = spawn(join(bin, 'postgres'), args, { ...as, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
+    started.stderr?.on('data', (chunk) => {
+      said = `${said}${chunk}`.slice(-4000)
+    })
+    child = started
+    running.add(started)
+    started.once('close', () => running.delete(started))
+    said = ''
+    await taking()
+  }
+
+  async function taking(): Promise<void> {
+    const until = performance.now() + 30_000
+    while (!takes()) {
+      if (child?.exitCode !== null || performance.now() > until) throw new Error(`PostgreSQL does not stand:\n${said}`)
+      await pause(20)
+    }
+  }
+
+  async function stop(how: keyof typeof signals): Promise<void> {
+    const ending = child
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
+    const over = new Promise((resolve) => ending.once('close', resolve))
+    const servants = how === 'kill' ? children(ending.pid as number) : []
+    ending.kill(signals[how])
+    for (const pid of servants) end(pid)
+    await over
+    while (how === 'kill' && servants.some(lives)) await pause(5)
+    if (how === 'kill') rmSync(join(data, 'postmaster.pid'), { force: true })
+  }
+
+  await start()
+  return {
+    url,
+    port,
+    start,
+    stop,
+    ready: taking,
+    pid: () => (child?.exitCode === null && child.signalCode === null ? (child.pid ?? 0) : 0),
+    psql: (statement) =>
+      execFileSync(join(bin, 'psql'), ['-XAtq', '-d', url, '-c', statement], { encoding: 'utf8' }).trim(),
+    close: async () => {
+      await stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const children = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {} // it went by itself
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** None is left behind. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGQUIT')
+})

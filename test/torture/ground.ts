@@ -1,0 +1,87 @@
+/** Ground: what the service stands on, a file or a server of databases, and how it gives way. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Cluster, cluster } from '../help/cluster.ts'
+import { losePower } from './power.ts'
+
+export interface Ground {
+  /** How many processes of the service stand on it. */
+  readonly nodes: number
+  /** The database as its next start is given it, and where strace writes what it does; null where nobody watches. */
+  readonly next: () => { readonly database: string; readonly trace: string | null }
+  /** A process was killed: what else gives way. Tells how many unsynced writes are lost. */
+  readonly crashed: () => number
+  /** Falls and comes back while the service stands; null where it does not by itself. */
+  readonly fall: (() => Promise<void>) | null
+  readonly close: () => Promise<void>
+}
+
+export interface Plot {
+  readonly place: string
+  readonly random: (below: number) => number
+  /** Whether power is lost with each kill. */
+  readonly power: boolean
+}
+
+/** A file, for one process. With loss of power a kill leaves a copy that has only what was synced. */
+export async function file({ place, random, power }: Plot): Promise<Ground> {
+  let starts = 0
+  const at = (start: number): string => join(place, power ? `${start}.db` : 'torture.db')
+  const trace = (): string | null => (power ? join(place, `${starts}.trace`) : null)
+  return {
+    nodes: 1,
+    next: () => {
+      starts++
+      return { database: `sqlite:${at(starts)}`, trace: trace() }
+    },
+    crashed: () => {
+      const watched = trace()
+      if (watched === null) return 0
+      const lost = losePower(at(starts), at(starts + 1), watched, random)
+      for (const end of ['', '-wal', '-shm']) rmSync(at(starts) + end, { force: true })
+      return lost
+    },
+    fall: null,
+    close: async () => {},
+  }
+}
+
+const nodes = 2
+
+/** A server of databases, for several processes; it is ended as servers end, and one of its own may be. */
+export async function server({ random }: Plot): Promise<Ground> {
+  const own = await cluster(['max_connections=50', 'shared_buffers=16MB'])
+  return {
+    nodes,
+    next: () => ({ database: own.url, trace: null }),
+    crashed: () => 0,
+    fall: () => fall(own, random),
+    close: own.close,
+  }
+}
+
+/** What a server suffers: ended at once in two ways, ended with a word, or without one of those that serve. */
+async function fall(own: Cluster, random: Plot['random']): Promise<void> {
+  const how = (['kill', 'immediate', 'fast', 'servant', 'servants'] as const)[random(5)]
+  if (how === 'servants')
+    own.psql(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()',
+    )
+  else if (how === 'servant') await withoutOne(own, random)
+  else if (how) {
+    await own.stop(how)
+    await pause(random(300))
+    await own.start()
+  }
+}
+
+/** One that is killed takes all others along, and the server makes itself anew. */
+async function withoutOne(own: Cluster, random: Plot['random']): Promise<void> {
+  const pids = own
+    .psql('SELECT pid FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()')
+    .split('\n')
+  const pid = Number(pids[random(pids.length)])
+  if (pid > 0) process.kill(pid, 'SIGKILL')
+  await own.ready()
+}

@@ -1,0 +1,117 @@
+/** Stage: where the service stands, in one process or several, and falls. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Ground } from './ground.ts'
+import { launch, type Server } from './server.ts'
+
+/** One process of the service. */
+interface Node {
+  port: number
+  up: Promise<unknown>
+  server: Server | null
+  starts: number
+  /** Whether its end is meant. */
+  expected: boolean
+}
+
+export interface Stage {
+  /** A port that somebody listens on, or did. */
+  readonly port: () => number
+  /** Settles when somebody listens. */
+  readonly up: () => Promise<unknown>
+  readonly start: () => Promise<unknown>
+  /** Kills a process, or what it stands on, and brings it back. */
+  readonly crash: () => Promise<void>
+  /** Settles when every process is ready again, which takes a moment where the ground gave way. */
+  readonly ready: () => Promise<void>
+  readonly close: () => Promise<void>
+  /** Whether it ever stood; a service that does not come up again is a finding, one that never did is none. */
+  readonly stood: () => boolean
+  readonly failures: string[]
+}
+
+interface Setting {
+  readonly ground: Ground
+  readonly mutant: string | null
+  readonly random: (below: number) => number
+  /** Told of every kill, and of how many unsynced writes were lost by it. */
+  readonly killed: (lost: number) => void
+}
+
+// long because: its acts share the processes
+export function stage({ ground, mutant, random, killed }: Setting): Stage {
+  const failures: string[] = []
+  const nodes = Array.from(
+    { length: ground.nodes },
+    (): Node => ({ port: 0, up: Promise.resolve(), server: null, starts: 0, expected: true }),
+  )
+  const any = (): Node => nodes[random(nodes.length)] as Node
+  let stood = false
+
+  function start(node: Node): Promise<unknown> {
+    const number = ++node.starts
+    node.expected = false
+    node.up = launch({ ...ground.next(), mutant }).then((server) => {
+      node.server = server
+      node.port = server.port
+      stood = true
+      server.ended.then(() => {
+        if (node.starts === number && !node.expected) failures.push('the service ended by itself')
+      })
+    })
+    return node.up
+  }
+
+  async function kill(node: Node): Promise<void> {
+    node.expected = true
+    node.port = 0
+    await node.server?.kill()
+    killed(ground.crashed())
+  }
+
+  async function fall(): Promise<void> {
+    killed(0)
+    await ground.fall?.()
+  }
+
+  /** Nobody is started while the ground gives way: that is refused. */
+  async function crash(fallen: readonly Node[], alone: boolean): Promise<void> {
+    await Promise.all([...fallen.map(kill), ...(alone ? [] : [fall()])])
+    await Promise.all(fallen.map(start))
+  }
+
+  return {
+    port: () =>
+      (nodes.find(({ port }) => port !== 0 && random(2) === 0) ?? nodes.find(({ port }) => port !== 0) ?? any()).port,
+    up: () => Promise.any(nodes.map(({ up }) => up)),
+    start: async () => {
+      for (const node of nodes) await start(node)
+    },
+    crash: async () => {
+      const what = ground.fall ? random(4) : 0
+      await crash(what === 1 ? nodes : what === 2 ? [] : [any()], what < 2)
+    },
+    ready: async () => {
+      for (const { port } of nodes) await readiness(port, failures)
+    },
+    close: async () => {
+      for (const node of nodes) {
+        node.expected = true
+        await node.server?.kill()
+      }
+      await ground.close()
+    },
+    stood: () => stood,
+    failures,
+  }
+}
+
+async function readiness(port: number, failures: string[]): Promise<void> {
+  const until = performance.now() + 10_000
+  while ((await fetch(`http://127.0.0.1:${port}/readyz`)).status !== 200) {
+    if (performance.now() > until) {
+      failures.push('a process is not ready ten seconds after its database came back')
+      return
+    }
+    await pause(20)
+  }
+}
