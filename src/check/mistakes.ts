@@ -9,6 +9,7 @@ import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkKeys, checkResource } from './profile.ts'
 import { checkContradictions, noteSetting } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
+import { checkOwner } from './visibility.ts'
 
 /** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
 export function declarationMistakes(declaration: unknown): Mistake[] {
@@ -227,6 +228,7 @@ function checkResources(around: unknown, ground: Ground): void {
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
       checkContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
+    checkOwner(judged, ground)
     checkOrders(judged, ground)
   }
   checkTogether(ground)

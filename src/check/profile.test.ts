@@ -191,8 +191,8 @@ table('what a resource has', [
   ['an unknown key', () => orders({ feilds: {} }), 'resources.orders.feilds', '`fields`'],
   [
     'what a later release offers',
-    () => orders({ states: {}, operations: {}, owner: 'x', events: true }),
-    'resources.orders.states, resources.orders.operations, resources.orders.owner, resources.orders.events',
+    () => orders({ states: {}, operations: {}, events: true }),
+    'resources.orders.states, resources.orders.operations, resources.orders.events',
     '`states` is not offered by this release',
   ],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],

@@ -3,6 +3,7 @@
 import {
   type Access,
   operations,
+  parentField,
   type ResourceDeclaration,
   type Rule,
   resourceKeys,
@@ -10,7 +11,6 @@ import {
 } from '../resources/declaration.ts'
 import type { Kind } from '../resources/field.ts'
 import { cased, isKebab, isPlural, kebab, oneOf, plural, singular, verbIn } from '../resources/naming.ts'
-import { parentField } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
@@ -38,7 +38,7 @@ export function checkResource(judged: Judged, ground: Ground): void {
   const { name, given } = judged
   const path = ['resources', name]
   checkCollectionName(judged, ground)
-  checkKeys(path, given, resourceKeys, ['states', 'operations', 'owner', 'events'], ground)
+  checkKeys(path, given, resourceKeys, ['states', 'operations', 'events'], ground)
   if (given.plural !== undefined && given.plural !== true) {
     note(ground, [...path, 'plural'], `\`plural\` is ${shown(given.plural)}.`, 'Write plural: true, or leave it out.')
   }

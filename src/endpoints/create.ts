@@ -10,7 +10,7 @@ import { claimOfCreate } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { forCreate, rowOf } from '../resources/row.ts'
+import { type Address, forCreate, rowOf } from '../resources/row.ts'
 import { admitCreate, conditions } from './conditional.ts'
 import {
   admitPresent,
@@ -65,7 +65,7 @@ export function create(scene: Scene): Route {
   }
 }
 
-function made({ resource, view }: Scene, { call, world }: Intent, key: Key, row: Stored): Reply {
+function made({ resource, view }: Scene, { call, world }: Intent, key: Address, row: Stored): Reply {
   const reply = itemReply(view, 201, row, world)
   const path = pathOf(resource, key)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
@@ -88,27 +88,27 @@ function parsed(resource: Resource, asked: Asked): Intent {
   }
 }
 
-function newKey(resource: Resource, document: Document, { params, world }: Asked): Key {
+function newKey(resource: Resource, document: Document, { params, caller: { account }, world }: Asked): Key {
   const parent = resource.collection.composite ? (params[0] as string) : null
-  if (resource.key !== null) return { id: String(document[resource.key]), parent }
-  if (typeof document.id === 'string') return { id: document.id, parent }
+  if (resource.key !== null) return { id: String(document[resource.key]), parent, account }
+  if (typeof document.id === 'string') return { id: document.id, parent, account }
   const { id: maker } = resource.settings.resource
   const id = typeof maker === 'function' ? `${resource.prefix}_${maker()}` : world.newId(resource.prefix as string)
   if (!resource.isId(id))
     throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
-  return { id, parent }
+  return { id, parent, account }
 }
 
 /** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */
 function unmade(scene: Scene, { key }: Intent, outcome: Outcome): Error {
   const { name, settings } = scene.resource
   const clash =
-    outcome.is === 'duplicate' ? outcome.fields[0] === 'id' : isAbsent(outcome) && outcome.collection === name
+    outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')
     return new Error(`The generator of ${name} made ${key.id}, which is in use or was.`)
   // Where nobody is told of deletions, a chosen id that was deleted is just not free. R134
   const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
-  return refused(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome)
+  return refused(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
 }
 
 /** A document with what the service itself puts in. */

@@ -8,7 +8,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import { type Reference, referencesIn } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
-import { updatedIn } from '../resources/row.ts'
+import { type Address, updatedIn } from '../resources/row.ts'
 import { etag } from './conditional.ts'
 import type { View } from './view.ts'
 
@@ -20,11 +20,11 @@ export interface Scene {
 }
 
 /** The key of the addressed item; a text that cannot be one is not looked up. R9. */
-export function keyOf({ resource }: Scene, { params }: Asked): Key {
+export function keyOf({ resource }: Scene, { params, caller }: Asked): Key {
   const id = params[params.length - 1] as string
   const parent = resource.collection.composite ? (params[0] as string) : null
   if (!resource.isId(id)) throw missing(resource, id)
-  return { id, parent }
+  return { id, parent, account: caller.account }
 }
 
 export function itemRead(scene: Scene, asked: Asked): Read {
@@ -42,7 +42,7 @@ export function ownerOf({ resource, resources }: Scene, id: string | null): { co
 }
 
 /** The canonical URL of an item. R4. */
-export function pathOf({ name, parent }: Resource, key: Key): string {
+export function pathOf({ name, parent }: Resource, key: Address): string {
   const own = `/${name}/${encodeURIComponent(key.id)}`
   return key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
 }
@@ -89,8 +89,10 @@ const shown = (id: string): string => (id.length > 100 ? `${id.slice(0, 100)}…
 export const isAbsent = (outcome: Outcome): outcome is Absent => outcome.is === 'missing' || outcome.is === 'gone'
 
 /** What a store refused of a write, as a problem. */
-export function refused(scene: Scene, outcome: Outcome): Problem {
+export function refused(scene: Scene, outcome: Outcome, { id }: Address): Problem {
   if (isAbsent(outcome)) return absent(scene, outcome)
+  // R110: an id that is taken in another account does not exist for the caller.
+  if (outcome.is === 'duplicate' && outcome.fields.length === 0) return missing(scene.resource, id)
   if (outcome.is === 'duplicate') return taken(scene, outcome)
   if (outcome.is === 'unmet') return unmet(scene, outcome)
   if (outcome.is === 'used') {
@@ -144,7 +146,7 @@ export function repeat({ resource, resources }: Scene, own: Claim, known: Claime
 }
 
 /** The first answer once more, where it is kept; else a repeat is refused. R98 */
-export function again(scene: Scene, own: Claim, known: Claimed, render: (key: Key, row: Text) => Reply): Reply {
+export function again(scene: Scene, own: Claim, known: Claimed, render: (key: Address, row: Text) => Reply): Reply {
   const answer = keptAnswer(known, own)
   if (answer === null) throw repeat(scene, own, known)
   const reply = render(known, answer)

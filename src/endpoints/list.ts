@@ -30,7 +30,7 @@ export function list(scene: Scene): Route {
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => ({
       ...asked,
-      key: { id: '', parent: null },
+      key: { id: '', parent: null, account: null },
       time: 0,
       conditions: null,
       document: null,
@@ -41,7 +41,8 @@ export function list(scene: Scene): Route {
       const { where, order, window, countTo } = asked
       const places = showsCursors(asked, resource.settings)
       const [collection, parent, time] = [resource.name, owner(intent), intent.world.now()]
-      return { do: 'list', collection, parent, time, where, order, window, countTo, places }
+      const account = resource.collection.account === null ? null : intent.caller.account
+      return { do: 'list', collection, parent, account, time, where, order, window, countTo, places }
     },
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
@@ -58,8 +59,11 @@ const pathOf = (target: string): string => target.split('?', 1)[0] as string
 /** The path names a list, owner included, however it is escaped. */
 const listOf = (target: string): string => pathOf(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
-export const ownerRead = (owner: List['parent'], { world }: Asked): Read | null =>
-  owner && { do: 'read', collection: owner.collection, key: { id: owner.id, parent: null }, time: world.now() }
+export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read | null {
+  if (!owner) return null
+  const key = { id: owner.id, parent: null, account: caller.account }
+  return { do: 'read', collection: owner.collection, key, time: world.now() }
+}
 
 function pageReply({ resource, view }: Scene, { call, world, query }: Intent, page: Page): Reply {
   const { settings } = resource

@@ -33,8 +33,8 @@ export function remove(scene: Scene): Route {
       headers: () => ({}),
       admit: (given, seen) => admit(scene, given, seen),
     }),
-    render: (_, outcome) => {
-      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome)
+    render: ({ key }, outcome) => {
+      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome, key)
       return { status: 204, headers: {}, body: null }
     },
   }

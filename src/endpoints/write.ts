@@ -62,7 +62,8 @@ function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Recor
       minimal(intent.call, itemReply(scene.view, 200, row, intent.world), 204),
     )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
-  if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created') throw refused(scene, written)
+  if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
+    throw refused(scene, written, intent.key)
   const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written, intent.world)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)

@@ -26,6 +26,8 @@ export type Seen = Found | Absent
 export interface Key {
   readonly id: string
   readonly parent: string | null
+  /** The account that asks; where rows belong to accounts, only its own ones are there. R170. */
+  readonly account: string | null
 }
 
 export interface Read {
@@ -67,6 +69,8 @@ export interface List {
   readonly collection: string
   /** The owner whose children are listed; it has to exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
+  /** The account whose rows are listed, where rows belong to accounts. R54. */
+  readonly account: string | null
   readonly time: number
   readonly where: readonly Condition[]
   readonly order: readonly Term[]

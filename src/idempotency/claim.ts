@@ -46,7 +46,7 @@ function claim(key: string, payload: Payload, resource: Resource, { caller, worl
   const time = world.now()
   const space = scope === 'caller' ? '' : placeOf(resource)
   return {
-    hash: digest(JSON.stringify([caller.id, space, key])),
+    hash: digest(JSON.stringify([caller.account === null ? caller.id : [caller.account], space, key])),
     fingerprint: `1${digest(canonical(payload))}`,
     time,
     expired: retention === null ? null : time - retention,

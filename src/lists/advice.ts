@@ -1,5 +1,5 @@
 /** Names what lists can be asked that no index serves, and the index that would. Part 4, list parameters. */
-import { indexesOf } from '../resources/collection.ts'
+import { indexesOf, keyColumns } from '../resources/collection.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Key, type Rules, rules } from './rules.ts'
@@ -31,7 +31,7 @@ export function listWarnings(resource: Resource): string[] {
 /** The fields by which rows are picked by one value; a moment picks hardly any, and a unique one picks one. */
 function selective({ filters, resource }: Rules): [field: string, column: string][] {
   const { uniques, columns } = resource.collection
-  const unique = uniques.filter(({ columns }) => columns.length === 1).flatMap(({ columns }) => columns)
+  const unique = uniques.filter(({ fields }) => fields.length === 1).map(({ columns }) => columns.at(-1))
   const moments = columns.filter(({ form }) => form === 'timestamp').map(({ name }) => name)
   const known = ['id', resource.collection.parent?.column, ...unique, ...moments]
   return [...filters]
@@ -41,7 +41,7 @@ function selective({ filters, resource }: Rules): [field: string, column: string
 
 /** Whether an index begins with what is fixed and goes on in the order, or in its reverse. */
 function isServed({ collection }: Resource, column: string, keys: readonly Key[]): boolean {
-  const fixed = [...(collection.composite ? [collection.parent?.column as string] : []), column]
+  const fixed = [...keyColumns(collection).slice(0, -1), column]
   const wanted = keys
     .filter((key) => !fixed.includes(key.column))
     .map((key) => (key.descending ? '-' : '') + key.column)

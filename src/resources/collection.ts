@@ -46,10 +46,14 @@ export interface Collection {
   readonly parent: { readonly collection: string; readonly column: string } | null
   /** Rows are identified below their parent: the primary key is the parent's id and the own one. */
   readonly composite: boolean
+  /** What the account that a row belongs to is called; null where rows belong to nobody. The primary key begins with it. R170. */
+  readonly account: string | null
   readonly columns: readonly Column[]
   readonly uniques: readonly Unique[]
   /** Columns of composite indexes, descending ones with a minus sign. */
   readonly indexes: readonly (readonly string[])[]
+  /** Columns by which rows are found from what they refer to, where no other index begins with them. */
+  readonly referring: readonly (readonly string[])[]
   readonly dependents: readonly Dependent[]
   /** The fields of a document in their order, for the view and for completing texts of an older shape. */
   readonly fields: readonly Shaped[]
@@ -65,23 +69,34 @@ export interface Index {
   readonly columns: readonly string[]
 }
 
-/** Every index of a collection besides those of what is unique. Lists of a composite collection are always below an owner. */
-export function indexesOf({ columns, indexes, composite, parent }: Collection): readonly Index[] {
+/** The columns of the primary key: what all rows of a list have in common comes first. */
+export const keyColumns = ({ account, composite }: Pick<Collection, 'account' | 'composite'>): readonly string[] => [
+  ...(account === null ? [] : ['account']),
+  ...(composite ? ['parent'] : []),
+  'id',
+]
+
+/** Every index of a collection besides those of what is unique; lists are always those of one account, or below one owner. */
+export function indexesOf(collection: Collection): readonly Index[] {
+  const { columns, indexes, parent, referring } = collection
+  const key = keyColumns(collection)
+  const head = key.slice(0, -1)
   const single = columns.map(({ name }) => [name])
   const several = indexes.filter((names) => names.length > 1)
-  const owner = parent?.column as string
-  if (!composite) return [...single, ...several].map((of) => ended(of, ['id'], owner))
-  const referring = columns.filter(({ form }) => form === 'ref').map(({ name }) => [name])
-  const below = [...single, ...several].map((names) => [owner, ...names.filter((name) => bare(name) !== owner)])
-  return [...below, ...referring].map((of) => ended(of, [owner, 'id'], owner))
+  const listed = [...single, ...several].map((names) => [
+    ...head,
+    ...names.filter((name) => !head.includes(bare(name))),
+  ])
+  const fixed = [...head, parent?.column as string]
+  return [...listed, ...referring].map((of) => ended(of, key, fixed))
 }
 
 const bare = (name: string): string => name.replace(/^-/, '')
 
-/** It ends in the primary key, in the direction of the first column behind the owner, so that it serves a whole order. R59. */
-function ended(of: readonly string[], key: readonly string[], owner: string): Index {
+/** It ends in the primary key, in the direction of the first column that is not fixed, so that it serves a whole order. R59. */
+function ended(of: readonly string[], key: readonly string[], fixed: readonly string[]): Index {
   const has = of.map(bare)
-  const sign = of.find((name) => bare(name) !== owner)?.startsWith('-') ? '-' : ''
+  const sign = of.find((name) => !fixed.includes(bare(name)))?.startsWith('-') ? '-' : ''
   return { of, columns: [...of, ...key.filter((name) => !has.includes(name)).map((name) => sign + name)] }
 }
 

@@ -1,6 +1,7 @@
 /** What a service declares of a resource. Part 2, resources and their fields. */
 import type { Field, Fields } from './field.ts'
-import type { ResourceSettings } from './settings.ts'
+import { cased, singular } from './naming.ts'
+import type { ResourceSettings, Settings } from './settings.ts'
 
 /** `public`, `authenticated`, or the name of a scope. */
 export type Rule = string
@@ -28,6 +29,8 @@ export interface ResourceDeclaration {
   readonly key?: string
   readonly fields: Fields
   readonly access: Access
+  /** What the account is called that an item belongs to: callers see the items of their own account, and no others. R170. */
+  readonly owner?: string
   /** What is offered; by default everything. */
   readonly methods?: readonly Operation[]
   /** The default order: names of fields, descending ones with a minus sign. */
@@ -49,6 +52,7 @@ export const resourceKeys = [
   'key',
   'fields',
   'access',
+  'owner',
   'methods',
   'order',
   'sorts',
@@ -58,6 +62,18 @@ export const resourceKeys = [
 ] as const satisfies readonly (keyof ResourceDeclaration)[]
 
 export type Concepts = { readonly [name: string]: Field }
+
+/** What resources of one service share while they are made. */
+export interface Surroundings {
+  readonly resources: { readonly [name: string]: ResourceDeclaration }
+  readonly concepts: Concepts
+  readonly settings: Settings
+}
+
+/** The derived name of a parent's id in its children: `orderId`. */
+export function parentField(parent: string, declaration: ResourceDeclaration | undefined, settings: Settings): string {
+  return cased(`${declaration?.singular ?? singular(parent)}-id`, settings.naming)
+}
 
 /** A mistake in a declaration: where it is, what is wrong, and the mend. R219. */
 export interface Mistake {
@@ -82,6 +98,13 @@ export function resolved(field: Field, concepts: Concepts): Field {
 
 export const parentOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>
   typeof parent === 'string' ? { resource: parent } : parent
+
+/** What the account is called that items belong to: children belong to whom their parent belongs. Null where they belong to nobody. */
+export function accountIn(resources: Surroundings['resources'], name: string): string | null {
+  const declaration = resources[name]
+  const parent = declaration && parentOf(declaration)
+  return (parent && accountIn(resources, parent.resource)) ?? declaration?.owner ?? null
+}
 
 /** The rule for an operation; a narrower name wins. */
 export function ruleFor(access: Access, operation: Operation): Rule | undefined {

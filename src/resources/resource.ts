@@ -1,19 +1,22 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
 import { fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
-import { type Collection, columnOf, type Dependent, referencesIn, siteOf, sitesOf, type Unique } from './collection.ts'
+import { type Collection, columnOf, type Unique } from './collection.ts'
 import {
   type Access,
-  type Concepts,
+  accountIn,
   type Operation,
   operations,
+  parentField,
   parentOf,
   type ResourceDeclaration,
   resolved,
+  type Surroundings,
 } from './declaration.ts'
 import type { Field } from './field.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
 import { cased, sentence, singular } from './naming.ts'
+import { dependentsOf, referringOf } from './relations.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { shaped, shapeName } from './shape.ts'
 import { absent, type Check, checkOf, type Rules } from './values.ts'
@@ -56,18 +59,6 @@ export interface Resource {
   /** Names of the members that the service itself makes. */
   readonly created: string
   readonly updated: string
-}
-
-/** What resources of one service share while they are made. */
-export interface Surroundings {
-  readonly resources: { readonly [name: string]: ResourceDeclaration }
-  readonly concepts: Concepts
-  readonly settings: Settings
-}
-
-/** The derived name of a parent's id in its children: `orderId`. */
-export function parentField(parent: string, declaration: ResourceDeclaration | undefined, settings: Settings): string {
-  return cased(`${declaration?.singular ?? singular(parent)}-id`, settings.naming)
 }
 
 export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
@@ -212,17 +203,23 @@ function collectionOf(
     .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
   const fields = members.map(({ name, field }) => shaped(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
+  const account = accountIn(around.resources, name)
   return {
     name,
     table: name.replaceAll('-', '_'),
     identity: key === null ? `ids that begin with ${prefix}_` : `the key ${key}`,
     parent: parent && { collection: parent.resource, column: composite ? 'parent' : `by_${parent.field}` },
     composite,
+    account,
     columns,
-    uniques: uniquesOf(members, declaration, columnName),
+    uniques: [
+      ...uniquesOf(members, declaration, account, columnName),
+      ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
+    ],
     indexes: [...wanted, ...below].map((fields) =>
       fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldIn(field))),
     ),
+    referring: referringOf({ members, composite, account, parent }, around),
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),
@@ -244,43 +241,20 @@ function indexed(name: string, field: Field, asked: ReadonlySet<string>, below =
   return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field, optional)] : []
 }
 
+/** Ids that the service makes are those of one item in all accounts; what another one has is not told of. R110. */
+const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }
+
+/** What is unique is so for each account. */
 function uniquesOf(
   members: readonly Member[],
   declaration: ResourceDeclaration,
+  account: string | null,
   columnName: (field: string) => string,
 ): Unique[] {
   const single = members.filter(({ field }) => field.options.unique).map(({ name }) => [name])
   return [...single, ...(declaration.uniques ?? [])].map((fields) => ({
     name: fields.join('_'),
     fields,
-    columns: fields.map(columnName),
-  }))
-}
-
-/** Who refers to a resource: children by their parent, others by their references. */
-function dependentsOf(name: string, around: Surroundings): Dependent[] {
-  return Object.entries(around.resources).flatMap(([collection, declaration]) => {
-    const parent = parentOf(declaration)
-    const own = parentField(name, around.resources[name], around.settings)
-    const column = declaration.key === undefined ? `by_${own}` : 'parent'
-    const child: Dependent[] =
-      parent?.resource === name
-        ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
-        : []
-    const fields = Object.entries(declaration.fields).map(
-      ([field, given]) => [field, resolved(given, around.concepts)] as const,
-    )
-    return [...child, ...fields.flatMap(([field, one]) => referring(collection, field, one, name))]
-  })
-}
-
-/** How a field refers to a resource: by the column of its reference, or, in a list, by what its documents hold. */
-function referring(collection: string, name: string, field: Field, target: string): Dependent[] {
-  return sitesOf(field, target, name).map(({ path, listed, onDelete }) => ({
-    collection,
-    column: listed ? null : `by_${path}`,
-    ids: (document) =>
-      referencesIn(field, document[name], name).flatMap((one) => (siteOf(one) === path ? [one.id] : [])),
-    onDelete,
+    columns: [...(account === null ? [] : ['account']), ...fields.map(columnName)],
   }))
 }

@@ -1,6 +1,7 @@
 /** Failures of SQLite: which of them pass, which are a caller's, and what a caller is told. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
+import { keyColumns } from '../resources/collection.ts'
 import type { Cellar } from '../store/cellar.ts'
 
 /** How long a write or a read waits for another process, in milliseconds. */
@@ -38,7 +39,7 @@ export function duplicate(error: unknown, cellar: Cellar): Outcome | null {
   for (const { collection } of cellar.shelves.values()) {
     const meets = (names: readonly string[]) =>
       names.map((name) => `${collection.table}.${name}`).join() === columns.join()
-    if (meets(collection.composite ? ['parent', 'id'] : ['id'])) return { is: 'duplicate', fields: ['id'] }
+    if (meets(keyColumns(collection))) return { is: 'duplicate', fields: ['id'] }
     const unique = collection.uniques.find((one) => meets(one.columns))
     if (unique) return { is: 'duplicate', fields: unique.fields }
   }

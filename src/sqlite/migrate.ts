@@ -1,7 +1,7 @@
 /** Migrate: brings the tables of a file from what they are to what is declared, all steps or none. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { type Collection, cells, documentIn, type Texts, textsOf } from '../resources/collection.ts'
+import { type Collection, cells, documentIn, keyColumns, type Texts, textsOf } from '../resources/collection.ts'
 import type { Run } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { quoted, sqlite } from '../store/dialect.ts'
@@ -67,7 +67,7 @@ function refuseRows(run: Run, table: string): void {
 
 /** Brings the texts to today's shape and writes every index column again, in steps of a thousand rows. */
 function refill(run: Run, collection: Collection, shape: number, again: boolean): void {
-  const keys = collection.composite ? ['parent', 'id'] : ['id']
+  const keys = keyColumns(collection)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
   const set = names.map((name, i) => `${name} = ?${i + 1}`).join(', ')
   const where = keys.map((name, i) => `${name} = ?${names.length + i + 1}`).join(' AND ')

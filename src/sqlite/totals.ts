@@ -21,8 +21,8 @@ export function totals(collections: readonly Collection[], outside: () => number
   const known = new Map<string, { readonly total: number | null; readonly writes: number }>()
   let seen = outside()
 
-  const keyOf = ({ collection, parent, where, countTo }: List): string =>
-    JSON.stringify([collection, parent?.id, where, countTo], textOf)
+  const keyOf = ({ collection, parent, account, where, countTo }: List): string =>
+    JSON.stringify([collection, parent?.id, account, where, countTo], textOf)
   const bump = (name: string) => writes.set(name, (writes.get(name) ?? 0) + 1)
 
   return {

@@ -1,10 +1,11 @@
 /** Whether an index bounds the work of a list, so that it can run in the loop. Pure. The cellar. */
 import type { List, Term } from '../flow/plan.ts'
-import { type Collection, indexesOf } from '../resources/collection.ts'
+import { type Collection, indexesOf, keyColumns } from '../resources/collection.ts'
 
 /** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
 export function isBounded(collection: Collection, { where, order, parent }: List): boolean {
-  const owner = parent && collection.parent ? [collection.parent.column] : []
+  const whose = collection.account === null ? [] : ['account']
+  const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
   const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
   const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
@@ -16,7 +17,7 @@ export function isBounded(collection: Collection, { where, order, parent }: List
 
 /** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
 function all(collection: Collection): readonly (readonly string[])[] {
-  const key = collection.composite ? ['parent', 'id'] : ['id']
+  const key = keyColumns(collection)
   const unique = collection.uniques.map(({ columns }) => [...columns, ...key])
   return [key, ...unique, ...indexesOf(collection).map(({ columns }) => columns)]
 }

@@ -31,7 +31,7 @@ function making(
   const [id, at] = [`${resource.prefix}_${String(n).padStart(26, '0')}`, new Date(claim.time).toISOString()]
   const row = rowOf(resource, { id, name: `n${n}`, createdAt: at, updatedAt: at })
   const whole = { fingerprint: 'f', expired: claim.time - retention, keeps: false, ...claim }
-  const key = { id, parent: null }
+  const key = { id, parent: null, account: null }
   return {
     do: 'create',
     collection,

@@ -45,7 +45,18 @@ function shown(
   place?: Cell[],
   back = false,
 ): string[] {
-  const plan: List = { do: 'list', collection: name, parent, time: 0, where, order, window, countTo: null, places }
+  const plan: List = {
+    do: 'list',
+    collection: name,
+    parent,
+    account: null,
+    time: 0,
+    where,
+    order,
+    window,
+    countTo: null,
+    places,
+  }
   const stretches = place ? behind(back ? reversed(order) : order, place) : whole(order)
   return stretches.map((stretch) => {
     const { text, values } = listStatement(of(name), plan, stretch, { offset: 0, limit: 21 }, sqlite)

@@ -4,7 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Condition, List, Term } from '../flow/plan.ts'
-import type { Collection } from '../resources/collection.ts'
+import { type Collection, indexesOf } from '../resources/collection.ts'
+import type { Surroundings } from '../resources/declaration.ts'
+import { resource } from '../resources/resource.ts'
+import { readSettings } from '../resources/settings.ts'
 import { countStatement, keyValues, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
 import { type Dialect, sqlite } from './dialect.ts'
 import { layoutOf, stepsBetween } from './schema.ts'
@@ -29,6 +32,23 @@ const { resources } = service({
 const collections = [...resources.values()].map(({ collection }) => collection)
 const [orders, slots] = collections as [Collection, Collection]
 const dialects: readonly Dialect[] = [sqlite]
+
+const around = {
+  resources: {
+    carts: {
+      fields: { code: f.text({ unique: true }), rank: f.integer({ sort: true }) },
+      owner: 'accountId',
+      access: 'authenticated',
+      order: ['-rank'],
+    },
+    lines: { fields: { cartId: f.ref('carts') }, parent: 'carts', key: 'number', access: 'authenticated' },
+  },
+  concepts: {},
+  settings: readSettings(undefined, undefined, false, () => {}),
+} as unknown as Surroundings
+const [carts, lines] = Object.entries(around.resources).map(
+  ([name, one]) => resource(name, one, around).collection,
+) as [Collection, Collection]
 
 /** One text a dialect, in the order of `dialects`. */
 function shown(text: (dialect: Dialect) => string, ...expected: readonly string[]): void {
@@ -60,10 +80,45 @@ test('a change writes the texts, and the cells that moved', () => {
 })
 
 test('keys of rows, and names of rows that are gone', () => {
-  assert.deepEqual(keyValues(orders, { id: 'a', parent: null }), ['a'])
-  assert.deepEqual(keyValues(slots, { id: 'a', parent: 'b' }), ['b', 'a'])
-  assert.equal(tombstoneId(orders, { id: 'a/b', parent: null }), 'a/b')
-  assert.notEqual(tombstoneId(slots, { id: 'b/c', parent: 'a' }), tombstoneId(slots, { id: 'c', parent: 'a/b' }))
+  assert.deepEqual(keyValues(orders, { id: 'a', parent: null, account: null }), ['a'])
+  assert.deepEqual(keyValues(slots, { id: 'a', parent: 'b', account: null }), ['b', 'a'])
+  assert.equal(tombstoneId(orders, { id: 'a/b', parent: null, account: null }), 'a/b')
+  assert.notEqual(
+    tombstoneId(slots, { id: 'b/c', parent: 'a', account: null }),
+    tombstoneId(slots, { id: 'c', parent: 'a/b', account: null }),
+  )
+})
+
+test('the account that rows belong to is a part of every statement and begins every index', () => {
+  const of = (collection: Collection, name: keyof ReturnType<typeof texts>) => (dialect: Dialect) =>
+    texts(collection, dialect)[name]
+  shown(of(carts, 'read'), 'SELECT revision, shape, doc, hidden FROM "carts" WHERE account = ?1 AND id = ?2')
+  shown(of(lines, 'exists'), 'SELECT 1 AS found FROM "lines" WHERE account = ?1 AND parent = ?2 AND id = ?3')
+  shown(of(carts, 'remove'), 'DELETE FROM "carts" WHERE account = ?1 AND id = ?2 AND revision = ?3 RETURNING revision')
+  assert.deepEqual(keyValues(lines, { id: 'a', parent: 'b', account: 'c' }), ['c', 'b', 'a'])
+  const stones = [
+    tombstoneId(lines, { id: 'b/c', parent: 'a', account: 'x' }),
+    tombstoneId(lines, { id: 'c', parent: 'a/b', account: 'x' }),
+    tombstoneId(lines, { id: 'c', parent: 'b', account: 'x/a' }),
+    tombstoneId(carts, { id: 'c', parent: null, account: null }),
+    tombstoneId(carts, { id: 'c', parent: null, account: 'null' }),
+  ]
+  assert.equal(new Set(stones).size, 5)
+  const [statement] = listed(carts, { ...plan([{ column: 'by_code', is: 'eq', value: 'x' }]), account: 'a' }, sqlite)
+  assert.equal(
+    statement?.text,
+    'SELECT doc, shape FROM "carts" WHERE account = ?1 AND unlikely("by_code" = ?2) ORDER BY "id" LIMIT ?3',
+  )
+  for (const collection of [carts, lines])
+    for (const { columns } of indexesOf(collection)) assert.equal(columns[0], 'account')
+  assert.deepEqual(
+    carts.uniques.map(({ columns }) => columns),
+    [['account', 'by_code'], ['id']],
+  )
+  assert.match(
+    JSON.stringify(stepsBetween(null, layoutOf([carts], null, sqlite), [carts], sqlite)),
+    /account AS .{2,3}accountId/,
+  )
 })
 
 const id: Term = { column: 'id', descending: false, nulls: 'none' }
@@ -71,6 +126,7 @@ const plan = (where: readonly Condition[], order: readonly Term[] = [id], parent
   do: 'list',
   collection: 'orders',
   parent,
+  account: null,
   time: 0,
   where,
   order,

@@ -1,6 +1,6 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
 import type { Condition, Key, List, Term } from '../flow/plan.ts'
-import type { Cell, Collection } from '../resources/collection.ts'
+import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import type { Bound, Stretch } from './segments.ts'
 
@@ -25,7 +25,7 @@ export const quotas = 'bylaw_quotas'
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = quoted(collection.table)
-  const names = [...(collection.composite ? ['parent'] : []), 'id']
+  const names = keyColumns(collection)
   const columns = collection.columns.map(({ name }) => quoted(name))
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
   const where = (from: number) => names.map((name, i) => `${name} = ${dialect.mark(from + i)}`).join(' AND ')
@@ -45,13 +45,10 @@ export const blankStatement = ({ table }: Collection, column: string): Statement
 })
 
 /** New texts for a row, and new cells where they moved: every other index entry stays as it is. */
-export function updateText(
-  { table, composite, columns }: Collection,
-  moved: readonly number[],
-  dialect: Dialect,
-): string {
+export function updateText(collection: Collection, moved: readonly number[], dialect: Dialect): string {
+  const { table, columns } = collection
   const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
-  const keys = [...(composite ? ['parent'] : []), 'id', 'revision']
+  const keys = [...keyColumns(collection), 'revision']
   const [set, where] = [names, keys].map((all, part) =>
     all.map((name, i) => `${name} = ${dialect.mark(part * names.length + i + 1)}`),
   ) as [string[], string[]]
@@ -59,12 +56,16 @@ export function updateText(
 }
 
 /** The values that find a row, in the order of its primary key. */
-export const keyValues = ({ composite }: Collection, { id, parent }: Key): readonly Cell[] =>
-  composite ? [parent, id] : [id]
+export function keyValues({ account, composite }: Collection, key: Key): readonly Cell[] {
+  const own = composite ? [key.parent, key.id] : [key.id]
+  return account === null ? own : [key.account, ...own]
+}
 
-/** What names a row among all that were deleted. */
-export const tombstoneId = ({ composite }: Collection, { id, parent }: Key): string =>
-  composite ? `${encodeURIComponent(parent as string)}/${id}` : id
+/** What names a row among all that were deleted. R137. */
+export function tombstoneId({ account, composite }: Collection, key: Key): string {
+  const before = [...(account === null ? [] : [key.account ?? '']), ...(composite ? [key.parent ?? ''] : [])]
+  return [...before.map(encodeURIComponent), key.id].join('/')
+}
 
 /** Numbers the values of one statement while its text is written. */
 function binding(dialect: Dialect) {
@@ -119,15 +120,18 @@ export function countStatement(
 
 function conditions(
   collection: Collection,
-  { where, parent }: List,
+  { where, parent, account }: List,
   bounds: readonly Bound[],
   binding: Binding,
 ): string {
+  const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
   const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
-  // SQLite takes the owner, which begins the primary key, for as good as any index, and would read all of its rows.
+  const headed = keyColumns(collection).length > 1
+  // SQLite takes what begins the primary key for as good as any index, and would read all rows of an owner or an account.
   const rare = (is: string, text: string) =>
-    collection.composite && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
+    headed && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
   const all = [
+    ...whose,
     ...owner,
     ...where.flatMap((one) => condition(one, implied(one.column, bounds), binding).map((text) => rare(one.is, text))),
     ...bounds.map((one) => rare(one.is, bound(one, binding))),

@@ -1,6 +1,7 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
-import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import type { Collection } from '../resources/collection.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, settled, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
@@ -63,23 +64,34 @@ function* read(cellar: Cellar, { collection, key, time }: Read): Steps<Seen> {
   const [row] = yield { text: texts.read, values: keyValues(own.collection, key) }
   if (row) return found(own, row)
   if (own.collection.composite) {
-    const owner = yield* absentOwner(cellar, own.collection.parent?.collection as string, key.parent as string, time)
+    const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)
     if (owner) return owner
   }
   return yield* departed(cellar, own.collection, key, time)
 }
 
+const parentOf = ({ parent }: Collection, key: Key): NonNullable<List['parent']> => ({
+  collection: parent?.collection as string,
+  id: key.parent as string,
+})
+
 /** The owner, if it is not there; null where it is. */
-function* absentOwner(cellar: Cellar, name: string, id: string, time: number): Steps<Absent | null> {
+function* absentOwner(
+  cellar: Cellar,
+  { collection: name, id }: NonNullable<List['parent']>,
+  account: string | null,
+  time: number,
+): Steps<Absent | null> {
   const { collection, texts } = shelf(cellar, name)
-  const [row] = yield { text: texts.exists, values: [id] }
-  return row ? null : yield* departed(cellar, collection, { id, parent: null }, time)
+  const key = { id, parent: null, account }
+  const [row] = yield { text: texts.exists, values: keyValues(collection, key) }
+  return row ? null : yield* departed(cellar, collection, key, time)
 }
 
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {
   const plan = settled(shelf(cellar, asked.collection), asked)
   if (plan.parent) {
-    const owner = yield* absentOwner(cellar, plan.parent.collection, plan.parent.id, plan.time)
+    const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
   const { limit } = plan.window
@@ -189,7 +201,7 @@ function page(
 function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const { collection, texts, shape } = shelf(cellar, plan.collection)
   if (plan.parent) {
-    const owner = yield* absentOwner(cellar, plan.parent.collection, plan.parent.id, plan.time)
+    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time)
     if (owner) return owner
   }
   const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))
@@ -225,7 +237,9 @@ function* unmet(
   const missing: Reference[] = []
   for (const reference of references) {
     if (reference.collection === collection && reference.id === key.id) continue
-    const [row] = yield { text: shelf(cellar, reference.collection).texts.exists, values: [reference.id] }
+    const { collection: target, texts } = shelf(cellar, reference.collection)
+    const named = { id: reference.id, parent: null, account: key.account }
+    const [row] = yield { text: texts.exists, values: keyValues(target, named) }
     if (!row) missing.push(reference)
   }
   return missing

@@ -30,7 +30,7 @@ test('a deletion sweeps some tombstones of its collection that are no longer nee
   )
   try {
     const gone = async (collection: string, id: string, time: number) => {
-      const at = { collection, key: { id, parent: null }, time }
+      const at = { collection, key: { id, parent: null, account: null }, time }
       const document = {
         id,
         name: 'A',

@@ -1,7 +1,7 @@
 /** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { Absent, Key, Remove } from '../flow/plan.ts'
-import { type Collection, type Dependent, documentIn, type Texts } from '../resources/collection.ts'
+import { type Collection, type Dependent, documentIn, keyColumns, type Texts } from '../resources/collection.ts'
 import { type Answer, type Cellar, type Steps, shelf } from './cellar.ts'
 import { keyValues, tombstoneId, tombstones } from './compile.ts'
 import { quoted } from './dialect.ts'
@@ -45,13 +45,20 @@ const dependents = ({ collection }: Doomed, rule: Dependent['onDelete']): Depend
   collection.dependents.filter(({ onDelete }) => onDelete === rule)
 
 /** The rows that refer to a row. */
-function* referring(cellar: Cellar, { key: { id } }: Doomed, dependent: Dependent, most: number): Steps<Doomed[]> {
+function* referring(cellar: Cellar, row: Doomed, dependent: Dependent, most: number): Steps<Doomed[]> {
   const { collection } = shelf(cellar, dependent.collection)
   const { mark } = cellar.dialect
-  if (dependent.column === null) return yield* listing(cellar, collection, id, dependent, most)
-  const text = `${selected(collection, 'revision')} WHERE ${quoted(dependent.column)} = ${mark(1)} LIMIT ${mark(2)}`
-  return (yield { text, values: [id, most] }).map((row) => doomed(collection, row))
+  if (dependent.column === null) return yield* listing(cellar, collection, row, dependent, most)
+  const whose = sharedAccount(row, collection)
+  const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
+  const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also} LIMIT ${mark(2)}`
+  const rows = yield { text: `${selected(collection, 'revision')} ${where}`, values: [row.key.id, most, ...whose] }
+  return rows.map((one) => doomed(collection, one))
 }
+
+/** The account of both, where rows of both belong to accounts: another account's row of the same id is another row. */
+const sharedAccount = ({ collection, key }: Doomed, { account }: Collection): readonly (string | null)[] =>
+  collection.account === null || account === null ? [] : [key.account]
 
 const slice = 1000
 
@@ -59,17 +66,20 @@ const slice = 1000
 function* listing(
   cellar: Cellar,
   collection: Collection,
-  id: string,
+  row: Doomed,
   { ids }: Dependent,
   most: number,
 ): Steps<Doomed[]> {
   const { like, mark, pattern } = cellar.dialect
-  const within = `${like('doc', mark(1))} OR ${like('hidden', mark(1))}`
-  const order = collection.composite ? 'parent, id' : 'id'
+  const { id } = row.key
+  const whose = sharedAccount(row, collection)
+  const also = whose.length > 0 ? ` AND account = ${mark(4)}` : ''
+  const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
+  const order = keyColumns(collection).join(', ')
   const text = `${selected(collection, 'revision, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
   const found: Doomed[] = []
   for (let offset = 0; ; offset += slice) {
-    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), slice, offset] }
+    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), slice, offset, ...whose] }
     found.push(
       ...rows
         .filter((row) => ids(documentIn(collection, row as unknown as Texts)).includes(id))
@@ -79,12 +89,12 @@ function* listing(
   }
 }
 
-const selected = ({ composite, table }: Collection, columns: string): string =>
-  `SELECT ${composite ? 'parent' : 'NULL AS parent'}, id, ${columns} FROM ${quoted(table)}`
+const selected = (collection: Collection, columns: string): string =>
+  `SELECT ${keyColumns(collection).join(', ')}, ${columns} FROM ${quoted(collection.table)}`
 
-const doomed = (collection: Collection, { parent, id, revision }: Answer): Doomed => ({
+const doomed = (collection: Collection, { account = null, parent = null, id, revision }: Answer): Doomed => ({
   collection,
-  key: { id: id as string, parent: parent as string | null },
+  key: { id: id as string, parent: parent as string | null, account: account as string | null },
   revision: Number(revision),
 })
 
@@ -103,8 +113,10 @@ function* bury(
   key: Key,
   { revision, time }: { readonly revision: number; readonly time: number },
 ): Steps<void> {
-  const text = `INSERT INTO ${tombstones} (collection, id, time, revision) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}, ${mark(4)})`
-  yield { text, values: [collection.name, tombstoneId(collection, key), time, revision] }
+  const marks = [1, 2, 3, 4, 5].map(mark).join(', ')
+  const text = `INSERT INTO ${tombstones} (collection, id, time, revision, owner) VALUES (${marks})`
+  const whose = collection.account === null ? null : key.account
+  yield { text, values: [collection.name, tombstoneId(collection, key), time, revision, whose] }
 }
 
 /** Takes the tombstone of a row that is made again. */

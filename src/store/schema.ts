@@ -1,5 +1,5 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
-import { type Collection, indexesOf } from '../resources/collection.ts'
+import { type Collection, indexesOf, keyColumns } from '../resources/collection.ts'
 import { keys, meta, quotas, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
@@ -8,6 +8,8 @@ interface TableLayout {
   readonly table: string
   readonly identity: string
   readonly composite: boolean
+  /** What the account that rows belong to is called; missing where they belong to nobody. */
+  readonly account?: string
   /** Columns by name: their type, and how their values are made. */
   readonly columns: Readonly<Record<string, { readonly type: string; readonly form: string }>>
   /** Index names and their columns; unique ones begin with `unique`. */
@@ -60,6 +62,7 @@ function tableLayout(one: Collection, before: TableLayout | undefined, dialect: 
     table: one.table,
     identity: one.identity,
     composite: one.composite,
+    ...(one.account === null ? {} : { account: one.account }),
     columns: Object.fromEntries(one.columns.map(({ name, type, form }) => [name, { type: dialect.type(type), form }])),
     indexes: namedIndexes(one),
     kinds: Object.fromEntries(sources(one.fields, {}).map(({ path, kind }) => [path, kind])),
@@ -122,7 +125,7 @@ function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
 
 function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
-  const key = one.composite ? ['parent', 'id'] : ['id']
+  const key = keyColumns(one)
   const columns = [
     ...key.map((name) => `${name} ${text} NOT NULL`),
     `revision ${integer} NOT NULL`,
@@ -151,7 +154,8 @@ function viewText(one: Collection, dialect: Dialect): string {
   const columns = one.fields
     .filter(({ hidden }) => !hidden)
     .map(({ name, kind }) => `${dialect.member(name, viewType(kind))} AS ${quoted(name)}`)
-  return `CREATE VIEW ${viewName(one)} AS SELECT ${columns.join(', ')} FROM ${quoted(one.table)}`
+  const whose = one.account === null ? [] : [`account AS ${quoted(one.account)}`]
+  return `CREATE VIEW ${viewName(one)} AS SELECT ${[...whose, ...columns].join(', ')} FROM ${quoted(one.table)}`
 }
 
 function viewType(kind: string): 'text' | 'integer' | 'numeric' | 'boolean' | 'json' {
@@ -237,6 +241,8 @@ function compared(one: Collection, was: TableLayout): { unlike: string | null; l
   const lost = Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
   if (was.identity !== one.identity || was.composite !== one.composite)
     return { unlike: `its rows had ${was.identity} and are declared with ${one.identity} now`, lost }
+  if ((was.account === undefined) !== (one.account === null))
+    return { unlike: was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now', lost }
   const other = all.find(({ kind, from }) => from !== null && was.kinds[from] !== kind)
   if (!other) return { unlike: null, lost }
   const { path, kind, from } = other

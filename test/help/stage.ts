@@ -51,17 +51,21 @@ const time = Date.UTC(2026, 0, 1)
 export function creation(n: number, name = `thing ${n}`, text = ''): Create {
   const now = new Date(time).toISOString()
   const row = rowOf(resource, { id: idOf(n), name, text, createdAt: now, updatedAt: now })
-  const key = { id: idOf(n), parent: null }
+  const key = { id: idOf(n), parent: null, account: null }
   return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [], claim: null }
 }
 
 /** A plan that decides by what it reads. */
 export function decision(n: number, decide: (seen: Seen) => Write): Decide {
-  return { do: 'decide', read: { do: 'read', collection: 'things', key: { id: idOf(n), parent: null }, time }, decide }
+  return {
+    do: 'decide',
+    read: { do: 'read', collection: 'things', key: { id: idOf(n), parent: null, account: null }, time },
+    decide,
+  }
 }
 
 export async function isThere({ execute }: Store, n: number): Promise<boolean> {
-  const read = { do: 'read', collection: 'things', key: { id: idOf(n), parent: null }, time } as const
+  const read = { do: 'read', collection: 'things', key: { id: idOf(n), parent: null, account: null }, time } as const
   return (await execute(read)).is === 'found'
 }
 

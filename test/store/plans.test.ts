@@ -54,6 +54,7 @@ function statements(name: string, text: string, owner: string | null): { stateme
     do: 'list',
     collection: name,
     parent,
+    account: null,
     time: 0,
     where: asked.where,
     order: asked.order,

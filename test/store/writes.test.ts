@@ -67,7 +67,7 @@ describe('a batch', () => {
 
   test('sees its members in their order', async (t) => {
     const { store } = await staged(t)
-    const key = { id: creation(1).key.id, parent: null }
+    const key = { id: creation(1).key.id, parent: null, account: null }
     const outcomes = await Promise.all([
       store.execute(creation(1, 'a')),
       store.execute(

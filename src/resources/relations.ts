@@ -1,0 +1,56 @@
+/** Which resources refer to which, and how the rows that do are found. Part 2, resources. */
+import { type Collection, type Dependent, referencesIn, siteOf, sitesOf } from './collection.ts'
+import { accountIn, parentField, parentOf, resolved, type Surroundings } from './declaration.ts'
+import type { Field } from './field.ts'
+
+/** A resource, as far as it refers to others. */
+interface Referring extends Pick<Collection, 'composite' | 'account'> {
+  readonly members: readonly { readonly name: string; readonly field: Field }[]
+  readonly parent: { readonly resource: string; readonly field: string } | null
+}
+
+/** Rows are found from what they refer to: below which no list is, or which rows of several accounts refer to. */
+export function referringOf({ members, composite, account, parent }: Referring, around: Surroundings): string[][] {
+  if (!composite && account === null) return []
+  const isShared = (target: string) => account === null || accountIn(around.resources, target) === null
+  const refs = members.flatMap(({ name, field }) =>
+    Object.keys(around.resources).flatMap((target) =>
+      sitesOf(field, target, name)
+        .filter(({ listed }) => !listed)
+        .map(({ path }) => (isShared(target) ? [`by_${path}`] : ['account', `by_${path}`])),
+    ),
+  )
+  const owner = parent && account !== null && isShared(parent.resource)
+  return [
+    ...refs.filter(([first]) => composite || first !== 'account'),
+    ...(owner ? [[composite ? 'parent' : `by_${parent.field}`]] : []),
+  ]
+}
+
+/** Who refers to a resource: children by their parent, others by their references. */
+export function dependentsOf(name: string, around: Surroundings): Dependent[] {
+  return Object.entries(around.resources).flatMap(([collection, declaration]) => {
+    const parent = parentOf(declaration)
+    const own = parentField(name, around.resources[name], around.settings)
+    const column = declaration.key === undefined ? `by_${own}` : 'parent'
+    const child: Dependent[] =
+      parent?.resource === name
+        ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
+        : []
+    const fields = Object.entries(declaration.fields).map(
+      ([field, given]) => [field, resolved(given, around.concepts)] as const,
+    )
+    return [...child, ...fields.flatMap(([field, one]) => referring(collection, field, one, name))]
+  })
+}
+
+/** How a field refers to a resource: by the column of its reference, or, in a list, by what its documents hold. */
+function referring(collection: string, name: string, field: Field, target: string): Dependent[] {
+  return sitesOf(field, target, name).map(({ path, listed, onDelete }) => ({
+    collection,
+    column: listed ? null : `by_${path}`,
+    ids: (document) =>
+      referencesIn(field, document[name], name).flatMap((one) => (siteOf(one) === path ? [one.id] : [])),
+    onDelete,
+  }))
+}
