@@ -30,9 +30,9 @@ export function checkOf(field: Field, rules: Rules): Check {
 type Made = (field: Field, rules: Rules) => Check
 
 const kinds: Record<Field['kind'], Made> = {
-  text: (field) => text(field, 10_000),
-  email: (field) => all(text(field, 254), matching(isEmail, 'must be an e-mail address, as ann@example.com.')),
-  url: (field) => all(text(field, 2048), matching(isUrl, 'must be an absolute http or https URL.')),
+  text,
+  email: (field) => all(text(field), matching(isEmail, 'must be an e-mail address, as ann@example.com.')),
+  url: (field) => all(text(field), matching(isUrl, 'must be an absolute http or https URL.')),
   integer,
   bigint: (field) => {
     const bounds = bounded(field, (one) => BigInt(one))
@@ -103,12 +103,18 @@ function matching(test: (text: string) => boolean, says: string): Check {
   return (value, at, faults) => (test(value as string) ? value : fault(faults, at, 'invalid-format', says))
 }
 
-/** What is sorted by stands in cursors, and they in URLs. */
-const mostSorted = 1000
+const mostOf: Partial<Record<Field['kind'], number>> = { text: 10_000, email: 254, url: 2048, list: 1000 }
+const mostSorted = 1000 // what is sorted by stands in cursors, and they in URLs
 
-function text({ options }: Field, most: number): Check {
-  const usual = options.sort ? Math.min(most, mostSorted) : most
-  const { min = 0, max = usual, pattern } = options as { min?: number; max?: number; pattern?: string }
+/** How long a text is, or how many items a list has: at least and at most. */
+export function lengthsOf({ kind, options }: Field): { readonly min: number; readonly max: number } {
+  const most = mostOf[kind] ?? Number.MAX_SAFE_INTEGER
+  const { min = 0, max = options.sort ? Math.min(most, mostSorted) : most } = options
+  return { min: Number(min), max: Number(max) }
+}
+
+function text(field: Field): Check {
+  const [{ min, max }, { pattern }] = [lengthsOf(field), field.options]
   const expression = pattern === undefined ? undefined : new RegExp(pattern, 'u')
   return string((value, at, faults) => {
     const length = value.length <= max && value.length >= min * 2 ? value.length : codePoints(value)
@@ -201,9 +207,9 @@ function member(values: ReadonlySet<string>, what: string): Check {
   )
 }
 
-function list({ item, options }: Field, rules: Rules): Check {
-  const { min = 0, max = 1000 } = options as { min?: number; max?: number }
-  const check = checkOf(item as Field, rules)
+function list(field: Field, rules: Rules): Check {
+  const { min, max } = lengthsOf(field)
+  const check = checkOf(field.item as Field, rules)
   return (value, at, faults) => {
     if (!Array.isArray(value)) return fault(faults, at, 'invalid-type', `must be a list, not ${kindOf(value)}.`)
     if (value.length > max) return fault(faults, at, 'too-many-items', `must have at most ${max} items.`)

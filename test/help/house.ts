@@ -10,6 +10,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['endpoints'],
   ['service'],
+  ['contract'],
   ['describe'],
   ['http'],
   ['terminal'],

@@ -1,0 +1,108 @@
+/** Contract: everything declared that a consumer can notice, in one canonical text that is reviewed and kept. Part 9, versioning. */
+import { type Catalogue, chain } from '../errors/catalogue.ts'
+import type { Place } from '../flow/route.ts'
+import { resourceKeys } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Settings } from '../resources/settings.ts'
+import { isObject } from '../resources/values.ts'
+import { type Declaration, type Service, service } from '../service.ts'
+import { noticedIn, settingAt } from './noticed.ts'
+import { sorted, type Terms, termsOf } from './terms.ts'
+
+export interface Contract {
+  readonly service: string
+  /** Settings that a consumer can notice, by their paths, as they are in force. */
+  readonly settings: { readonly [path: string]: unknown }
+  readonly scopes: readonly string[]
+  readonly errors: { readonly [type: string]: { readonly status: number; readonly types: readonly string[] } }
+  readonly resources: { readonly [name: string]: ResourceContract }
+  /** Whatever else is declared, as it was written. */
+  readonly more: { readonly [part: string]: unknown }
+}
+
+export interface ResourceContract {
+  /** What ids begin with; null where a key takes their place. */
+  readonly prefix: string | null
+  readonly key: string | null
+  readonly parent: { readonly resource: string; readonly onDelete: string } | null
+  /** Who may use each method, by path. */
+  readonly paths: { readonly [path: string]: { readonly [method: string]: string } }
+  readonly operations: readonly string[]
+  readonly fields: { readonly [name: string]: Terms }
+  readonly order: readonly string[]
+  readonly sorts: { readonly [name: string]: readonly string[] }
+  /** Fields that are unique together. */
+  readonly uniques: readonly (readonly string[])[]
+  /** Settings that differ from those of the service. */
+  readonly settings: { readonly [path: string]: unknown }
+  readonly more: { readonly [part: string]: unknown }
+}
+
+/** The parts of a declaration that have a rule of their own here; of others any difference counts as breaking. */
+const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings', 'versions']
+
+export function contractOf(declaration: Declaration): Contract {
+  const made = service(declaration) as Service
+  const { settings, resources, errors, places } = made
+  const all = [...resources].map(
+    ([name, one]) => [name, resourceContract(one, made.resources, places, settings)] as const,
+  )
+  return {
+    service: declaration.name,
+    settings: sorted(noticedIn(settings).map((path) => [path, plain(settingAt(settings, path))])),
+    scopes: Object.keys(declaration.scopes ?? {}).toSorted(),
+    errors: sorted(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, errors)])),
+    resources: sorted(all),
+    more: rest(declaration, knownParts),
+  }
+}
+
+function errorContract(type: string, types: Catalogue): Contract['errors'][string] {
+  return { status: types.get(type)?.status as number, types: chain(types, type).slice(1) }
+}
+
+function resourceContract(
+  resource: Resource,
+  resources: ReadonlyMap<string, Resource>,
+  places: readonly Place[],
+  around: Settings,
+): ResourceContract {
+  const { prefix, key, parent, declaration, methods, settings } = resource
+  const own = places.filter(({ methods }) => [...methods.values()][0]?.resource.name === resource.name)
+  const differing = noticedIn(settings).filter((path) => !same(settingAt(settings, path), settingAt(around, path)))
+  return {
+    prefix,
+    key,
+    parent: parent && { resource: parent.resource, onDelete: parent.onDelete },
+    paths: sorted(own.map(({ template, methods }) => [template, rulesOf(methods)])),
+    operations: methods.toSorted(),
+    fields: sorted(Object.entries(termsOf(resource, resources))),
+    order: declaration.order ?? ['id'],
+    sorts: sorted(Object.entries(declaration.sorts ?? {})),
+    uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(byText),
+    settings: sorted(differing.map((path) => [path, plain(settingAt(settings, path))])),
+    more: rest(declaration, resourceKeys),
+  }
+}
+
+function rulesOf(methods: Place['methods']): Record<string, string> {
+  const listed = [...methods].filter(([method]) => method !== 'HEAD')
+  return sorted(listed.map(([method, { rule }]) => [method, rule]))
+}
+
+function rest(declared: object, known: readonly string[]): Record<string, unknown> {
+  const others = Object.entries(declared).filter(([name, value]) => !known.includes(name) && value !== undefined)
+  return sorted(others.map(([name, value]) => [name, plain(value)]))
+}
+
+/** A value as JSON can hold it, members sorted; of a function it can only be said that there is one. */
+export function plain(value: unknown): unknown {
+  if (typeof value === 'function') return 'function'
+  if (Array.isArray(value)) return value.map(plain)
+  if (!isObject(value)) return value ?? null
+  return sorted(Object.entries(value).map(([name, one]) => [name, plain(one)]))
+}
+
+export const same = (a: unknown, b: unknown): boolean => JSON.stringify(plain(a)) === JSON.stringify(plain(b))
+
+const byText = (a: readonly string[], b: readonly string[]): number => (a.join() < b.join() ? -1 : 1)

@@ -1,0 +1,427 @@
+/** Edits of a declaration, each judged there and back. */
+// long because: one table of edits
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Declaration, f, type ResourceDeclaration } from '../index.ts'
+import { type ResourceSettings, readSettings, type Settings } from '../resources/settings.ts'
+import { contractOf } from './contract.ts'
+import { heaviest } from './difference.ts'
+import { differences } from './differences.ts'
+import { unweighed, weighSetting } from './noticed.ts'
+
+type Fields = ResourceDeclaration['fields']
+
+const orders: ResourceDeclaration = {
+  prefix: 'ord',
+  fields: {
+    number: f.text({ max: 20, filter: true, sort: true }),
+    state: f.enum(['open', 'paid', 'sent'], { filter: true }),
+    total: f.decimal({ scale: 2, default: '0.00', filter: 'range', sort: true }),
+    quantity: f.integer({ min: 1, max: 100 }),
+    note: f.text({ optional: true, max: 500 }),
+    secret: f.text({ writeOnly: true, max: 50 }),
+    grade: f.enum(['a', 'b'], { readOnly: true, optional: true }),
+    dueOn: f.date({ optional: true, min: '2020-01-01', sort: true }),
+    email: f.email({ optional: true }),
+    tags: f.list(f.text({ max: 30 }), { max: 10 }),
+    address: f.object({ city: f.text({ max: 80 }), zip: f.text({ optional: true, max: 10 }) }),
+    customerId: f.ref('customers', { filter: true }),
+    metadata: f.metadata(),
+  },
+  sorts: { urgency: ['dueOn', '-total'] },
+  access: 'public',
+}
+const customers: ResourceDeclaration = { prefix: 'cus', fields: { name: f.text() }, access: 'public' }
+const declared: Declaration = { name: 'shop', resources: { orders, customers } }
+
+const withOrders = (part: Partial<ResourceDeclaration>): Declaration => ({
+  ...declared,
+  resources: { customers, orders: { ...orders, ...part } },
+})
+const withFields = (fields: Fields): Declaration => withOrders({ fields: { ...orders.fields, ...fields } })
+const without = (...names: string[]): Declaration =>
+  withOrders({ fields: Object.fromEntries(Object.entries(orders.fields).filter(([name]) => !names.includes(name))) })
+const withLocal = (settings: ResourceSettings): Declaration => withOrders({ settings })
+const withSettings = (settings: NonNullable<Declaration['settings']>): Declaration => ({ ...declared, settings })
+
+const B = 'breaking'
+const A = 'additive'
+const N = 'none'
+
+/** The edit, what it means, what taking it back means, and the changed declaration (with another one before it). */
+const edits: [name: string, there: string, back: string, after: Declaration, before?: Declaration][] = [
+  // fields
+  ['an optional field', A, B, withFields({ colour: f.text({ optional: true }) })],
+  ['a field with a default', A, B, withFields({ colour: f.text({ default: 'red' }) })],
+  ['a required field', B, B, withFields({ colour: f.text() })],
+  ['a read-only field', A, B, withFields({ colour: f.text({ optional: true, readOnly: true }) })],
+  ['an optional write-only field', A, B, withFields({ pin: f.text({ optional: true, writeOnly: true }) })],
+  ['a required write-only field', B, B, withFields({ pin: f.text({ writeOnly: true }) })],
+  ['a list, which is empty where it is not sent', A, B, withFields({ marks: f.list(f.text()) })],
+  ['a list that needs an item', B, B, withFields({ marks: f.list(f.text(), { min: 1 }) })],
+  [
+    'a renamed field',
+    B,
+    B,
+    {
+      ...without('quantity'),
+      resources: {
+        ...without('quantity').resources,
+        orders: {
+          ...orders,
+          fields: {
+            ...without('quantity').resources.orders?.fields,
+            amount: f.integer({ min: 1, max: 100, was: 'quantity' }),
+          },
+        },
+      },
+    },
+  ],
+  ['may be null', B, B, withFields({ quantity: f.integer({ min: 1, max: 100, optional: true }) })],
+  [
+    'a write-only field may be null',
+    A,
+    B,
+    withFields({ secret: f.text({ writeOnly: true, max: 50, optional: true }) }),
+  ],
+  ['need not be sent', A, B, withFields({ quantity: f.integer({ min: 1, max: 100, default: 1 }) })],
+  [
+    'another default',
+    B,
+    B,
+    withFields({ total: f.decimal({ scale: 2, default: '1.00', filter: 'range', sort: true }) }),
+  ],
+  [
+    'the same default, written otherwise',
+    N,
+    N,
+    withFields({ total: f.decimal({ scale: 2, default: '0', filter: 'range', sort: true }) }),
+  ],
+  [
+    'an optional field gets a default',
+    B,
+    B,
+    withFields({ note: f.text({ optional: true, max: 500, default: 'none' }) }),
+  ],
+  // bounds
+  ['a smaller max', B, B, withFields({ number: f.text({ max: 10, filter: true, sort: true }) })],
+  ['a smaller max of what is only sent', B, A, withFields({ secret: f.text({ writeOnly: true, max: 40 }) })],
+  ['a min of what is only sent', B, A, withFields({ secret: f.text({ writeOnly: true, max: 50, min: 8 }) })],
+  ['a greater max of a number', B, B, withFields({ quantity: f.integer({ min: 1, max: 1000 }) })],
+  ['no min of a number', B, B, withFields({ quantity: f.integer({ max: 100 }) })],
+  ['a min of a length that every text has', N, N, withFields({ note: f.text({ optional: true, max: 500, min: 0 }) })],
+  [
+    'the max that is there anyway',
+    N,
+    N,
+    { ...declared, resources: { orders, customers: { ...customers, fields: { name: f.text({ max: 10_000 }) } } } },
+  ],
+  [
+    'a sort that bounds the length',
+    B,
+    B,
+    { ...declared, resources: { orders, customers: { ...customers, fields: { name: f.text({ sort: true }) } } } },
+  ],
+  ['a later min of a date', B, B, withFields({ dueOn: f.date({ optional: true, min: '2021-01-01', sort: true }) })],
+  [
+    'more digits after the point',
+    B,
+    B,
+    withFields({ total: f.decimal({ scale: 3, default: '0.00', filter: 'range', sort: true }) }),
+  ],
+  [
+    'fewer digits before the point',
+    B,
+    B,
+    withFields({ total: f.decimal({ scale: 2, precision: 10, default: '0.00', filter: 'range', sort: true }) }),
+  ],
+  ['a pattern', B, B, withFields({ note: f.text({ optional: true, max: 500, pattern: '^[a-z]*$' }) })],
+  [
+    'a pattern of what is only sent',
+    B,
+    A,
+    withFields({ secret: f.text({ writeOnly: true, max: 50, pattern: '^[a-z]*$' }) }),
+  ],
+  [
+    'another pattern of what is only sent',
+    B,
+    B,
+    withFields({ secret: f.text({ writeOnly: true, max: 50, pattern: '^[a-z]*$' }) }),
+    withFields({ secret: f.text({ writeOnly: true, max: 50, pattern: '^[a-z0-9]*$' }) }),
+  ],
+  ['more items in a list', B, B, withFields({ tags: f.list(f.text({ max: 30 }), { max: 20 }) })],
+  ['longer items in a list', B, B, withFields({ tags: f.list(f.text({ max: 40 }), { max: 10 }) })],
+  ['more keys of metadata', B, B, withSettings({ metadata: { keys: 60 } })],
+  // values
+  [
+    'a value that is sent and answered',
+    B,
+    B,
+    withFields({ state: f.enum(['open', 'paid', 'sent', 'lost'], { filter: true }) }),
+  ],
+  [
+    'a value that is only sent',
+    A,
+    B,
+    withFields({ code: f.enum(['a', 'b'], { writeOnly: true }) }),
+    withFields({ code: f.enum(['a'], { writeOnly: true }) }),
+  ],
+  [
+    'a value that is only answered',
+    B,
+    A,
+    withFields({ grade: f.enum(['a', 'b', 'c'], { readOnly: true, optional: true }) }),
+  ],
+  [
+    'a value that is only answered, and filtered by',
+    B,
+    B,
+    withFields({ grade: f.enum(['a', 'b', 'c'], { readOnly: true, optional: true, filter: true }) }),
+    withFields({ grade: f.enum(['a', 'b'], { readOnly: true, optional: true, filter: true }) }),
+  ],
+  ['values in another order', N, N, withFields({ state: f.enum(['sent', 'open', 'paid'], { filter: true }) })],
+  ['another kind', B, B, withFields({ quantity: f.text() })],
+  ['any text in place of an e-mail address', B, B, withFields({ email: f.text({ optional: true, max: 254 }) })],
+  [
+    'any text in place of an e-mail address that is only sent',
+    A,
+    B,
+    withFields({ email: f.text({ writeOnly: true, max: 254 }) }),
+    withFields({ email: f.email({ writeOnly: true }) }),
+  ],
+  [
+    'an enum in place of a text that is only answered',
+    A,
+    B,
+    withFields({ rank: f.enum(['x', 'y'], { readOnly: true, optional: true }) }),
+    withFields({ rank: f.text({ readOnly: true, optional: true }) }),
+  ],
+  ['a reference to others', B, B, withFields({ customerId: f.ref('orders', { filter: true }) })],
+  ['what a deletion does', B, B, withFields({ customerId: f.ref('customers', { filter: true, onDelete: 'cascade' }) })],
+  // inside
+  [
+    'an optional field inside',
+    A,
+    B,
+    withFields({
+      address: f.object({
+        city: f.text({ max: 80 }),
+        zip: f.text({ optional: true, max: 10 }),
+        street: f.text({ optional: true }),
+      }),
+    }),
+  ],
+  [
+    'a required field inside',
+    B,
+    B,
+    withFields({
+      address: f.object({ city: f.text({ max: 80 }), zip: f.text({ optional: true, max: 10 }), street: f.text() }),
+    }),
+  ],
+  [
+    'what is required inside',
+    B,
+    B,
+    withFields({ address: f.object({ city: f.text({ max: 80 }), zip: f.text({ max: 10 }) }) }),
+  ],
+  // promises
+  ['immutable', B, A, withFields({ number: f.text({ max: 20, filter: true, sort: true, immutable: true }) })],
+  [
+    'immutable where nothing can be changed',
+    N,
+    N,
+    {
+      ...declared,
+      resources: {
+        orders: {
+          ...orders,
+          methods: ['list', 'create'],
+          fields: { ...orders.fields, number: f.text({ max: 20, immutable: true }) },
+        },
+        customers,
+      },
+    },
+    {
+      ...declared,
+      resources: {
+        orders: { ...orders, methods: ['list', 'create'], fields: { ...orders.fields, number: f.text({ max: 20 }) } },
+        customers,
+      },
+    },
+  ],
+  ['unique', B, A, withFields({ email: f.email({ optional: true, unique: true }) })],
+  ['unique together', B, A, withOrders({ uniques: [['number', 'customerId']] })],
+  ['read-only', B, A, withFields({ note: f.text({ optional: true, max: 500, readOnly: true }) })],
+  ['write-only', B, A, withFields({ note: f.text({ optional: true, max: 500, writeOnly: true }) })],
+  ['folded', B, B, withFields({ number: f.text({ max: 20, filter: true, sort: true, fold: true }) })],
+  // lists
+  ['a filter', A, B, withFields({ quantity: f.integer({ min: 1, max: 100, filter: true }) })],
+  ['a form of a filter', A, B, withFields({ number: f.text({ max: 20, filter: 'like', sort: true }) })],
+  [
+    'another form of a filter',
+    B,
+    B,
+    withFields({ total: f.decimal({ scale: 2, default: '0.00', filter: ['gt', 'lt'], sort: true }) }),
+  ],
+  ['a sort', A, B, withFields({ quantity: f.integer({ min: 1, max: 100, sort: true }) })],
+  [
+    'a filter where nothing is listed',
+    N,
+    N,
+    withOrders({
+      methods: ['create', 'read'],
+      fields: { ...orders.fields, quantity: f.integer({ min: 1, max: 100, filter: true }) },
+    }),
+    withOrders({ methods: ['create', 'read'] }),
+  ],
+  ['a criterion', A, B, withOrders({ sorts: { ...orders.sorts, newest: ['-createdAt'] } })],
+  ['other terms of a criterion', B, B, withOrders({ sorts: { urgency: ['-total', 'dueOn'] } })],
+  ['the usual order', B, B, withOrders({ order: ['-createdAt'] })],
+  ['the usual order, said', N, N, withOrders({ order: ['id'] })],
+  ['an index', N, N, withOrders({ indexes: [['number', 'total']] })],
+  ['a smaller page at most', B, A, withSettings({ list: { maxPageSize: 50 } })],
+  ['the usual size of a page', B, B, withSettings({ list: { pageSize: 30 } })],
+  ['fewer styles', B, A, withSettings({ list: { pagination: { styles: ['page', 'cursor'] } } })],
+  ['the usual style', B, B, withSettings({ list: { pagination: { style: 'cursor' } } })],
+  ['no totals', B, A, withSettings({ list: { pagination: { totals: 'off' } } })],
+  ['where nulls stand', B, B, withSettings({ list: { nullsDefault: 'first' } })],
+  ['a smaller page of one resource', B, A, withLocal({ list: { maxPageSize: 50 } })],
+  [
+    'the same of one resource as of all',
+    N,
+    N,
+    { ...withLocal({ list: { maxPageSize: 50 } }), settings: { list: { maxPageSize: 50 } } },
+    withSettings({ list: { maxPageSize: 50 } }),
+  ],
+  // resources and methods
+  [
+    'a resource',
+    A,
+    B,
+    { ...declared, resources: { orders, customers, notes: { ...customers, prefix: 'not' } } },
+    { ...declared, resources: { orders, customers } },
+  ],
+  ['one method fewer', B, A, withOrders({ methods: ['list', 'read', 'create', 'replace', 'change'] })],
+  ['what ids begin with', B, B, withOrders({ prefix: 'odr' })],
+  [
+    'the prefix that it has anyway',
+    N,
+    N,
+    withOrders({ prefix: 'order' }),
+    { ...declared, resources: { customers, orders: (({ prefix, ...rest }) => rest)(orders) } },
+  ],
+  ['an owner', B, B, withOrders({ parent: 'customers', fields: (({ customerId, ...rest }) => rest)(orders.fields) })],
+  // errors, scopes
+  ['a type of error', A, B, { ...declared, errors: { 'credit-exceeded': { status: 409 } } }],
+  [
+    'the status of a type',
+    B,
+    B,
+    { ...declared, errors: { full: { status: 403 } } },
+    { ...declared, errors: { full: { status: 409 } } },
+  ],
+  [
+    'a type in between',
+    A,
+    B,
+    { ...declared, errors: { full: { status: 409, parents: ['conflict'] } } },
+    { ...declared, errors: { full: { status: 409 } } },
+  ],
+  ['a scope', A, B, { ...declared, scopes: { 'orders:read': 'Read orders' } }],
+  [
+    'the words of a scope',
+    N,
+    N,
+    { ...declared, scopes: { a: 'Reads' } },
+    { ...declared, scopes: { a: 'Reads orders' } },
+  ],
+  // settings
+  ['what deleted items answer', B, B, withSettings({ deleted: { status: 404 } })],
+  ['what missing items answer', B, B, withSettings({ missing: { status: 410 } })],
+  ['keys that have to be sent', B, A, withSettings({ idempotency: { required: true } })],
+  ['what a repeat answers', B, B, withSettings({ idempotency: { mode: 'replay' } })],
+  ['keys for a while', B, A, withSettings({ idempotency: { retention: 'P30D' } })],
+  ['the name of the key in bodies', B, B, withSettings({ idempotency: { bodyField: 'requestKey' } })],
+  ['the name that the key has anyway', N, N, withSettings({ idempotency: { bodyField: 'idempotencyKey' } })],
+  ['conditions that have to be sent', B, A, withSettings({ concurrency: { required: true } })],
+  ['smaller bodies', B, A, withSettings({ limits: { body: 1000 } })],
+  ['larger bodies of one resource', A, B, withLocal({ limits: { body: 2_000_000 } })],
+  ['a time of the service itself', N, N, withSettings({ limits: { handlerTimeout: 'PT5S' } })],
+  ['unknown fields are passed over', A, B, withSettings({ body: { unknownFields: 'ignore' } })],
+  ['offsets in times', A, B, withSettings({ dates: { acceptOffsets: true } })],
+  [
+    'names of other letters',
+    B,
+    B,
+    { name: 'shop', settings: { naming: 'snake' }, resources: { customers } },
+    { name: 'shop', resources: { customers } },
+  ],
+  ['weaker tags', B, A, withSettings({ etag: { mode: 'weak' } })],
+  ['another coding of requests', A, B, withSettings({ request: { codings: ['gzip', 'br', 'zstd'] } })],
+  ['a header for keys', A, B, withSettings({ auth: { apiKeyHeader: 'X-Key' } })],
+  ['the method QUERY', A, B, withSettings({ methods: { query: true } })],
+]
+
+describe('edits of a declaration', () => {
+  for (const [name, there, back, after, before = declared] of edits) {
+    test(`${name}: ${there}, back ${back}`, () => {
+      const [was, is] = [contractOf(before), contractOf(after)]
+      const [forth, home] = [differences(was, is), differences(is, was)]
+      assert.deepEqual([heaviest(forth), heaviest(home)], [there, back], JSON.stringify([forth, home], null, 1))
+      for (const one of [...forth, ...home]) {
+        assert.match(one.place, /^(resources|settings|scopes|errors)/)
+        assert.equal(one.mend === '', one.weight !== 'breaking', one.says)
+        assert.match(one.says, /\.$/)
+      }
+    })
+  }
+})
+
+describe('rules', () => {
+  const guarded = (access: ResourceDeclaration['access']) =>
+    differences(contractOf(declared), changedRule(contractOf(declared), access as string))
+  const changedRule = (contract: ReturnType<typeof contractOf>, rule: string) => {
+    const { customers: one } = contract.resources
+    return {
+      ...contract,
+      resources: {
+        ...contract.resources,
+        customers: { ...one, paths: { ...one?.paths, '/customers': { GET: rule, POST: rule } } },
+      },
+    } as typeof contract
+  }
+  test('fewer who may is breaking, more is additive', () => {
+    assert.equal(heaviest(guarded('authenticated')), 'breaking')
+    const narrow = changedRule(contractOf(declared), 'customers:read')
+    const known = changedRule(contractOf(declared), 'authenticated')
+    const other = changedRule(contractOf(declared), 'customers:write')
+    assert.equal(heaviest(differences(narrow, known)), 'additive')
+    assert.equal(heaviest(differences(known, narrow)), 'breaking')
+    assert.equal(heaviest(differences(narrow, other)), 'breaking')
+  })
+  test('a part that nobody weighs breaks', () => {
+    const contract = contractOf(declared)
+    const [found] = differences(contract, { ...contract, more: { states: { a: 1 } } })
+    assert.deepEqual([found?.place, found?.weight], ['states', 'breaking'])
+  })
+})
+
+test('every setting is weighed', () => {
+  const settings = readSettings({}, undefined, false, () => {})
+  assert.deepEqual(unweighed(settings), [])
+  assert.deepEqual(unweighed({ ...settings, colour: 'red' } as Settings), ['colour'])
+  assert.equal(weighSetting('colour', 'red', 'blue'), 'breaking')
+})
+
+test('there is no difference between a contract and itself, and its text does not depend on the order of its parts', () => {
+  const turned = {
+    name: 'shop',
+    resources: {
+      customers,
+      orders: { ...orders, fields: Object.fromEntries(Object.entries(orders.fields).reverse()) },
+    },
+  }
+  assert.deepEqual(differences(contractOf(declared), contractOf(declared)), [])
+  assert.equal(JSON.stringify(contractOf(turned)), JSON.stringify(contractOf(declared)))
+})

@@ -1,0 +1,190 @@
+/** Fields: what is different about the fields of a resource, each difference judged in the directions that it can be met in. Part 9, versioning. */
+import type { ResourceContract } from './contract.ts'
+import type { Difference, Shift, Way, What } from './difference.ts'
+import { reason, weigh } from './difference.ts'
+import type { Weight } from './noticed.ts'
+import { shifts } from './shifts.ts'
+import type { Terms } from './terms.ts'
+
+/** Which requests and answers both contracts have, so that a field could be met in them. */
+export interface Traffic {
+  /** Whole bodies are sent: what is required counts. */
+  readonly whole: boolean
+  readonly changes: boolean
+  readonly sends: boolean
+  readonly answers: boolean
+  readonly lists: boolean
+}
+
+export function trafficOf(before: ResourceContract, after: ResourceContract): Traffic {
+  const has = (name: string) => before.operations.includes(name) && after.operations.includes(name)
+  const whole = has('create') || has('replace')
+  const changes = has('replace') || has('change')
+  return {
+    whole,
+    changes,
+    sends: whole || changes,
+    answers: whole || changes || has('read') || has('list'),
+    lists: has('list'),
+  }
+}
+
+export type AllFields = { readonly [name: string]: Terms }
+
+/** The differences of all fields, and of what they hold. */
+export function fieldDifferences(at: string, before: AllFields, after: AllFields, traffic: Traffic): Difference[] {
+  const gone = Object.entries(before).filter(([name]) => !Object.hasOwn(after, name))
+  const come = Object.entries(after).filter(([name]) => !Object.hasOwn(before, name))
+  const kept = Object.entries(after).filter(([name]) => Object.hasOwn(before, name))
+  return [
+    ...gone.map(([name, terms]) => removed(`${at}.${name}`, terms, traffic)),
+    ...come.map(([name, terms]) => added(`${at}.${name}`, terms, traffic)),
+    ...kept.flatMap(([name, terms]) => one(`${at}.${name}`, before[name] as Terms, terms, traffic)),
+  ]
+}
+
+const sent = ({ readOnly }: Terms): boolean => readOnly !== true
+const seen = ({ writeOnly }: Terms): boolean => writeOnly !== true
+
+function removed(place: string, terms: Terms, { sends, answers, lists }: Traffic): Difference {
+  const [input, output] = [sends && sent(terms), answers && seen(terms)]
+  const met = input || output || (lists && terms.filter !== undefined)
+  const says = `is gone.${output ? ' Consumers read it.' : input ? ' Requests that send it are refused.' : ''}`
+  return told(
+    place,
+    met ? 'breaking' : 'none',
+    says,
+    'Keep it; when nobody uses it any more, leave it out of the next version.',
+    'field-removed',
+  )
+}
+
+function added(place: string, terms: Terms, { whole, sends, answers }: Traffic): Difference {
+  const needed = whole && sent(terms) && terms.required === true
+  const met = needed || (sends && sent(terms)) || (answers && seen(terms))
+  const says = needed ? 'is new and has to be sent. Requests without it are refused.' : 'is new.'
+  return told(
+    place,
+    needed ? 'breaking' : met ? 'additive' : 'none',
+    says,
+    'Give it a `default`, or make it `optional`.',
+    'field-added',
+  )
+}
+
+function told(place: string, weight: Weight, says: string, mend: string, what: What = 'field-changed'): Difference {
+  const name = place.slice(place.lastIndexOf('.') + 1)
+  return { place, weight, says: `\`${name}\` ${says}`, mend: weight === 'breaking' ? mend : '', what }
+}
+
+function one(place: string, before: Terms, after: Terms, traffic: Traffic): Difference[] {
+  const way: Way = {
+    input: traffic.sends && sent(before) && sent(after),
+    output: traffic.answers && seen(before) && seen(after),
+    filter: traffic.lists && before.filter !== undefined && after.filter !== undefined,
+  }
+  const found = [...shifts(before, after), ...emptiness(before, after)]
+  return [
+    ...found.map((shift) => shifted(place, shift, way)),
+    ...sending(place, before, after, traffic, way),
+    ...promises(place, before, after, traffic, way),
+    ...questions(place, before, after, traffic),
+    ...inside(place, before, after, traffic, way),
+  ]
+}
+
+function shifted(place: string, shift: Shift, way: Way): Difference {
+  const says = `${shift.says} ${reason(shift, way)}`.trimEnd()
+  return told(place, weigh(shift, way), says, 'Leave it as it was.')
+}
+
+function emptiness({ nullable: was }: Terms, { nullable: is }: Terms): Shift[] {
+  if (was === is) return []
+  const effect = is ? 'widens' : 'narrows'
+  return [{ says: is ? 'may be null now.' : 'cannot be null any more.', input: effect, output: effect, filters: false }]
+}
+
+/** Whether it has to be sent, may be, or must not be, and what stands where it is not. */
+function sending(place: string, before: Terms, after: Terms, traffic: Traffic, { input }: Way): Difference[] {
+  const say = (weight: Weight, says: string, mend = '') => [told(place, weight, says, mend)]
+  const needed = traffic.whole && after.required === true
+  if (sent(before) && !sent(after))
+    return say(
+      traffic.sends ? 'breaking' : 'none',
+      'cannot be sent any more. Requests that send it are refused.',
+      'Leave out `readOnly`.',
+    )
+  if (!sent(before) && sent(after)) {
+    const mend = 'Give it a `default`, or make it `optional`.'
+    if (needed) return say('breaking', 'has to be sent now. Requests without it are refused.', mend)
+    return say(traffic.sends ? 'additive' : 'none', 'can be sent now.')
+  }
+  if (before.required !== after.required) {
+    const met = input && traffic.whole
+    if (!after.required) return say(met ? 'additive' : 'none', 'need not be sent any more.')
+    const mend = 'Give it a `default`, or leave it `optional`.'
+    return say(met ? 'breaking' : 'none', 'has to be sent now. Requests without it are refused.', mend)
+  }
+  const [was, is] = [before, after].map((terms) => JSON.stringify(terms.default ?? null))
+  if (was === is || after.required) return []
+  const says = `is ${is} instead of ${was} where it is not sent.`
+  return say(input && traffic.whole ? 'breaking' : 'none', says, `Leave the default as it was, ${was}.`)
+}
+
+/** What a consumer may rely on besides the values. */
+function promises(place: string, before: Terms, after: Terms, traffic: Traffic, way: Way): Difference[] {
+  const turned = (name: 'writeOnly' | 'immutable' | 'unique' | 'fold') => before[name] !== after[name]
+  const found: Difference[] = []
+  const say = (weight: Weight, says: string, mend = '') => found.push(told(place, weight, says, mend))
+  const met = (weight: Weight, where: boolean): Weight => (where ? weight : 'none')
+  if (turned('writeOnly')) {
+    if (after.writeOnly)
+      say(met('breaking', traffic.answers), 'is not answered any more. Consumers read it.', 'Leave out `writeOnly`.')
+    else say(met('additive', traffic.answers), 'is answered now.')
+  }
+  if (turned('immutable')) {
+    const mend = 'Leave out `immutable`.'
+    const weight = met(after.immutable ? 'breaking' : 'additive', way.input && traffic.changes)
+    say(weight, after.immutable ? 'cannot be changed any more.' : 'can be changed now.', mend)
+  }
+  if (turned('unique')) {
+    const weight = met(after.unique ? 'breaking' : 'additive', way.input)
+    const says = after.unique
+      ? 'is unique now. A value that another item has is refused.'
+      : 'need not be unique any more.'
+    say(weight, says, 'Leave out `unique`.')
+  }
+  const compared = after.filter !== undefined || after.sort === true || after.unique === true
+  if (turned('fold')) {
+    const says = after.fold ? 'is compared without regard to case.' : 'is compared with regard to case.'
+    say(met('breaking', compared && traffic.lists), says, `${after.fold ? 'Leave out' : 'Keep'} \`fold\`.`)
+  }
+  if (before.onDelete !== after.onDelete && before.to === after.to) {
+    const says = `is kept by ${after.onDelete} instead of ${before.onDelete} when what it refers to is deleted.`
+    say('breaking', says, `Write onDelete: '${before.onDelete}'.`)
+  }
+  return found
+}
+
+/** What lists can be asked. */
+function questions(place: string, before: Terms, after: Terms, { lists }: Traffic): Difference[] {
+  const found: Difference[] = []
+  const [had, has] = [before.filter ?? [], after.filter ?? []]
+  const [gone, come] = [had.filter((one) => !has.includes(one)), has.filter((one) => !had.includes(one))]
+  const forms = (names: readonly string[]) => names.map((name) => `[${name}]`).join(', ')
+  const say = (weight: Weight, says: string, mend = '') => found.push(told(place, lists ? weight : 'none', says, mend))
+  if (gone.length > 0 && has.length === 0) say('breaking', 'cannot be filtered by any more.', 'Keep its `filter`.')
+  else if (gone.length > 0) say('breaking', `has no filter ${forms(gone)} any more.`, 'Keep the forms of its `filter`.')
+  if (come.length > 0) say('additive', had.length === 0 ? 'can be filtered by.' : `has the filter ${forms(come)}.`)
+  if (before.sort && !after.sort) say('breaking', 'cannot be sorted by any more.', 'Keep its `sort`.')
+  if (!before.sort && after.sort) say('additive', 'can be sorted by.')
+  return found
+}
+
+/** What lists and objects hold: it is sent and answered as they are. */
+function inside(place: string, before: Terms, after: Terms, traffic: Traffic, { input, output }: Way): Difference[] {
+  const within = { ...traffic, whole: input, changes: traffic.changes && input, sends: input, answers: output }
+  if (before.item && after.item) return one(`${place}[]`, before.item, after.item, { ...within, lists: false })
+  if (before.fields && after.fields) return fieldDifferences(place, before.fields, after.fields, within)
+  return []
+}
