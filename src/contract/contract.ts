@@ -96,7 +96,7 @@ function rest(declared: object, known: readonly string[]): Record<string, unknow
 }
 
 /** A value as JSON can hold it, members sorted; of a function it can only be said that there is one. */
-export function plain(value: unknown): unknown {
+function plain(value: unknown): unknown {
   if (typeof value === 'function') return 'function'
   if (Array.isArray(value)) return value.map(plain)
   if (!isObject(value)) return value ?? null
