@@ -1,5 +1,6 @@
 /** Makes a declaration into one frozen Service: everything is checked, named and prepared here. Part 1. */
 
+import { changeMistakes } from './check/changes.ts'
 import { declarationMistakes } from './check/mistakes.ts'
 import { places } from './endpoints/methods.ts'
 import { allMethods } from './endpoints/options.ts'
@@ -7,8 +8,21 @@ import { plant } from './endpoints/route.ts'
 import { view } from './endpoints/view.ts'
 import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
 import type { Branch, Place } from './flow/route.ts'
-import type { Concepts, Mistake, ResourceDeclaration } from './resources/declaration.ts'
-import type { Checked } from './resources/infer.ts'
+import type { Change, Comparison, ResourceChange, Versions } from './resources/change.ts'
+import type { Concepts, Mistake, Operation, ResourceDeclaration } from './resources/declaration.ts'
+import type { Field, Fields } from './resources/field.ts'
+import type {
+  Before,
+  Checked,
+  FieldName,
+  NewDocument,
+  NewFields,
+  OldDocument,
+  OldFields,
+  ResourceName,
+  Told,
+  VersionName,
+} from './resources/infer.ts'
 import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
 
@@ -20,10 +34,13 @@ export interface Declaration {
   readonly scopes?: { readonly [scope: string]: string }
   readonly errors?: { readonly [type: string]: DeclaredError }
   readonly settings?: DeclaredSettings
+  readonly versions?: Versions
 }
 
 export interface Service<D extends Declaration = Declaration> {
   readonly declaration: D
+  /** What the versions changed, the newest one first. */
+  readonly changes: readonly Change[]
   readonly name: string
   readonly settings: Settings
   readonly resources: ReadonlyMap<string, Resource>
@@ -34,34 +51,139 @@ export interface Service<D extends Declaration = Declaration> {
   readonly methods: string
 }
 
+type None = Record<never, never>
+interface Facts<
+  Was extends string,
+  Removed,
+  Added extends readonly unknown[],
+  Renamed,
+  Retyped,
+  Required,
+  Mapped,
+  Shown,
+  Moved,
+> {
+  readonly was: Was
+  readonly removed: Removed
+  readonly added: Added
+  readonly renamed: Renamed
+  readonly retyped: Retyped
+  readonly required: Required
+  readonly mapped: Mapped
+  readonly shown: Shown
+  readonly moved: Moved
+}
+
+/** A service whose versions are still being told. */
+export interface Changing<D extends Declaration, At = D> extends Service<D> {
+  /** Tells what a version changed of a resource, under the name that it has there; the newest change comes first. */
+  change<
+    R extends ResourceName<At>,
+    const Was extends string = string,
+    const Removed extends Fields = None,
+    const Added extends readonly FieldName<At, R>[] = readonly [],
+    const Renamed extends Readonly<Record<string, FieldName<At, R>>> = None,
+    const Retyped extends { readonly [K in FieldName<At, R>]?: Field } = None,
+    const Required extends { readonly [K in FieldName<At, R>]?: unknown } = None,
+    const Mapped extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = None,
+    const Shown extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = None,
+    const Moved extends NonNullable<ResourceChange['moved']> = None,
+    T extends Told = Facts<Was, Removed, Added, Renamed, Retyped, Required, Mapped, Shown, Moved>,
+  >(
+    version: VersionName<D>,
+    resource: R,
+    change: {
+      readonly about: string
+      readonly feature?: string
+      readonly was?: Was
+      readonly begins?: true
+      readonly ends?: true
+      readonly removed?: Removed
+      readonly added?: Added
+      readonly renamed?: Renamed
+      readonly retyped?: Retyped
+      readonly required?: Required
+      readonly mapped?: Mapped
+      readonly shown?: Shown
+      readonly moved?: Moved
+      readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+      readonly errors?: Readonly<Record<string, string>>
+      readonly request?: (old: OldDocument<At, R, T>) => NewFields<At, R, T>
+      readonly response?: (now: NewDocument<At, R>) => OldFields<At, T>
+      readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
+      readonly sorts?: Readonly<Record<string, readonly string[]>>
+    },
+  ): Changing<D, Before<At, R, T>>
+}
+
 /** Checks a declaration and makes the service it declares; all mistakes are reported at once. R219. */
-export function service<const D extends Declaration>(declared: Checked<D, Declaration>): Service<D> {
+export function service<const D extends Declaration>(declared: Checked<D, Declaration>): Changing<D> {
   const declaration = declared as D
-  const mistakes = declarationMistakes(declaration)
-  if (mistakes.length > 0) throw mistaken(declaration, mistakes)
+  refuse(declaration, declarationMistakes(declaration))
+  return changing(declaration, [])
+}
+
+/** What follows from the declaration alone is there at once; with changes to come, when it is first asked for. */
+function changing<D extends Declaration>(declaration: D, changes: readonly Change[]): Changing<D> {
+  let made: Made | undefined
+  const ready = () => {
+    made ??= prepared(declaration, changes)
+    return made
+  }
+  if (!declaration.versions) ready()
+  return Object.freeze({
+    declaration,
+    changes,
+    name: declaration.name,
+    get settings() {
+      return ready().settings
+    },
+    get resources() {
+      return ready().resources
+    },
+    get errors() {
+      return ready().errors
+    },
+    get places() {
+      return ready().places
+    },
+    get tree() {
+      return ready().tree
+    },
+    get methods() {
+      return ready().methods
+    },
+    change: (version: string, resource: string, change: object) =>
+      changing(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
+  }) as Changing<D>
+}
+
+type Made = Pick<Service, 'settings' | 'resources' | 'errors' | 'places' | 'tree' | 'methods'>
+
+function prepared(declaration: Declaration, changes: readonly Change[]): Made {
+  refuse(declaration, changeMistakes(declaration, changes))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
   const resources = new Map(
     Object.entries(declaration.resources).map(([name, one]) => [name, resource(name, one, around)]),
   )
   const found = [...resources.values()].flatMap((one) => places({ resource: one, resources, view: view(one, 1) }))
-  return Object.freeze({
-    declaration,
-    name: declaration.name,
+  return {
     settings,
     resources,
     errors: extend(declaration.errors ?? {}),
     places: found,
     tree: plant(found),
     methods: allMethods(found),
-  })
+  }
 }
 
-/** The error of a declaration with mistakes; it carries them as data too. */
-function mistaken(declaration: unknown, mistakes: readonly Mistake[]): Error {
+/** Throws all mistakes of a declaration, which the error carries as data too. */
+function refuse(declaration: unknown, mistakes: readonly Mistake[]): void {
+  if (mistakes.length === 0) return
   const name = (declaration as Declaration | null)?.name
   const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}: ${reason}\n   ${mend}`)
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
   const whose = typeof name === 'string' ? `The declaration of "${name}"` : 'The declaration'
-  return Object.assign(new Error(`${whose} has ${count}.\n\n${lines.join('\n\n')}\n`), { mistakes })
+  throw Object.assign(new Error(`${whose} has ${count}.\n\n${lines.join('\n\n')}\n`), { mistakes })
 }

@@ -9,6 +9,7 @@ import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkKeys, checkResource } from './profile.ts'
 import { checkContradictions, noteSetting } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
+import { checkVersions } from './versions.ts'
 import { checkOwner } from './visibility.ts'
 
 /** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
@@ -48,7 +49,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
 }
 
-const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings']
+const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings', 'versions']
 
 function checkService(given: Given, found: Finding[]): void {
   const part = (name: string): Given => (isObject(given[name]) ? given[name] : {})
@@ -60,7 +61,7 @@ function checkService(given: Given, found: Finding[]): void {
     Given,
   ]
   const ground: Ground = { settings, resources, concepts, scopes, sound: new Map(), found }
-  checkKeys([], given, serviceKeys, ['versions', 'tiers'], ground)
+  checkKeys([], given, serviceKeys, ['tiers'], ground)
   for (const name of ['resources', 'concepts', 'scopes', 'errors']) {
     if (given[name] === undefined || isObject(given[name])) continue
     note(ground, [name], `\`${name}\` is ${shown(given[name])}.`, `Write an object, as ${name}: { … }.`)
@@ -74,6 +75,7 @@ function checkService(given: Given, found: Finding[]): void {
   checkContradictions([], [given.settings], settings, ground)
   checkScopes(ground)
   checkErrors(errors, ground)
+  checkVersions(given.versions, ground)
   checkConcepts(ground)
   if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     note(

@@ -1,6 +1,6 @@
 /** What a declaration says about types: rows, inputs, patches and names are inferred from it. Part 2, fields. */
 import type { Access, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
-import type { Field, FilterForm, Flat, Inputs, OrNull, Resolved, Sent, Such, Value } from './field.ts'
+import type { Enum, Field, FilterForm, Flat, Inputs, OrNull, Resolved, Sent, Such, Value } from './field.ts'
 import type { Irregular } from './naming.ts'
 
 /** The declaration of a service; a declaration is its own. */
@@ -125,6 +125,79 @@ type Hissing<A extends string> = A extends 'z' | 'o' | 'us' | `${string}${'eo' |
     ? true
     : false
 type Vowel = 'a' | 'e' | 'i' | 'o' | 'u'
+
+/** The names of the versions of a service. */
+export type VersionName<S> = keyof Get<Of<S>, 'versions'> & string
+export type FieldName<D, R> = keyof FieldsOf<D, R> & string
+
+/** What a change tells of a resource, as far as types follow from it. */
+export interface Told {
+  readonly was: string
+  readonly removed: unknown
+  readonly added: readonly unknown[]
+  readonly renamed: unknown
+  readonly retyped: unknown
+  readonly required: unknown
+  readonly mapped: unknown
+  readonly shown: unknown
+  readonly moved: unknown
+}
+
+/** The fields of a resource before a change. */
+type FieldsBefore<D, R, T extends Told> = Flat<
+  {
+    readonly [K in keyof FieldsOf<D, R> as K extends T['added'][number]
+      ? never
+      : OldName<K, T['renamed']>]: FieldBefore<K, FieldsOf<D, R>[K], T>
+  } & T['removed'] & { readonly [K in keyof T['moved']]: FieldMoved<D, R, T['moved'][K]> }
+>
+type OldName<K, Renamed> = [OldNames<K, Renamed>] extends [never] ? K : OldNames<K, Renamed>
+type OldNames<K, Renamed> = { [O in keyof Renamed]: Renamed[O] extends K ? O : never }[keyof Renamed]
+type FieldBefore<K, F, T extends Told> = K extends keyof T['retyped']
+  ? T['retyped'][K]
+  : K extends keyof T['required']
+    ? Loose<F>
+    : K extends keyof T['mapped'] | keyof T['shown']
+      ? F extends Enum<infer V, infer O>
+        ? Enum<OldValues<V, Get<T['mapped'], K>, Get<T['shown'], K>>, O>
+        : F
+      : F
+type Loose<F> = F extends { readonly options: infer O }
+  ? { readonly [K in keyof F]: K extends 'options' ? Omit<O, 'default'> & { readonly optional: true } : F[K] }
+  : F
+type OldValues<V, Mapped, Shown> = (keyof Mapped & string) | (Exclude<V, Mapped[keyof Mapped] | keyof Shown> & string)
+type FieldMoved<D, R, M> = M extends { readonly field: infer F }
+  ? F
+  : M extends { readonly by: infer By; readonly to: infer To }
+    ? Get<
+        FieldsOf<D, By extends keyof FieldsOf<D, R> ? Get<FieldsOf<D, R>[By], 'target'> : ParentOf<ResourceOf<D, R>>>,
+        To
+      >
+    : never
+
+/** The declaration before a change, as far as types need it. */
+export interface Before<D, R extends ResourceName<D>, T extends Told> {
+  readonly settings: Get<D, 'settings'>
+  readonly concepts: Get<D, 'concepts'>
+  readonly resources: {
+    readonly [K in ResourceName<D> as K extends R ? (string extends T['was'] ? K : T['was']) : K]: K extends R
+      ? { readonly [P in keyof ResourceOf<D, K>]: P extends 'fields' ? FieldsBefore<D, R, T> : ResourceOf<D, K>[P] }
+      : ResourceOf<D, K>
+  }
+}
+
+type Valued<F, C> = { readonly [K in keyof F]: Value<F[K], C> }
+/** An old document, as functions of a change are given it. */
+export type OldDocument<D, R, T extends Told> = Valued<FieldsBefore<D, R, T>, ConceptsOf<D>>
+/** A document of the version itself. */
+export type NewDocument<D, R> = Valued<FieldsOf<D, R>, ConceptsOf<D>>
+/** The fields of a new document that follow from an old one: those that were added or are of another type now. */
+export type NewFields<D, R, T extends Told> = Inputs<
+  Pick<FieldsOf<D, R>, Extract<keyof FieldsOf<D, R>, T['added'][number] | keyof T['retyped']>>,
+  ConceptsOf<D>
+>
+/** The fields of an old document that follow from a new one. */
+export type OldFields<D, T extends Told> = Inputs<T['removed'] & T['retyped'], ConceptsOf<D>>
 
 /** What is to stand where a name is wrong, so that the compiler says it there. */
 type Unknown<Name> = `Error: '${Name & string}' is not known here`

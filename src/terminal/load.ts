@@ -76,7 +76,9 @@ function follow(files: Set<string>): void {
 
 async function imported(file: string, path: string, files: ReadonlySet<string>): Promise<unknown> {
   try {
-    return await import(pathToFileURL(path).href)
+    const exported = await import(pathToFileURL(path).href)
+    void (exported.default as Partial<Service> | undefined)?.resources // mistakes in changes show when all have been told
+    return exported
   } catch (error) {
     const { mistakes } = error as { mistakes?: readonly Mistake[] }
     if (Array.isArray(mistakes)) return mistakes

@@ -1,0 +1,96 @@
+/** Finds what a change leaves without a source: values that nothing gives, filters and sorts that nothing answers. Part 9, versions. */
+import type { Change, Versioned } from '../resources/change.ts'
+import { type ResourceDeclaration, resolved } from '../resources/declaration.ts'
+import type { Field } from '../resources/field.ts'
+import { isObject } from '../resources/values.ts'
+import { type Given, has } from './bounds.ts'
+import { type Finding, note, type Path } from './soundness.ts'
+
+/** What one change is judged against: the declaration as its version has it. */
+export interface Scene {
+  readonly change: Change
+  readonly path: Path
+  readonly around: Versioned
+  readonly own: ResourceDeclaration
+  readonly found: Finding[]
+}
+
+const isFree = ({ kind, options }: Field): boolean =>
+  options.optional === true || options.default !== undefined || kind === 'list' || kind === 'metadata'
+
+/** Whether everything that has to be there comes from somewhere, and what can be asked can be answered. */
+export function checkFlow(scene: Scene): void {
+  const { change, path, own, around, found } = scene
+  const { added = [], removed = {}, retyped = {}, moved = {}, required = {}, request, response, begins, ends } = change
+  if (begins || ends) return
+  const concepts = around.concepts ?? {}
+  const whole = (field: Field) => resolved(field, concepts)
+  const fields = (names: readonly string[]) => names.filter((name) => has(own.fields, name))
+  const links = Object.values(moved).map(({ by }) => by)
+  for (const name of fields(added))
+    if (!request && !isFree(whole(own.fields[name] as Field)) && !links.includes(name))
+      note(
+        { found },
+        [...path, 'added'],
+        `Old requests do not give \`${name}\`, which has to be given.`,
+        'Write request: (old) => ({ … }), or let the field have a default.',
+      )
+  for (const [name, field] of Object.entries(removed))
+    if (!response && isFieldLike(field) && !isFree(whole(field)))
+      note(
+        { found },
+        [...path, 'removed', name],
+        'Old answers need a value for it.',
+        'Write response: (now) => ({ … }), or let the field have a default.',
+      )
+  checkKinds(scene)
+  for (const name of fields(Object.keys(required)))
+    if (isFree(whole(own.fields[name] as Field)))
+      note({ found }, [...path, 'required', name], `\`${name}\` does not have to be given.`, 'Leave it out here.')
+  checkAsked(
+    [...Object.entries(removed), ...fields(Object.keys(retyped)).map((name) => [name, retyped[name]] as const)],
+    { change, path, found },
+  )
+}
+
+function checkKinds({ change, path, own, around, found }: Scene): void {
+  const { retyped = {}, request, response } = change
+  const kindOf = (field: Field) => resolved(field, around.concepts ?? {}).kind
+  for (const [name, field] of Object.entries(retyped).filter(([name]) => has(own.fields, name))) {
+    const alike = isFieldLike(field) && kindOf(field) === kindOf(own.fields[name] as Field)
+    if (!alike && (!request || !response))
+      note(
+        { found },
+        [...path, 'retyped', name],
+        'Its values are of another kind.',
+        'Write request and response, which turn one into the other.',
+      )
+  }
+}
+
+const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)
+
+/** A field that was filtered or sorted by still is, or says so. */
+function checkAsked(
+  fields: readonly (readonly [name: string, field: unknown])[],
+  { change, path, found }: Pick<Scene, 'change' | 'path' | 'found'>,
+): void {
+  for (const [name, field] of fields) {
+    if (!isFieldLike(field)) continue
+    const place = Object.hasOwn(change.removed ?? {}, name) ? 'removed' : 'retyped'
+    if (field.options.filter && !has((change.filters ?? {}) as Given, name))
+      note(
+        { found },
+        [...path, place, name],
+        'Nothing says what its filter asks of the new fields.',
+        `Write filters: { ${name}: ({ is, value }) => [{ field: …, is, value }] }, or leave \`filter\` out: then it is refused.`,
+      )
+    if (field.options.sort && !has((change.sorts ?? {}) as Given, name))
+      note(
+        { found },
+        [...path, place, name],
+        'Nothing says what its order is by the new fields.',
+        `Write sorts: { ${name}: ['…'] }, or leave \`sort\` out: then it is refused.`,
+      )
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Change } from '../resources/change.ts'
+import { f } from '../resources/field.ts'
+import { changeMistakes } from './changes.ts'
+import { declarationMistakes } from './mistakes.ts'
+
+const declaration = {
+  name: 'shop',
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' }, v3: { released: '2026-11-20' } },
+  errors: { late: { status: 409 } },
+  resources: {
+    accounts: { fields: { country: f.country() }, access: 'public' },
+    customers: {
+      fields: {
+        name: f.text({ filter: true, sort: true }),
+        status: f.enum(['active', 'closed']),
+        note: f.text({ optional: true }),
+        accountId: f.ref('accounts'),
+      },
+      access: 'public',
+      methods: ['list', 'read', 'create'],
+    },
+  },
+}
+
+const mistakes = (...changes: object[]) =>
+  changeMistakes(
+    declaration as never,
+    changes.map((change) => ({ version: 'v2', resource: 'customers', about: 'It changed.', ...change }) as Change),
+  ).map(({ place, reason }) => `${place}: ${reason}`)
+
+const at = 'changes.v2.customers'
+const cases: readonly (readonly [title: string, change: object, mistake: string])[] = [
+  ['no such version', { version: 'v9' }, 'changes.v9.customers: There is no v9, and nothing can have changed with it.'],
+  [
+    'the first version',
+    { version: 'v1' },
+    'changes.v1.customers: v1 is the first version, so that nothing can have changed with it.',
+  ],
+  ['no such resource', { resource: 'orders' }, 'changes.v2.orders: There is no resource `orders` in v2.'],
+  ['nothing said', { about: ' ' }, `${at}: It is not said what changed.`],
+  ['an unknown member', { rename: {} }, `${at}.rename: \`rename\` is not known here.`],
+  ['no object', { renamed: 'name' }, `${at}.renamed: It is "name".`],
+  ['no function', { request: 1 }, `${at}.request: It is 1.`],
+  ['no such field added', { added: ['nam'] }, `${at}.added: There is no field "nam" in v2.`],
+  ['no such field renamed', { renamed: { title: 'nam' } }, `${at}.renamed: There is no field "nam" in v2.`],
+  ['two of one name', { renamed: { note: 'name' } }, `${at}: Before v2 there would be two fields \`note\`.`],
+  ['no enum', { mapped: { name: { a: 'b' } } }, `${at}.mapped.name: \`name\` is no enum.`],
+  ['no value', { mapped: { status: { open: 'activ' } } }, `${at}.mapped.status: "activ" is no value of \`status\`.`],
+  [
+    'leads nowhere',
+    { moved: { land: { by: 'name', to: 'country' } } },
+    `${at}.moved.land: "name" leads to no resource.`,
+  ],
+  [
+    'nothing there',
+    { moved: { land: { by: 'accountId', to: 'land' } } },
+    `${at}.moved.land: \`accounts\` has no field "land".`,
+  ],
+  ['not offered', { methods: { added: ['remove'] } }, `${at}.methods.added: "remove" is not offered.`],
+  ['still offered', { methods: { withdrawn: ['read'] } }, `${at}.methods.withdrawn: "read" is still offered.`],
+  ['no such error', { errors: { tardy: 'lat' } }, `${at}.errors.tardy: There is no declared type "lat".`],
+  ['nothing gives it', { added: ['name'] }, `${at}.added: Old requests do not give \`name\`, which has to be given.`],
+  ['nothing shows it', { removed: { title: f.text() } }, `${at}.removed.title: Old answers need a value for it.`],
+  ['another kind', { retyped: { name: f.integer() } }, `${at}.retyped.name: Its values are of another kind.`],
+  ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` does not have to be given.`],
+  [
+    'a filter without an answer',
+    { removed: { title: f.text({ optional: true, filter: true }) } },
+    `${at}.removed.title: Nothing says what its filter asks of the new fields.`,
+  ],
+  [
+    'a sort without an answer',
+    { removed: { title: f.text({ optional: true, sort: true }) } },
+    `${at}.removed.title: Nothing says what its order is by the new fields.`,
+  ],
+  [
+    'the version before is not sound',
+    { removed: { title: f.ref('titles', { optional: true }) } },
+    'v1: resources.customers.fields.title: There is no resource "titles".',
+  ],
+]
+for (const [title, change, mistake] of cases)
+  test(`refused: ${title}`, () => assert.ok(mistakes(change).includes(mistake), String(mistakes(change))))
+
+test('the newest change comes first, and each one is judged by what the one before left', () => {
+  assert.deepEqual(mistakes({ renamed: { title: 'name' } }, { version: 'v3' }), [
+    'changes.v3.customers: The change of v3 stands behind one of v2.',
+  ])
+  assert.deepEqual(mistakes({ version: 'v3', renamed: { title: 'name' } }, { renamed: { label: 'title' } }), [])
+  assert.deepEqual(mistakes({ version: 'v3', renamed: { title: 'name' } }, { renamed: { label: 'name' } }), [
+    `${at}.renamed: There is no field "name" in v2.`,
+  ])
+})
+
+const declared = (versions: unknown, settings = {}) =>
+  declarationMistakes({ ...declaration, versions, settings }).map(({ place, reason }) => `${place}: ${reason}`)
+
+test('versions have a name and the times of their coming and going', () => {
+  assert.deepEqual(declared({ v1: { released: '2026-01-15', deprecated: '2026-02-01', sunset: '2026-02-01' } }), [])
+  const wrong: [unknown, string][] = [
+    [[], 'versions: `versions` is a list.'],
+    [{}, 'versions: `versions` is empty.'],
+    [{ v01: { released: '2026-01-15' } }, 'versions.v01: The name is not one of a version.'],
+    [{ v1: {} }, 'versions.v1: It is not said when the version came.'],
+    [{ v1: { released: '2026-02-30' } }, 'versions.v1.released: It is "2026-02-30".'],
+    [{ v1: { released: '2026-01-15', ended: '' } }, 'versions.v1.ended: `ended` is not known here.'],
+    [{ v1: { released: '2026-01-15', guide: 'docs' } }, 'versions.v1.guide: It is "docs".'],
+    [{ v1: { released: '2026-01-15', retired: true } }, 'versions.v1.retired: The newest version cannot be retired.'],
+    [
+      { v1: { released: '2026-01-15', deprecated: '2026-03-01', sunset: '2026-02-01' } },
+      'versions.v1.sunset: It would end before it is deprecated.',
+    ],
+    [
+      { v1: { released: '2026-01-15' }, v2: { released: '2026-01-14' } },
+      'versions.v2.released: It would have come before v1.',
+    ],
+  ]
+  for (const [versions, mistake] of wrong) assert.deepEqual(declared(versions), [mistake])
+  assert.deepEqual(declared({ v1: { released: '2026-01-15' } }, { versions: { default: 'v2' } }), [
+    'settings.versions.default: The version "v2" is not served.',
+  ])
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Change, declarationAt } from './change.ts'
+import type { ResourceDeclaration } from './declaration.ts'
+import { f } from './field.ts'
+
+const customers = {
+  fields: {
+    name: f.text({ filter: 'like', sort: true }),
+    status: f.enum(['active', 'paused', 'closed'], { default: 'active' }),
+    phone: f.text(),
+    country: f.country(),
+  },
+  access: 'public',
+  order: ['name', '-phone'],
+  sorts: { state: ['-status', 'name'], named: ['name'] },
+  uniques: [['phone', 'country']],
+} satisfies ResourceDeclaration
+const orders = {
+  parent: 'customers',
+  fields: { ship: f.ref('customers') },
+  order: ['customerId'],
+  access: 'public',
+} as const
+const declaration = { resources: { customers, orders }, errors: { 'too-late': { status: 409 } } }
+
+const undone = (change: Omit<Change, 'version' | 'about'>, version = 'v1') =>
+  declarationAt(declaration, [{ version: 'v2', about: 'It changed.', ...change }], version)
+const fieldsOf = (change: Partial<Change>) =>
+  undone({ resource: 'customers', ...change }).resources.customers.fields as Record<
+    string,
+    (typeof customers.fields)[keyof typeof customers.fields]
+  >
+
+test('the version of a change and later ones have it', () => {
+  for (const version of ['v2', 'v3'])
+    assert.deepEqual(undone({ resource: 'customers', added: ['phone'] }, version), declaration)
+})
+
+test('renamed fields keep their place, in orders and among what is unique too', () => {
+  const older = undone({ resource: 'customers', renamed: { title: 'name', tel: 'phone' } }).resources.customers
+  assert.deepEqual(Object.keys(older.fields), ['title', 'status', 'tel', 'country'])
+  assert.deepEqual(
+    [older.order, older.sorts, older.uniques],
+    [['title', '-tel'], { state: ['-status', 'title'], named: ['title'] }, [['tel', 'country']]],
+  )
+})
+
+test('what was removed stands where something was added for it, and orders do without what was added', () => {
+  const older = undone({ resource: 'customers', added: ['name'], removed: { first: f.text(), last: f.text() } })
+    .resources.customers
+  assert.deepEqual(Object.keys(older.fields), ['first', 'last', 'status', 'phone', 'country'])
+  assert.deepEqual([older.order, older.sorts], [['-phone'], { state: ['-status'] }])
+})
+
+test('what had not to be given is optional, and what had another type has it', () => {
+  const older = fieldsOf({ required: { phone: '0' }, retyped: { country: f.text() } })
+  assert.deepEqual(older.phone, { kind: 'text', options: { optional: true } })
+  assert.deepEqual(older.country, f.text())
+})
+
+test('an enum has its old values, and its old default', () => {
+  const older = fieldsOf({
+    mapped: { status: { open: 'active', old: 'closed', dead: 'closed' } },
+    shown: { status: { paused: 'open' } },
+  })
+  assert.deepEqual([older.status?.values, older.status?.options], [['open', 'old', 'dead'], { default: 'open' }])
+})
+
+test('a resource has its old name, everywhere, and its ids stay', () => {
+  const older = undone({ resource: 'customers', was: 'clients' }).resources as Readonly<
+    Record<string, ResourceDeclaration>
+  >
+  assert.deepEqual(Object.keys(older), ['clients', 'orders'])
+  assert.equal(older.clients?.prefix, 'customer')
+  assert.deepEqual(
+    [older.orders?.parent, older.orders?.fields.ship?.target, older.orders?.order],
+    [{ resource: 'clients' }, 'clients', ['clientId']],
+  )
+})
+
+test('resources begin and end, methods come and go, types of errors have their old names', () => {
+  assert.deepEqual(Object.keys(undone({ resource: 'orders', begins: true }).resources), ['customers'])
+  assert.deepEqual(Object.keys(undone({ resource: 'orders', ends: true }).resources), ['customers', 'orders'])
+  assert.deepEqual(Object.keys(undone({ resource: 'orders', ends: true }, 'v2').resources), ['customers'])
+  const { methods } = undone({ resource: 'orders', methods: { added: ['change'] } }).resources
+    .orders as ResourceDeclaration
+  assert.deepEqual(methods, ['list', 'read', 'create', 'replace', 'remove'])
+  assert.deepEqual(undone({ resource: 'orders', errors: { late: 'too-late' } }).errors, { late: { status: 409 } })
+})
+
+test('a field that another resource has now is what it is there, unless it says otherwise', () => {
+  const change = { version: 'v2', about: 'It moved.', resource: 'orders', moved: { tel: { by: 'ship', to: 'phone' } } }
+  assert.deepEqual(declarationAt(declaration, [change], 'v1').resources.orders.fields, {
+    ...orders.fields,
+    tel: f.text(),
+  })
+})

@@ -1,0 +1,84 @@
+/** What functions of a change are given and have to give, and what the compiler refuses of a change; nothing here runs. Part 9, versions. */
+import { f, service } from 'bylaw'
+import type { Equal, Proof } from './equal.ts'
+
+const shop = service({
+  name: 'shop',
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' }, v3: { released: '2026-11-20' } },
+  resources: {
+    accounts: { fields: { country: f.country() }, access: 'public' },
+    customers: {
+      fields: {
+        name: f.text(),
+        email: f.email(),
+        status: f.enum(['active', 'paused', 'closed']),
+        accountId: f.ref('accounts'),
+        note: f.text({ default: '' }),
+      },
+      access: 'public',
+    },
+  },
+})
+
+/** The newest change first: what it leaves is what the next one is told of. */
+shop
+  .change('v3', 'customers', {
+    about: 'All kinds of changes at once.',
+    removed: { firstName: f.text(), lastName: f.text({ optional: true }) },
+    added: ['name', 'note'],
+    mapped: { status: { open: 'active' } },
+    shown: { status: { paused: 'open' } },
+    moved: { country: { by: 'accountId', to: 'country' } },
+    request: (old) => {
+      type Given = Proof<
+        Equal<
+          typeof old,
+          {
+            readonly email: string
+            readonly status: 'open' | 'closed'
+            readonly accountId: string
+            readonly firstName: string
+            readonly lastName: string | null
+            readonly country: string
+          }
+        >
+      >
+      const name: Given extends true ? string : never = `${old.firstName} ${old.lastName}`
+      return { name }
+    },
+    response: ({ name }) => ({ firstName: name }),
+  })
+  .change('v2', 'customers', {
+    about: 'Another name, and another type.',
+    was: 'clients',
+    renamed: { mail: 'email' },
+    retyped: { lastName: f.integer() },
+    required: { firstName: 'unknown' },
+    request: ({ mail, firstName, lastName }) => ({ lastName: mail + (firstName satisfies string | null) + lastName }),
+    response: ({ lastName }) => ({ lastName: Number(lastName) }),
+  })
+  .change('v2', 'clients', { about: 'The old name.', added: ['mail'], request: () => ({ mail: 'a@example.com' }) })
+
+/** Names that are not there, and values of other types. */
+export const refused = [
+  // @ts-expect-error no such version
+  shop.change('v4', 'customers', { about: '' }),
+  // @ts-expect-error no such resource
+  shop.change('v2', 'customer', { about: '' }),
+  // @ts-expect-error no such member
+  shop.change('v2', 'customers', { about: '', nonsense: 3 }),
+  // @ts-expect-error no such field
+  shop.change('v2', 'customers', { about: '', added: ['nam'] }),
+  // @ts-expect-error no such field
+  shop.change('v2', 'customers', { about: '', renamed: { mail: 'emails' } }),
+  // @ts-expect-error no such field
+  shop.change('v2', 'customers', { about: '', mapped: { stats: { open: 'active' } } }),
+  // @ts-expect-error no such method
+  shop.change('v2', 'customers', { about: '', methods: { added: ['delete'] } }),
+  // @ts-expect-error the old document has no such field
+  shop.change('v2', 'customers', { about: '', added: ['name'], request: (old) => ({ name: old.last }) }),
+  // @ts-expect-error a text
+  shop.change('v2', 'customers', { about: '', added: ['name'], request: () => ({ name: 3 }) }),
+  // @ts-expect-error the old field is missing
+  shop.change('v2', 'customers', { about: '', removed: { first: f.text() }, response: () => ({ second: '' }) }),
+]
