@@ -1,8 +1,8 @@
 /** Judges the options of a field that bound its values: lengths and sizes, digits, patterns, lists of values. Part 2, fields. */
 import type { Field, Kind } from '../resources/field.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
-import { bigint, decimal, scaled } from '../resources/number.ts'
 import type { Settings } from '../resources/settings.ts'
+import { bigint, decimal, scaled } from '../resources/texts.ts'
 import { date, timestamp } from '../resources/time.ts'
 import { defaultPrecision, kindOf } from '../resources/values.ts'
 

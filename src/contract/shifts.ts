@@ -1,6 +1,6 @@
 /** Shifts: how the values that a field may have moved from one contract to another. Part 9, versioning. */
 import type { Kind } from '../resources/field.ts'
-import { scaled } from '../resources/number.ts'
+import { scaled } from '../resources/texts.ts'
 import type { Effect, Shift } from './difference.ts'
 import type { Terms } from './terms.ts'
 

@@ -1,7 +1,7 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
-import { scaled, sortable } from './number.ts'
 import { completed, type Shaped } from './shape.ts'
+import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject } from './values.ts'
 
 /** What a column holds. */

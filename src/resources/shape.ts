@@ -1,6 +1,6 @@
 /** Shape: how documents hold the fields of a resource, and how older documents are brought to it. Part 2, resources and their fields. */
 import type { Field } from './field.ts'
-import { decimal } from './number.ts'
+import { decimal } from './texts.ts'
 import { absent, checkOf, defaultPrecision, isObject, type Rules } from './values.ts'
 
 /** A field as documents hold it. */

@@ -1,11 +1,10 @@
 /** Checks values against their fields and writes them in one form; every mistake is reported with its place. Part 2, fields. */
 import { escaped, fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
-import { countries, currencies } from './codes.ts'
 import type { Field, Fields } from './field.ts'
 import { nearest, oneOf } from './naming.ts'
-import { bigint, decimal, scaled } from './number.ts'
 import type { Settings } from './settings.ts'
+import { bigint, countries, currencies, decimal, scaled } from './texts.ts'
 import { date, duration, interval, timestamp } from './time.ts'
 
 /** Gives the value in its one form; where it does not fit, what it gives is not used. */

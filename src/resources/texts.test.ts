@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bigint, decimal, scaled, sortable } from './number.ts'
+import { bigint, decimal, scaled, sortable } from './texts.ts'
 
 test('a whole number of 64 bits', () => {
   for (const text of ['0', '42', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'])
