@@ -8,7 +8,8 @@ import { fetchDoor } from '../src/http/fetch.ts'
 import { listen } from '../src/http/node.ts'
 import { realWorld } from '../src/http/world.ts'
 import { openStore } from '../src/sqlite/open.ts'
-import { books, collections, fill } from './books.ts'
+import { collections, fill } from './books.ts'
+import books from './library.ts'
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } })
 const rows = Number(values.rows)

@@ -1,0 +1,35 @@
+/** What a page far down a list costs by cursor, against the first one. */
+import { type Target, target } from './report.ts'
+
+const wanted = 10_000
+const size = 50
+
+/** Pages near and far in turn, one request at a time, in milliseconds; the far one is the 10,000th where there are so many. */
+export async function deep(url: string, rows: number): Promise<Target[]> {
+  const list = `${url}/books?limit=${size}`
+  const pages = Math.min(wanted, Math.floor(rows / size) - 1)
+  let cursor = ''
+  for (let page = 1; page < pages; page++) cursor = (await pageAt(`${list}&cursor=${cursor}`)) ?? cursor
+  const times: [number[], number[]] = [[], []]
+  for (let i = 0; i < 400; i++) {
+    times[0].push(await timed(`${list}&cursor=`))
+    times[1].push(await timed(`${list}&cursor=${cursor}`))
+  }
+  const [near, far] = times.map((all) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] as number) as [
+    number,
+    number,
+  ]
+  console.log(`page ${pages} by cursor: ${far.toFixed(3)} ms, page 1: ${near.toFixed(3)} ms`)
+  return [target(`page ${pages} by cursor against page 1, ${rows} rows`, far / near, 1.5, 'most')]
+}
+
+async function pageAt(address: string): Promise<string | null> {
+  const page = (await (await fetch(address)).json()) as { pagination: { nextCursor: string | null } }
+  return page.pagination.nextCursor
+}
+
+async function timed(address: string): Promise<number> {
+  const started = performance.now()
+  await (await fetch(address)).arrayBuffer()
+  return performance.now() - started
+}

@@ -1,0 +1,160 @@
+/** `npm run bench`: a bare server, an expert's, and ours, in turn in one run, as ratios. `-- --rows 1000000` asks for more rows. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Book, fill, manyBooks } from './books.ts'
+import { deep } from './deep.ts'
+import { fillExpert } from './expert.ts'
+import { load, loader, type Measured } from './load.ts'
+import { paced } from './paced.ts'
+import { machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
+import { freePort, type Served, serve } from './server.ts'
+import { type Side, type Workload, workloads } from './workloads.ts'
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+    /** Where nothing is to be written down. */
+    dry: { type: 'boolean', default: false },
+  },
+})
+const [rows, rounds, seconds] = [Number(values.rows), Number(values.rounds), Number(values.seconds)]
+const chosen = values.only === '' ? null : values.only.split(',')
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
+const here = import.meta.dirname
+const running: Served[] = []
+
+/** [workload, against the expert, against the floor] */
+const bounds: readonly (readonly [string, number, number?])[] = [
+  ['item', 1.2, 0.55],
+  ['unchanged', 1.3],
+  ['list', 2],
+  ['total', 1.8],
+  ['keyed', 3],
+  ['change', 1.5],
+]
+
+try {
+  await main()
+} finally {
+  await Promise.all(running.map(({ stop }) => stop()))
+  rmSync(folder, { recursive: true })
+}
+
+async function main(): Promise<void> {
+  console.log(`making ${rows} rows; load by ${loader}; ${machine()}`)
+  const [ours, expert] = await onSqlite()
+  const asked = (await workloads(ours.url, expert.url, sample())).filter(({ name }) => chosen?.includes(name) ?? true)
+  const found: Row[] = []
+  for (const one of asked) found.push(await measured(one, ours, expert))
+  console.log(table(found))
+  const item = asked.find(({ name }) => name === 'item')
+  const targets = [
+    ...found.flatMap(targetsOf),
+    ...(item ? [steady(item, ours, expert, found)] : []),
+    target('memory of ours on SQLite after the run, MB', ours.memory(), 180, 'most'),
+    ...(chosen === null || chosen.includes('deep') ? await deep(ours.url, rows) : []),
+  ]
+  console.log(`memory: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
+  for (const { name, ratio: measured, target: bound, at, met } of targets)
+    console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${measured} (at ${at} ${bound})`)
+  if (!values.dry) writeDown(found, targets)
+}
+
+/** Files and servers of both sides. */
+async function onSqlite(): Promise<[ours: Served, expert: Served]> {
+  const [file, other] = [join(folder, 'ours.db'), join(folder, 'expert.db')]
+  fill(file, rows)
+  fillExpert(other, manyBooks(rows))
+  const main = join(here, '../src/cli/main.ts')
+  const library = join(here, 'library.ts')
+  const ours = await started('ours', (port) => [
+    main,
+    'serve',
+    library,
+    '--port',
+    `${port}`,
+    '--database',
+    `sqlite:${file}`,
+  ])
+  const expert = await started('expert', (port) => [join(here, 'expert.ts'), other, `${port}`])
+  return [ours, expert]
+}
+
+async function started(name: string, words: (port: number) => readonly string[]): Promise<Served> {
+  const port = await freePort()
+  const served = await serve(words(port), port, join(folder, `${name}.log`), { NODE_ENV: 'production' })
+  running.push(served)
+  return served
+}
+
+/** Some books from all over. */
+function sample(): Book[] {
+  const every = Math.max(1, Math.floor(rows / 2000))
+  return [...manyBooks(rows)].filter((_, i) => i % every === 0)
+}
+
+async function measured(one: Workload, ours: Served, expert: Served): Promise<Row> {
+  const floor = one.floor ? await floorOf(one, ours) : null
+  const sides: (readonly [Side, Served])[] = [
+    ...(floor ? [['floor', floor] as const] : []),
+    ['expert', expert],
+    ['ours', ours],
+  ]
+  const asked = { floor: one.ours, expert: one.expert, ours: one.ours }
+  for (const [side, { url }] of sides) load(url, asked[side], 1)
+  const done = new Map<Side, Measured[]>(sides.map(([side]) => [side, []]))
+  for (let i = 0; i < rounds; i++) {
+    for (const [side, { url }] of i % 2 === 0 ? sides : sides.toReversed())
+      done.get(side)?.push(load(url, asked[side], seconds))
+  }
+  await floor?.stop()
+  const row = { store: 'sqlite', workload: one.name, about: one.about, rounds: Object.fromEntries(done) }
+  console.log(`${one.about}: ${ratio(row, 'ours', 'expert').toFixed(2)} times the expert`)
+  return row
+}
+
+/** A bare server with an answer of ours. */
+async function floorOf({ ours: [asked] }: Workload, { url }: Served): Promise<Served> {
+  const answer = await fetch(url + asked?.path)
+  const body = await answer.text()
+  const own = ['connection', 'keep-alive'] // the engine writes these
+  const headers = Object.fromEntries([...answer.headers].filter(([name]) => !own.includes(name)))
+  return started('floor', (port) => [join(here, 'floor.ts'), JSON.stringify({ headers, body }), `${port}`])
+}
+
+function targetsOf(row: Row): Target[] {
+  const [, least, ofFloor] = bounds.find(([name]) => name === row.workload) ?? []
+  const name = `${row.about}, ${row.store}, against`
+  return [
+    ...(least === undefined ? [] : [target(`${name} the expert`, ratio(row, 'ours', 'expert'), least)]),
+    ...(ofFloor === undefined ? [] : [target(`${name} the floor`, ratio(row, 'ours', 'floor'), ofFloor)]),
+  ]
+}
+
+/** Both at half of what the expert can do at most. */
+function steady(item: Workload, ours: Served, expert: Served, found: readonly Row[]): Target {
+  const most = median((found.find(({ workload }) => workload === 'item')?.rounds.expert ?? []).map(({ rate }) => rate))
+  const times: [number, number][] = []
+  for (let i = 0; i < rounds; i++)
+    times.push([paced(ours.url, item.ours, most / 2, 3), paced(expert.url, item.expert, most / 2, 3)])
+  const [own, theirs] = [median(times.map(([one]) => one)), median(times.map(([, other]) => other))]
+  console.log(
+    `p99 at ${Math.round(most / 2)} items a second: ours ${own.toFixed(2)} ms, expert ${theirs.toFixed(2)} ms`,
+  )
+  return target('p99 at half of the expert’s highest load, against the expert', own / theirs, 1, 'most')
+}
+
+function writeDown(found: readonly Row[], targets: readonly Target[]): void {
+  const on = `${machine()}, Node.js ${process.versions.node}, load by ${loader}`
+  const results = { machine: on, rows, rounds, seconds, targets, workloads: found }
+  writeFileSync(join(here, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  writeFileSync(
+    join(here, '../docs/performance.svg'),
+    plot(found, `Requests a second, ${rows.toLocaleString('en')} rows. ${on}`),
+  )
+}

@@ -1,0 +1,88 @@
+/** A steady load: so many requests a second, whether the server keeps up or not; waiting counts from when each one was due. */
+import { spawnSync } from 'node:child_process'
+import { connect, type Socket } from 'node:net'
+import { type Asking, textOf } from './load.ts'
+import { pinned } from './server.ts'
+
+interface Job {
+  readonly port: number
+  readonly asked: readonly Asking[]
+  readonly rate: number
+  readonly seconds: number
+}
+
+/** The 99th percentile of the time to an answer, in milliseconds. */
+export function paced(url: string, asked: readonly Asking[], rate: number, seconds: number): number {
+  const job = JSON.stringify({ port: Number(new URL(url).port), asked, rate, seconds } satisfies Job)
+  const [command, ...rest] = pinned(1, process.execPath, '--conditions=bylaw-source', import.meta.filename, job) as [
+    string,
+    ...string[],
+  ]
+  const { stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', timeout: (seconds + 30) * 1000 })
+  const p99 = Number.parseFloat(stdout)
+  if (Number.isNaN(p99)) throw new Error(`${url} failed under a steady load:\n${stderr}`)
+  return p99
+}
+
+const connections = 64
+
+async function work({ port, asked, rate, seconds }: Job): Promise<void> {
+  const texts = asked.map((one) => textOf(one).join(''))
+  const times: number[] = []
+  const idle: Socket[] = []
+  const due: number[] = []
+  const asking = new Map<Socket, number>()
+  const sockets = await Promise.all(Array.from({ length: connections }, () => opened(port, answered)))
+  idle.push(...sockets)
+  let sent = 0
+
+  function answered(socket: Socket): void {
+    times.push(performance.now() - (asking.get(socket) as number))
+    idle.push(socket)
+    send()
+  }
+  function send(): void {
+    while (due.length > 0 && idle.length > 0) {
+      const socket = idle.shift() as Socket
+      asking.set(socket, due.shift() as number)
+      socket.write(texts[sent++ % texts.length] as string)
+    }
+  }
+
+  const started = performance.now()
+  let planned = 0
+  await new Promise<void>((done) => {
+    const clock = setInterval(() => {
+      const now = performance.now()
+      const wanted = Math.floor(((Math.min(now, started + seconds * 1000) - started) / 1000) * rate)
+      for (; planned < wanted; planned++) due.push(started + (planned / rate) * 1000)
+      send()
+      if (now < started + seconds * 1000 + 500) return
+      clearInterval(clock)
+      done()
+    }, 1)
+  })
+  for (const socket of sockets) socket.destroy()
+  const sorted = times.slice(Math.floor(times.length / 5)).toSorted((a, b) => a - b) // the first fifth warms up
+  console.log(sorted[Math.floor(sorted.length * 0.99)])
+}
+
+/** A connection; an answer is whole when its content, as long as was said, is here. */
+function opened(port: number, answered: (socket: Socket) => void): Promise<Socket> {
+  return new Promise((done, fail) => {
+    const socket = connect(port, '127.0.0.1', () => done(socket.setNoDelay()))
+    let text = ''
+    socket.on('error', fail)
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1')
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0) return
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+      if (text.length < end + 4 + length) return
+      text = ''
+      answered(socket)
+    })
+  })
+}
+
+if (import.meta.main) await work(JSON.parse(process.argv[2] as string))

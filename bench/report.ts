@@ -1,0 +1,93 @@
+/** What a run has shown: a table for people, targets for programs, a plot for the page. */
+import { cpus } from 'node:os'
+import type { Measured } from './load.ts'
+
+/** A workload with what each side did in each round. */
+export interface Row {
+  readonly store: string
+  readonly workload: string
+  readonly about: string
+  readonly rounds: Readonly<Record<string, readonly Measured[]>>
+}
+
+export interface Target {
+  readonly name: string
+  readonly ratio: number
+  readonly target: number
+  /** Whether the ratio has to be at least or at most the target. */
+  readonly at: 'least' | 'most'
+  readonly met: boolean
+}
+
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+/** The median of the ratios of rounds that lay side by side. */
+export function ratio({ rounds }: Row, one: string, other: string): number {
+  const [own = [], theirs = []] = [rounds[one], rounds[other]]
+  return median(own.map(({ rate }, i) => rate / (theirs[i]?.rate ?? Number.NaN)))
+}
+
+export function target(name: string, measured: number, bound: number, at: Target['at'] = 'least'): Target {
+  const met = at === 'least' ? measured >= bound : measured <= bound
+  return { name, ratio: Math.round(measured * 100) / 100, target: bound, at, met }
+}
+
+export const machine = (): string => `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
+
+const figure = (value: number): string =>
+  Number.isNaN(value) ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
+
+/** A line for each side of a workload. */
+export function table(rows: readonly Row[]): string {
+  const head = ['store', 'workload', 'side', 'requests/s', 'p50 ms', 'p99 ms', 'against expert', 'against floor']
+  const lines = rows.flatMap((row) =>
+    Object.entries(row.rounds).map(([side, all]) => [
+      row.store,
+      row.workload,
+      side,
+      figure(median(all.map(({ rate }) => rate))),
+      figure(median(all.map(({ p50 }) => p50))),
+      figure(median(all.map(({ p99 }) => p99))),
+      side === 'ours' ? figure(ratio(row, side, 'expert')) : '',
+      side === 'ours' && row.rounds.floor ? figure(ratio(row, side, 'floor')) : '',
+    ]),
+  )
+  const widths = head.map((_, i) => Math.max(...[head, ...lines].map((line) => (line[i] as string).length)))
+  const written = [head, widths.map((width) => '-'.repeat(width)), ...lines].map(
+    (line) => `| ${line.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`,
+  )
+  return written.join('\n')
+}
+
+const colours: Readonly<Record<string, string>> = { floor: '#9aa0a6', expert: '#e8a33d', ours: '#2a78d6' }
+const step = 22
+const left = 250
+
+/** Bars of requests a second, each workload to its own scale, with the ratio to the expert. */
+export function plot(rows: readonly Row[], caption: string): string {
+  const height = 60 + rows.reduce((sum, { rounds }) => sum + Object.keys(rounds).length * step + 14, 0)
+  const parts: string[] = []
+  let y = 50
+  for (const row of rows) {
+    const rates = Object.entries(row.rounds).map(([side, all]) => [side, median(all.map(({ rate }) => rate))] as const)
+    const most = Math.max(...rates.map(([, rate]) => rate))
+    parts.push(`<text x="${left - 12}" y="${y + 15}" text-anchor="end">${row.store}: ${row.workload}</text>`)
+    for (const [side, rate] of rates) {
+      const width = Math.round((rate / most) * 400)
+      const times = side === 'ours' ? `, ${ratio(row, 'ours', 'expert').toFixed(2)} × expert` : ''
+      parts.push(
+        `<rect x="${left}" y="${y}" width="${width}" height="${step - 5}" rx="2" fill="${colours[side]}"/>`,
+        `<text x="${left + width + 8}" y="${y + 13}" font-size="12">${side} ${Math.round(rate).toLocaleString('en')}/s${times}</text>`,
+      )
+      y += step
+    }
+    y += 14
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14">
+<rect width="860" height="${height}" fill="#ffffff"/>
+<text x="16" y="28" font-weight="600">${caption}</text>
+${parts.join('\n')}
+</svg>
+`
+}

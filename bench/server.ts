@@ -1,0 +1,61 @@
+/** Servers as processes of their own, on one core, from their first line to their end. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+export interface Served {
+  readonly url: string
+  /** Megabytes of memory it holds now. */
+  readonly memory: () => number
+  readonly stop: () => Promise<void>
+}
+
+const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
+
+/** A command on one core, where the system can do that. */
+export const pinned = (core: number, ...words: readonly string[]): readonly string[] =>
+  hasTaskset ? ['taskset', '-c', String(core), ...words] : words
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
+}
+
+/** Runs a file with Node.js on core 0 until it answers; what it writes goes into a file, as a log does. */
+export async function serve(words: readonly string[], port: number, log: string, env = {}): Promise<Served> {
+  const out = openSync(log, 'a')
+  const [command, ...rest] = pinned(0, process.execPath, '--conditions=bylaw-source', ...words) as [string, ...string[]]
+  const child = spawn(command, rest, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
+  const url = `http://127.0.0.1:${port}`
+  await answers(url, child, log)
+  return { url, memory: () => memoryOf(child.pid as number), stop: () => stopped(child) }
+}
+
+async function answers(url: string, child: ChildProcess, log: string): Promise<void> {
+  for (const until = Date.now() + 20_000; ; ) {
+    try {
+      await (await fetch(`${url}/healthz`)).arrayBuffer()
+      return
+    } catch (error) {
+      if (child.exitCode === null && Date.now() < until) await new Promise((done) => setTimeout(done, 50))
+      else throw new Error(`A server did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error })
+    }
+  }
+}
+
+function memoryOf(pid: number): number {
+  const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })
+  return Math.round(Number(stdout) / 1024)
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((done) => child.once('exit', done))
+  child.kill('SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  await ended
+  clearTimeout(late)
+}

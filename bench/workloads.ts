@@ -1,0 +1,85 @@
+/** What is asked of the servers: the same questions, to each in its own words. */
+import type { Book } from './books.ts'
+import type { Asking } from './load.ts'
+
+export type Side = 'floor' | 'expert' | 'ours'
+
+export interface Workload {
+  readonly name: string
+  readonly about: string
+  /** Whether a bare server that sends the same bytes is measured beside it. */
+  readonly floor: boolean
+  readonly ours: readonly Asking[]
+  readonly expert: readonly Asking[]
+}
+
+const far = 100
+
+/** Questions about books that are there; cursors are asked for, as a client would. */
+export async function workloads(ours: string, expert: string, sample: readonly Book[]): Promise<Workload[]> {
+  const items = sample.map(({ id }): Asking => ({ path: `/books/${id}` }))
+  const first = `/books/${sample[0]?.id}`
+  const [tag, expertTag] = [await tagOf(ours + first), await tagOf(expert + first)]
+  const tagged = (etag: string) => items.map((item): Asking => ({ ...item, headers: { 'If-None-Match': etag } }))
+  const list = 'status=listed&limit=50'
+  const cursors = await walk(ours, `/books?${list}&sort=price`, (page) => page.pagination.nextCursor, far)
+  const expertCursors = await walk(expert, `/books?${list}`, (page) => page.next, far)
+  const pages = Array.from({ length: 20 }, (_, i) => i + 1)
+  const { title, status, shelf, blurb, price } = sample[0] as Book
+  const body = JSON.stringify({ title, status, price, shelf, blurb })
+  const expertBody = JSON.stringify({ title, status, price: Math.round(Number(price) * 100), shelf, blurb })
+  const changes = sample.map(
+    ({ id }): Asking => ({ method: 'PATCH', path: `/books/${id}`, body: '{"title":"Title {n}"}' }),
+  )
+  const mixed = items.flatMap((item, i) => (i % 10 === 9 ? (changes[i] as Asking) : item))
+  const create = (text: string, headers = {}): Asking[] => [{ method: 'POST', path: '/books', body: text, headers }]
+  return [
+    { name: 'item', about: 'one item', floor: true, ours: items, expert: items },
+    {
+      name: 'unchanged',
+      about: 'an item that is unchanged (304)',
+      floor: false,
+      ours: tagged(tag),
+      expert: tagged(expertTag),
+    },
+    { name: 'list', about: '50 by cursor, filtered and sorted', floor: true, ours: cursors, expert: expertCursors },
+    {
+      name: 'total',
+      about: '50 by page with total, filtered and sorted',
+      floor: false,
+      ours: pages.map((page) => ({ path: `/books?status=listed&sort=price&page=${page}&page_size=50` })),
+      expert: pages.map((page) => ({ path: `/books/pages/${page}?${list}` })),
+    },
+    { name: 'create', about: 'create, durable', floor: false, ours: create(body), expert: create(expertBody) },
+    {
+      name: 'keyed',
+      about: 'create, durable, with an idempotency key (the expert without)',
+      floor: false,
+      ours: create(body, { 'Idempotency-Key': 'bench-{n}' }),
+      expert: create(expertBody),
+    },
+    { name: 'change', about: 'change one field, durable', floor: false, ours: changes, expert: changes },
+    { name: 'mixed', about: '90 reads of an item to 10 changes', floor: false, ours: mixed, expert: mixed },
+  ]
+}
+
+async function tagOf(url: string): Promise<string> {
+  const answer = await fetch(url)
+  await answer.arrayBuffer()
+  return answer.headers.get('etag') as string
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: two shapes of pages, of which only the cursor is read
+type Read = (page: any) => string
+
+/** Pages along a list, by the cursors that it gives. */
+export async function walk(server: string, list: string, next: Read, pages: number): Promise<Asking[]> {
+  const found: Asking[] = []
+  let cursor = ''
+  for (let i = 0; i < pages; i++) {
+    const path = `${list}&cursor=${cursor}`
+    found.push({ path })
+    cursor = next(await (await fetch(server + path)).json())
+  }
+  return found
+}
