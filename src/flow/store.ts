@@ -5,6 +5,8 @@ import type { Plan } from './plan.ts'
 export interface Store {
   /** Carries out a plan, whole or not at all. What can be answered at once is. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
+  /** Keeps what is read until the call of what comes back in one state, where that costs less; a write ends it. */
+  readonly hold?: () => () => void
   /** Changes with every write to the collections, by whomever; null where that cannot be told at once. */
   readonly mark: (collections: readonly string[]) => string | null
   /** A secret of this store's own, made when it was first opened. */

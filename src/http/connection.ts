@@ -1,6 +1,7 @@
 /** Keeps what comes in on a connection in turn, and ends it so that its last answer can be read. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Store } from '../flow/store.ts'
 import { began, type Started, took } from './world.ts'
 
 /** Something to do on a connection; in the end it says whether the connection goes on. */
@@ -32,6 +33,38 @@ function take(socket: Socket, line: Line, step: Step): void {
     if (next) take(socket, line, next)
     else line.busy = false
   })
+}
+
+/**
+ * What one turn of the event loop brings is read from one state and answered together: a transaction costs three times
+ * what the read of an item does, and a write to a connection twice as much when it has to wake its reader each time.
+ */
+export function turns({ hold }: Pick<Store, 'hold'>) {
+  let answers: (() => void)[] = []
+  let under = false
+
+  function end(release: (() => void) | undefined): void {
+    under = false
+    release?.()
+    const all = answers
+    answers = []
+    for (const answer of all) answer()
+  }
+
+  return {
+    /** To be called where something comes in: what came in before is not older than the state that is read from now on. */
+    begin: (): void => {
+      if (under) return
+      under = true
+      const release = hold?.()
+      setImmediate(() => end(release))
+    },
+    /** Sends at the end of the turn, or now where it is over. */
+    send: (answer: () => void): void => {
+      if (under) answers.push(answer)
+      else answer()
+    },
+  }
 }
 
 const patience = 3000

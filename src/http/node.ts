@@ -4,7 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { deafen, enqueue, linger, watch } from './connection.ts'
+import type { Settings } from '../resources/settings.ts'
+import { deafen, enqueue, linger, turns, watch } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
@@ -24,21 +25,14 @@ const mostRequests = 10_000
 
 /** Opens the door. `House.open` has to turn false before `stop`, so that readiness fails first. */
 export async function listen(house: House, { port, host }: { port: number; host: string }): Promise<Listening> {
-  const { limits } = house.service.settings
-  const server = createServer({
-    maxHeaderSize: limits.headers + limits.url + 1024, // both are counted by the corridor, R179
-    headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.idleTimeout,
-    connectionsCheckingInterval: 1000,
-    requireHostHeader: false, // R17: the corridor refuses it with an error body
-  })
-  server.maxHeadersCount = 0
-  server.maxRequestsPerSocket = mostRequests
-  Object.assign(server, { httpAllowHalfOpen: true }) // who has said all may still listen
+  const turn = turns(house.store)
+  const server = engine(house.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => take(request, response, house))
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      turn.begin()
+      take({ call: callOf(request, house, response), request, response }, house, turn)
+    })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     const call = callOf(request, house)
     enqueue(socket, () => void leave(call, () => answer(call, house), socket, house))
@@ -52,6 +46,21 @@ export async function listen(house: House, { port, host }: { port: number; host:
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, stop: (drain) => stopped(server, drain) }
 }
 
+function engine(limits: Settings['limits']): Server {
+  const server = createServer({
+    maxHeaderSize: limits.headers + limits.url + 1024, // both are counted by the corridor, R179
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.idleTimeout,
+    connectionsCheckingInterval: 1000,
+    requireHostHeader: false, // R17: the corridor refuses it with an error body
+  })
+  server.maxHeadersCount = 0
+  server.maxRequestsPerSocket = mostRequests
+  Object.assign(server, { httpAllowHalfOpen: true }) // who has said all may still listen
+  return server
+}
+
 /** A request, and where its answer goes. */
 interface Exchange {
   readonly call: Call
@@ -59,12 +68,15 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
+type Turn = ReturnType<typeof turns>
+type Done = (goesOn: boolean) => void
+
 const latest = new WeakMap<Socket, Exchange>()
 
-function take(request: IncomingMessage, response: ServerResponse, house: House): void {
-  const exchange = { call: callOf(request, house, response), request, response }
-  latest.set(request.socket, exchange)
-  enqueue(request.socket, (done) => void serve(exchange, house, done))
+function take(exchange: Exchange, house: House, turn: Turn): void {
+  const { socket } = exchange.request
+  latest.set(socket, exchange)
+  enqueue(socket, (done) => void serve(exchange, house, turn, done))
 }
 
 /** What cannot be sent ends the connection, and nothing else. R162. */
@@ -73,12 +85,21 @@ function abandon({ id }: Call, socket: Socket, err: unknown, { log }: House): vo
   socket.destroy()
 }
 
-async function serve(exchange: Exchange, house: House, done: (goesOn: boolean) => void): Promise<void> {
-  const { call, request, response } = exchange
+async function serve(exchange: Exchange, house: House, turn: Turn, done: Done): Promise<void> {
+  const { call, request } = exchange
   const started = began()
   try {
     const reply = await answer(call, house)
     if (call.content && !request.complete) await setImmediate() // its content may be here already
+    turn.send(() => conclude(exchange, reply, house, started, done))
+  } catch (error) {
+    abandon(call, request.socket, error, house)
+  }
+}
+
+function conclude(exchange: Exchange, reply: Reply, house: House, started: Started, done: Done): void {
+  const { call, request, response } = exchange
+  try {
     send(exchange, reply, house, started)
     const over = () => done(reply.headers.Connection !== 'close')
     if (response.closed) over()

@@ -6,6 +6,7 @@ import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './failure.ts'
+import type { Snapshot } from './snapshot.ts'
 
 const mostMembers = 500
 
@@ -19,6 +20,7 @@ interface Member {
 interface Batching {
   readonly db: DatabaseSync
   readonly run: Run
+  readonly snapshot: Snapshot
   readonly cellar: Cellar
   /** How long a write may wait, in milliseconds. */
   readonly patience: number
@@ -28,7 +30,7 @@ interface Batching {
 
 /** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its steps share the queue of writes
-export function batches({ db, run, cellar, patience, written }: Batching) {
+export function batches({ db, run, snapshot, cellar, patience, written }: Batching) {
   let waiting: Member[] = []
   let planned = false
   const idle: (() => void)[] = []
@@ -49,6 +51,7 @@ export function batches({ db, run, cellar, patience, written }: Batching) {
   function flush(): void {
     planned = false
     const members = waiting.splice(0, mostMembers)
+    snapshot.end()
     try {
       run(begin)
     } catch (error) {

@@ -3,9 +3,9 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { List, Read, Recall } from '../flow/plan.ts'
 import { isBounded } from '../store/bounded.ts'
 import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
-import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import type { Reader } from './reader.ts'
+import type { Snapshot } from './snapshot.ts'
 import type { Totals } from './totals.ts'
 
 /** As many rows are counted in the loop; where more match, the thread counts. */
@@ -14,6 +14,7 @@ const mostInLoop = 2000
 export interface Looking {
   readonly cellar: Cellar
   readonly run: Run
+  readonly snapshot: Snapshot
   /** None for a database in memory, which no other thread can see. */
   readonly reader: Reader | null
   readonly totals: Totals
@@ -21,13 +22,11 @@ export interface Looking {
   readonly patience: number
 }
 
-const snapshot: Statement = { text: 'BEGIN', values: [] }
-const commit: Statement = { text: 'COMMIT', values: [] }
+/** Rows and total from one state. R54 */
+export const look = (looking: Looking, plan: Read | List | Recall): Outcome | Promise<Outcome> =>
+  looking.snapshot.within(() => (plan.do === 'list' ? list(looking, plan) : inLoop(looking, plan)))
 
-export function look(looking: Looking, plan: Read | List | Recall): Outcome | Promise<Outcome> {
-  const { cellar, run } = looking
-  return plan.do === 'list' ? list(looking, plan) : finish(perform(cellar, plan), run)
-}
+const inLoop = ({ cellar, run }: Looking, plan: Read | List | Recall): Outcome => finish(perform(cellar, plan), run)
 
 function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const { cellar, reader, totals } = looking
@@ -39,24 +38,6 @@ function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const outcome = inLoop(looking, { ...plan, countTo: mostInLoop })
   if (outcome.is === 'page' && outcome.total === null) return afar(looking, plan, reader, undefined)
   return learned(totals, plan, outcome)
-}
-
-/** Rows and total from one state. R54 */
-function inLoop({ cellar, run }: Looking, plan: List): Outcome {
-  if (plan.countTo === null && plan.window.from === 'offset') return finish(perform(cellar, plan), run)
-  run(snapshot)
-  try {
-    return finish(perform(cellar, plan), run)
-  } finally {
-    ended(run)
-  }
-}
-
-/** A failure may have ended the snapshot already, and is what has to be told. */
-function ended(run: Run): void {
-  try {
-    run(commit)
-  } catch {}
 }
 
 async function afar(

@@ -9,6 +9,7 @@ import { batches } from './batch.ts'
 import { isBusy, mostWait, told } from './failure.ts'
 import { look } from './look.ts'
 import { reader } from './reader.ts'
+import { snapshots } from './snapshot.ts'
 import { totals } from './totals.ts'
 
 const mostPrepared = 1000
@@ -84,8 +85,9 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
   const known = totals(collections, () => Number(run(dataVersion)[0]?.data_version))
   const thread = file === null ? null : reader(file)
-  const looking = { cellar, run, reader: thread, totals: known, patience }
-  const writes = batches({ db, run, cellar, patience, written: known.written })
+  const snapshot = snapshots(db, run)
+  const looking = { cellar, run, snapshot, reader: thread, totals: known, patience }
+  const writes = batches({ db, run, snapshot, cellar, patience, written: known.written })
   return {
     execute: (plan) => {
       if (plan.do !== 'read' && plan.do !== 'list' && plan.do !== 'recall') return writes.join(plan)
@@ -97,6 +99,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
         return patiently(() => look(looking, plan), patience)
       }
     },
+    hold: snapshot.hold,
     secret,
     mark: known.mark,
     ready: async () => {
@@ -110,6 +113,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
     close: async () => {
       await writes.idle()
       await thread?.close()
+      snapshot.end()
       db.close()
     },
   }
