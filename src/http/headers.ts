@@ -1,4 +1,5 @@
 /** Completes the headers of answers: what caches and browsers are told, and what every answer carries. Part 7, conditional read. */
+import { share } from '../auth/cors.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
@@ -28,8 +29,10 @@ function freshness({ rule, resource }: Route): string {
   return maxAge === null && scope === null ? age : `public, ${age}`
 }
 
-/** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143. */
-export function stamp(call: Call, { headers, body }: Reply, { service, world }: House, started: Started): void {
+/** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143, R176. */
+export function stamp(call: Call, reply: Reply, { service, world }: House, started: Started): void {
+  const { headers, body } = reply
+  share(call, reply, service.settings)
   headers['Request-Id'] = call.id
   headers.Date = dateOf(world.now())
   if (service.settings.serverTiming) headers['Server-Timing'] = `total;dur=${took(started)}`

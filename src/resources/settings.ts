@@ -145,6 +145,22 @@ const record: Setting<Readonly<Record<string, unknown>>, Readonly<Record<string,
   local: false,
 }
 
+/** An origin as browsers write it: compared letter by letter. R175. */
+function isOrigin(text: string): boolean {
+  if (text === '*' || text === 'null') return true
+  if (/^https?:[^*]*$/.test(text)) return URL.canParse(text) && new URL(text).origin === text
+  return /^[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(:\d{1,5})?$/.test(text)
+}
+
+function texts(
+  value: readonly string[],
+  fits: (text: string) => boolean,
+  allowed: string,
+): ReturnType<typeof words<string>> {
+  const any = words<string>(value)
+  return { ...any, read: (given) => (any.read(given)?.every(fits) ? any.read(given) : undefined), allowed }
+}
+
 const anyKeyed = words(['POST'], ['POST', 'PATCH'])
 
 const keyed: typeof anyKeyed = {
@@ -234,16 +250,19 @@ const table = {
     tokens: record,
   },
   cors: {
-    origins: words<string>([]),
-    headers: words<string>([
-      'authorization',
-      'content-type',
-      'idempotency-key',
-      'if-match',
-      'if-none-match',
-      'prefer',
-      'version',
-    ]),
+    origins: texts(
+      [],
+      isOrigin,
+      "a list of origins as browsers send them, as ['https://app.example.com'], 'null' or '*'",
+    ),
+    headers: texts(
+      [
+        ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'if-modified-since'],
+        ...['if-unmodified-since', 'prefer', 'request-id', 'traceparent', 'version'],
+      ],
+      (text) => /^[\w-]+$/.test(text),
+      'a list of header names',
+    ),
   },
   limits: {
     body: { ...count(MiB), local: true },

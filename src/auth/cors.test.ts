@@ -1,0 +1,94 @@
+/** What pages of other origins are told, case by case. Part 5, authentication. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type DeclaredSettings, readSettings } from '../resources/settings.ts'
+import { share } from './cors.ts'
+
+const app = 'https://app.example.com'
+
+/** The headers of an answer to a page. */
+function told(
+  cors: DeclaredSettings['cors'],
+  asked: Record<string, string>,
+  { method = 'GET', status = 200, headers = {} as Record<string, string>, apiKeyHeader = '' } = {},
+): Record<string, string> {
+  const declared = { cors, ...(apiKeyHeader && { auth: { apiKeyHeader } }) } as DeclaredSettings
+  const reply = { status, headers: { ...headers }, body: null }
+  share(
+    { method, headers: asked },
+    reply,
+    readSettings(declared, undefined, false, ({ path }) => assert.fail(path)),
+  )
+  return reply.headers
+}
+
+test('without origins nothing is said', () => {
+  assert.deepEqual(told(undefined, { origin: app }), {})
+  assert.deepEqual(told({ origins: [] }, { origin: app }), {})
+})
+
+test('an origin is compared letter by letter', () => {
+  const cors = { origins: [app, 'http://localhost:3000', 'null'] }
+  for (const origin of cors.origins) {
+    const headers = told(cors, { origin })
+    assert.equal(headers['Access-Control-Allow-Origin'], origin)
+    assert.match(headers['Access-Control-Expose-Headers'] as string, /\bETag\b.*\bRequest-Id\b.*\bWWW-Authenticate\b/)
+    assert.equal(headers['Access-Control-Allow-Credentials'], undefined)
+  }
+  for (const origin of [
+    ...['http://app.example.com', 'https://app.example.com:8443', 'https://app.example.com.evil.org'],
+    ...['https://evil-app.example.com', 'https://APP.example.com', `${app}/`, 'http://localhost', '*', 'Null', ''],
+  ])
+    assert.deepEqual(told(cors, { origin }), { Vary: 'Origin' }, origin)
+  assert.deepEqual(told({ origins: [app] }, { origin: 'null' }), { Vary: 'Origin' })
+})
+
+test('Vary is said whoever asks, and is added to what it says already', () => {
+  assert.equal(told({ origins: [app] }, {}, { headers: { Vary: 'Accept-Encoding' } }).Vary, 'Accept-Encoding, Origin')
+  assert.equal(told({ origins: ['*'] }, {}).Vary, undefined)
+})
+
+test('all origins are one answer, and credentials of the browser are never a part of it', () => {
+  const headers = told({ origins: ['*'] }, { origin: 'https://anybody.example' })
+  assert.equal(headers['Access-Control-Allow-Origin'], '*')
+  assert.equal(headers['Access-Control-Allow-Credentials'], undefined)
+})
+
+test('a preflight is told the methods of the path and the headers that may be sent', () => {
+  const asked = { origin: app, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'x-evil' }
+  const options = {
+    method: 'OPTIONS',
+    status: 204,
+    headers: { Allow: 'GET, HEAD, OPTIONS, PUT' },
+    apiKeyHeader: 'X-Key',
+  }
+  const headers = told({ origins: [app] }, asked, options)
+  assert.equal(headers['Access-Control-Allow-Methods'], 'GET, HEAD, OPTIONS, PUT')
+  assert.match(headers['Access-Control-Allow-Headers'] as string, /^authorization, content-type, .*, x-key$/)
+  assert.equal(headers['Access-Control-Max-Age'], '600')
+  for (const other of [
+    told({ origins: [app] }, { origin: app }, options),
+    told({ origins: [app] }, asked, { ...options, method: 'GET' }),
+    told({ origins: [app] }, asked, { ...options, status: 404 }),
+    told({ origins: ['https://other.example'] }, asked, options),
+  ])
+    assert.equal(other['Access-Control-Allow-Methods'], undefined)
+})
+
+test('an origin is declared as browsers write it', () => {
+  const isTaken = (origin: string) => {
+    let taken = true
+    readSettings({ cors: { origins: [origin] } }, undefined, false, () => {
+      taken = false
+    })
+    return taken
+  }
+  const good = [app, 'http://localhost:3000', 'http://[::1]:3000', 'capacitor://localhost', 'null', '*']
+  const bad = [`${app}/`, 'https://app.example.com:443', 'https://App.example.com', 'app.example.com', '*.example.com']
+  const worse = ['https://*.example.com', `${app}\r\nX-Evil: 1`, `${app} ${app}`, '', 'https://a@b.example']
+  assert.deepEqual(
+    good.filter((one) => !isTaken(one)),
+    [],
+  )
+  assert.deepEqual([...bad, ...worse].filter(isTaken), [])
+})
