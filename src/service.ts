@@ -8,8 +8,9 @@ import { plant } from './endpoints/route.ts'
 import { view } from './endpoints/view.ts'
 import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
 import type { Branch, Place } from './flow/route.ts'
+import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange, Versions } from './resources/change.ts'
-import type { Concepts, Mistake, Operation, ResourceDeclaration } from './resources/declaration.ts'
+import type { Concepts, DeclaredTiers, Mistake, Operation, ResourceDeclaration } from './resources/declaration.ts'
 import type { Field, Fields } from './resources/field.ts'
 import type {
   Before,
@@ -33,6 +34,8 @@ export interface Declaration {
   readonly concepts?: Concepts
   readonly scopes?: { readonly [scope: string]: string }
   readonly errors?: { readonly [type: string]: DeclaredError }
+  /** Sets of quotas; a caller has those of its tier. */
+  readonly tiers?: DeclaredTiers
   readonly settings?: DeclaredSettings
   readonly versions?: Versions
 }
@@ -45,6 +48,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly settings: Settings
   readonly resources: ReadonlyMap<string, Resource>
   readonly errors: Catalogue
+  /** Null where no tiers are declared. */
+  readonly quotas: Quotas | null
   readonly places: readonly Place[]
   readonly tree: Branch
   /** All methods that any place offers. */
@@ -144,6 +149,9 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
     get errors() {
       return ready().errors
     },
+    get quotas() {
+      return ready().quotas
+    },
     get places() {
       return ready().places
     },
@@ -158,7 +166,7 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
   }) as Changing<D>
 }
 
-type Made = Pick<Service, 'settings' | 'resources' | 'errors' | 'places' | 'tree' | 'methods'>
+type Made = Pick<Service, 'settings' | 'resources' | 'errors' | 'quotas' | 'places' | 'tree' | 'methods'>
 
 function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   refuse(declaration, changeMistakes(declaration, changes))
@@ -172,6 +180,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
     settings,
     resources,
     errors: extend(declaration.errors ?? {}),
+    quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     places: found,
     tree: plant(found),
     methods: allMethods(found),

@@ -18,7 +18,6 @@ table('the service', [
   ],
   ['a name that is none', () => declarationMistakes({ name: 5, resources: { orders: open } }), 'name', '5'],
   ['a key with a typing mistake', () => saying({ setings: {} }), 'setings', '`settings`'],
-  ['what a later release offers', () => saying({ tiers: {} }), 'tiers', '`tiers` is not offered by this release'],
   ['a key without a value', () => saying({ versions: undefined }), ''],
   [
     'a scope in another form',

@@ -9,6 +9,7 @@ import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkKeys, checkResource } from './profile.ts'
 import { checkContradictions, noteSetting } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
+import { checkTiers } from './tiers.ts'
 import { checkVersions } from './versions.ts'
 import { checkOwner } from './visibility.ts'
 
@@ -49,7 +50,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
 }
 
-const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings', 'versions']
+const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 
 function checkService(given: Given, found: Finding[]): void {
   const part = (name: string): Given => (isObject(given[name]) ? given[name] : {})
@@ -61,8 +62,8 @@ function checkService(given: Given, found: Finding[]): void {
     Given,
   ]
   const ground: Ground = { settings, resources, concepts, scopes, sound: new Map(), found }
-  checkKeys([], given, serviceKeys, ['tiers'], ground)
-  for (const name of ['resources', 'concepts', 'scopes', 'errors']) {
+  checkKeys([], given, serviceKeys, [], ground)
+  for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
     note(ground, [name], `\`${name}\` is ${shown(given[name])}.`, `Write an object, as ${name}: { … }.`)
   }
@@ -75,6 +76,7 @@ function checkService(given: Given, found: Finding[]): void {
   checkContradictions([], [given.settings], settings, ground)
   checkScopes(ground)
   checkErrors(errors, ground)
+  checkTiers(given.tiers, ground)
   checkVersions(given.versions, ground)
   checkConcepts(ground)
   if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {

@@ -73,6 +73,18 @@ export function errorBody(problem: Problem, types: Catalogue = catalogue): Recor
   return whole({ message }, extra, { type, types: chain(types, type, under), ...causes(problem, types, mostCauses) })
 }
 
+/** Types that are registered for everybody, and how their members are written there. R182. */
+const registered: ReadonlyMap<string, { readonly uri: string; readonly members: Readonly<Record<string, string>> }> =
+  new Map([
+    [
+      'quota-exceeded',
+      {
+        uri: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+        members: { violatedPolicies: 'violated-policies' },
+      },
+    ],
+  ])
+
 /** The body of RFC 9457. R158. */
 export function problemBody(
   problem: Problem,
@@ -80,14 +92,16 @@ export function problemBody(
   { base, instance }: { base: string; instance: string },
 ): Record<string, unknown> {
   const { message, type, under, extra } = problem
+  const { uri = base + type, members = {} } = registered.get(type) ?? {}
   const first = {
-    type: base + type,
+    type: uri,
     title: title(type),
     status: problemStatus(problem, types),
     detail: message,
     instance,
   }
-  return whole(first, extra, { types: chain(types, type, under), ...causes(problem, types, mostCauses) })
+  const named = Object.fromEntries(Object.entries(extra).map(([name, value]) => [members[name] ?? name, value]))
+  return whole(first, named, { types: chain(types, type, under), ...causes(problem, types, mostCauses) })
 }
 
 type Members = Readonly<Record<string, unknown>>

@@ -51,7 +51,7 @@ export interface Claimed {
 }
 
 /** What all nodes have spent in the window that runs, and when it ends. */
-interface Spent {
+export interface Spent {
   readonly is: 'spent'
   readonly used: number
   readonly until: number

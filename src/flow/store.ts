@@ -1,6 +1,6 @@
 /** Store: the port to the cellar. Part 1. */
-import type { Outcome } from './outcome.ts'
-import type { Plan } from './plan.ts'
+import type { Outcome, Spent } from './outcome.ts'
+import type { Plan, Spend } from './plan.ts'
 
 export interface Store {
   /** Carries out a plan, whole or not at all. What can be answered at once is. */
@@ -15,3 +15,6 @@ export interface Store {
   readonly ready: () => Promise<string | null>
   readonly close: () => Promise<void>
 }
+
+/** Counts what is spent of quotas, for all nodes together. R184. */
+export type Ledger = (plan: Spend) => Promise<Omit<Spent, 'is'>>

@@ -10,7 +10,9 @@ import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
-import { enter } from '../limits/crowd.ts'
+import { enter, share } from '../limits/crowd.ts'
+import { admitRate, type Rate, rated, spend } from '../limits/quota.ts'
+import { admitStrain } from '../limits/strain.ts'
 import type { Service } from '../service.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
 import { dressed } from './headers.ts'
@@ -25,10 +27,13 @@ export async function answer(call: Call, house: House): Promise<Reply> {
   const { service } = house
   let { settings } = service
   let leave = () => {}
+  let finish = () => {}
+  let rate: Rate | null = null
   try {
     admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
     if (apart) return await apart
+    admitStrain(house, call.id) //                                         503
     leave = enter(house, settings.limits.concurrency) //                   503
     admitHost(call, house.hosts) //                                        421
     const match = find(call, service) //                                   400, 404
@@ -39,19 +44,28 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     }
     const route = routeOf(call, match.place, service) //                   405
     settings = route.resource.settings
-    const same = unread(call, route, house.store) //                       304
-    if (same) return same
-    const mark = markOf(call, route, house.store)
-    const reply = dressed(call.method, route, await inner(call, route, match.params, house))
-    const coding = willCode(call, reply, settings)
-    if (mark !== null) remember(call, route, house.store, { mark, reply })
-    const told = unchanged(call, reply, coding) //                         304, 412
-    return coding !== null && told === reply ? await coded(call, reply, coding) : told
+    rate = await spend(house, call, nobody) //                             429
+    admitRate(rate)
+    finish = share(house, nobody, call, service.settings.limits.callerConcurrency) // 429
+    return rated(await served(call, route, match.params, house), rate)
   } catch (problem) {
-    return codedIfBetter(call, refuse(call, house, problem), settings)
+    return rated(await codedIfBetter(call, refuse(call, house, problem), settings), rate)
   } finally {
+    finish()
     leave()
   }
+}
+
+/** The answer of a route, or what the client has of it already. */
+async function served(call: Call, route: Route, params: readonly string[], house: House): Promise<Reply> {
+  const same = unread(call, route, house.store) //                         304
+  if (same) return same
+  const mark = markOf(call, route, house.store)
+  const reply = dressed(call.method, route, await inner(call, route, params, house))
+  const coding = willCode(call, reply, route.resource.settings)
+  if (mark !== null) remember(call, route, house.store, { mark, reply })
+  const told = unchanged(call, reply, coding) //                           304, 412
+  return coding !== null && told === reply ? await coded(call, reply, coding) : told
 }
 
 async function inner(call: Call, route: Route, params: readonly string[], { store, world }: House): Promise<Reply> {

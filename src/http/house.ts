@@ -1,6 +1,8 @@
 /** House: what the corridor needs besides the call. Part 1. */
+
+import type { Network } from '../flow/address.ts'
 import type { World } from '../flow/call.ts'
-import type { Store } from '../flow/store.ts'
+import type { Ledger, Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 
 /** Where what is not sent is written down. */
@@ -13,6 +15,10 @@ export interface Log {
 export interface House {
   readonly service: Service
   readonly store: Store
+  /** Counts what is spent of quotas, where the store does not. R184. */
+  readonly ledger?: Ledger
+  /** The proxies that are believed when they say where a call comes from. R184. */
+  readonly proxies?: readonly Network[]
   readonly world: World
   readonly log: Log
   /** Whether the house takes guests; false while it closes. */

@@ -2,8 +2,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { clientOf } from '../flow/address.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { look, rhythm } from '../limits/strain.ts'
 import type { Settings } from '../resources/settings.ts'
 import { deafen, enqueue, linger, turns, watch } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
@@ -42,8 +44,23 @@ export async function listen(house: House, { port, host }: { port: number; host:
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
+  const watched = watchLoop(house)
   const shown = host.includes(':') ? `[${host}]` : host
-  return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, stop: (drain) => stopped(server, drain) }
+  return {
+    url: `http://${shown}:${(server.address() as AddressInfo).port}`,
+    stop: (drain) => stopped(server, drain).finally(() => clearInterval(watched)),
+  }
+}
+
+/** Looks in time and again whether the loop comes round in time. R161. */
+function watchLoop(house: House): NodeJS.Timeout | undefined {
+  const most = house.service.settings.limits.loopDelay
+  if (most === null) return undefined
+  let last = began()
+  return setInterval(() => {
+    look(house, took(last) - rhythm, most)
+    last = began()
+  }, rhythm).unref()
 }
 
 function engine(limits: Settings['limits']): Server {
@@ -169,7 +186,7 @@ function note(call: Call, status: number, { log }: House, started: Started): voi
   log.info({ requestId: id, ...traceOf(call), method, path, status, ms: took(started) }, 'answered')
 }
 
-function callOf(request: IncomingMessage, { world }: House, response?: ServerResponse): Call {
+function callOf(request: IncomingMessage, { world, proxies = [] }: House, response?: ServerResponse): Call {
   const headers = request.headers as Record<string, string | undefined>
   const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
   return {
@@ -180,7 +197,7 @@ function callOf(request: IncomingMessage, { world }: House, response?: ServerRes
     raw: request.rawHeaders,
     id: idOf(headers['request-id'], world),
     content: bare ? null : { [Symbol.asyncIterator]: () => contentOf(request, response) },
-    address: request.socket.remoteAddress ?? '',
+    address: clientOf(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
   }
 }
 

@@ -1,5 +1,8 @@
 /** Counts what is inside a house, where only so many requests are let in at a time. Part 8, concurrency. */
 import { Problem } from '../errors/problem.ts'
+import { blockOf } from '../flow/address.ts'
+import type { Call } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
 
 const inside = new WeakMap<object, number>()
 const nothing = (): void => {}
@@ -12,4 +15,25 @@ export function enter(house: object, most: number | null): () => void {
     throw new Problem('overloaded', `The service handles ${most} requests at a time. Try again later.`)
   inside.set(house, before + 1)
   return () => void inside.set(house, (inside.get(house) as number) - 1)
+}
+
+const shares = new WeakMap<object, Map<string, number>>()
+
+/** Lets a request of a caller in, or refuses it; those whom nobody knows are told apart by their address. R185. */
+export function share(house: object, { id }: Caller, { address }: Call, most: number | null): () => void {
+  if (most === null) return nothing
+  const all = shares.get(house) ?? new Map<string, number>()
+  shares.set(house, all)
+  const who = id === '' ? `at ${blockOf(address)}` : `is ${id}`
+  const before = all.get(who) ?? 0
+  if (before >= most) {
+    const message = `${most} ${most === 1 ? 'request' : 'requests'} of one caller ${most === 1 ? 'is' : 'are'} handled at a time. Send the next one when one of them is answered.`
+    throw new Problem('too-many-concurrent-requests', message, { headers: { 'Retry-After': '1' } })
+  }
+  all.set(who, before + 1)
+  return () => {
+    const left = (all.get(who) as number) - 1
+    if (left > 0) all.set(who, left)
+    else all.delete(who)
+  }
 }

@@ -112,3 +112,19 @@ export function ruleFor(access: Access, operation: Operation): Rule | undefined 
   if (operation === 'list' || operation === 'read') return access.read
   return access[operation] ?? access.write
 }
+
+/** Whose requests are counted together: those of a caller, of all callers of the tier, or of an address. R181. */
+export const partitions = ['caller', 'tier', 'address'] as const
+export type Partition = (typeof partitions)[number]
+
+export interface DeclaredQuota {
+  readonly quota: number
+  /** An ISO 8601 duration; an hour unless said. */
+  readonly window?: string
+  readonly partition?: Partition
+}
+
+/** Tiers by name, and their quotas by name; `hourly` may be the number alone. */
+export interface DeclaredTiers {
+  readonly [tier: string]: { readonly [quota: string]: number | DeclaredQuota }
+}

@@ -1,5 +1,5 @@
 /** What a declaration says about types: rows, inputs, patches and names are inferred from it. Part 2, fields. */
-import type { Access, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
+import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { Enum, Field, FilterForm, Flat, Inputs, OrNull, Resolved, Sent, Such, Value } from './field.ts'
 import type { Irregular } from './naming.ts'
 
@@ -216,8 +216,17 @@ type Sound<D, Allowed> = {
     ? { readonly [R in keyof D[K]]: SoundResource<D, R, D[K][R]> }
     : K extends 'concepts'
       ? SoundFields<D, D[K]>
-      : Exact<K, D[K], Allowed>
+      : K extends 'tiers'
+        ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
+        : Exact<K, D[K], Allowed>
 }
+
+/** A number alone is for the hour. */
+type SoundQuota<Name, Q> = Q extends number
+  ? Name extends 'hourly'
+    ? Q
+    : `Error: '${Name & string}' needs a quota and a window`
+  : { readonly [K in keyof Q]: Exact<K, Q[K], DeclaredQuota> }
 
 type SoundResource<D, R, T> = {
   readonly [K in keyof T]: K extends 'fields'

@@ -275,6 +275,8 @@ const table = {
     idleTimeout: time(75 * second),
     writeTimeout: time(60 * second),
     concurrency: or(count(256), 'none', null),
+    callerConcurrency: or(count(20), 'none', null),
+    loopDelay: or(time(200), 'none'),
   },
   rateLimit: { lease: count(1, 0, 100), headers: choice('draft-11', 'x-ratelimit', 'none') },
   versions: {

@@ -42,14 +42,12 @@ export interface Door {
   readonly port: number
 }
 
-export interface Stage {
+export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
   readonly database?: string
   /** Only over a socket: for what fetch cannot send or does not show. */
   readonly socketOnly?: boolean
   /** The time, where a test says what it is. */
   readonly now?: () => number
-  /** The hosts that the house answers for. */
-  readonly hosts?: readonly string[]
   /** What stands in the place of the store, made from it. */
   readonly store?: (store: Store) => Store
 }
@@ -59,7 +57,7 @@ export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  { database = 'sqlite::memory:', socketOnly = false, now, hosts, store: replaced = (store) => store }: Stage = {},
+  { database = 'sqlite::memory:', socketOnly = false, now, store: replaced = (store) => store, ...around }: Stage = {},
 ): void {
   for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
     describe(`${title} (${name})`, () => {
@@ -77,7 +75,7 @@ export function doors(
         const collections = [...service.resources.values()].map(({ collection }) => collection)
         const store = replaced(openStore(database, collections, 'apply', service.settings.limits.handlerTimeout))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
-        house = { service, store, world, log, open: () => true, ...(hosts && { hosts }) }
+        house = { service, store, world, log, open: () => true, ...around }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))

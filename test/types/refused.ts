@@ -179,6 +179,31 @@ export const members = [
   }),
   // @ts-expect-error no such value of a setting
   service({ name: 'e', resources: {}, settings: { naming: 'kebab' } }),
+  service({
+    name: 'f',
+    resources: {},
+    tiers: {
+      free: { hourly: 1000, burst: { quota: 20, window: 'PT1S', partition: 'address' } },
+      // @ts-expect-error a number alone is for the hour
+      pro: { daily: 1000 },
+      large: {
+        // @ts-expect-error no such member of a quota
+        hourly: { quota: 1000, windw: 'PT1H' },
+      },
+    },
+  }),
+  service({
+    name: 'g',
+    resources: {},
+    tiers: {
+      free: {
+        // @ts-expect-error no such partition
+        burst: { quota: 20, window: 'PT1S', partition: 'key' },
+        // @ts-expect-error a number
+        weekly: { quota: '20', window: 'P7D' },
+      },
+    },
+  }),
 ]
 
 declare function given<const D extends Declaration>(declaration: D): Checked<D, Declaration>

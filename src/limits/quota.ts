@@ -1,0 +1,124 @@
+/** Quota: takes a request from the quotas of its caller, and says in its answer what is left. Part 8, request counts. */
+import { Problem } from '../errors/problem.ts'
+import { blockOf } from '../flow/address.ts'
+import type { Call, World } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Ledger, Store } from '../flow/store.ts'
+import { type Meter, meter, type Standing, type Taken } from './rate.ts'
+import type { Policy, Quotas, Tier } from './tier.ts'
+
+/** How a caller stands after a request. */
+export interface Rate extends Taken {
+  readonly tier: Tier
+  readonly headers: Quotas['headers']
+  readonly now: number
+}
+
+/** Where requests are counted. */
+interface Counting {
+  readonly service: { readonly quotas: Quotas | null }
+  readonly store: Store
+  readonly world: World
+  /** Counts in the place of the store. */
+  readonly ledger?: Ledger
+}
+
+const meters = new WeakMap<Store, Meter>()
+
+/** Counts a request; null where its caller has no quotas. R181, R184. */
+export function spend(
+  { service: { quotas }, store, world, ledger = ledgerOf(store) }: Counting,
+  call: Call,
+  caller: Caller,
+): Rate | null | Promise<Rate | null> {
+  const tier = quotas && tierOf(quotas, caller)
+  if (!tier) return null
+  let own = meters.get(store)
+  if (!own) {
+    own = meter(ledger)
+    meters.set(store, own)
+  }
+  const charges = tier.policies.map((policy) => ({ policy, partition: partitionOf(policy, call, caller) }))
+  const { headers } = quotas
+  const now = world.now()
+  const taken = own(charges, now)
+  return taken instanceof Promise
+    ? taken.then((one) => ({ ...one, tier, headers, now }))
+    : { ...taken, tier, headers, now }
+}
+
+/** Who names a tier that there is has that one; who names none, or another, has the first. */
+function tierOf({ tiers, first, anonymous }: Quotas, { id, tier }: Caller): Tier | null {
+  if (id === '') return anonymous
+  return (tier === null ? undefined : tiers.get(tier)) ?? first
+}
+
+function partitionOf({ partition }: Policy, call: Call, caller: Caller): string {
+  switch (partition) {
+    case 'caller':
+      return caller.id
+    case 'address':
+      return blockOf(call.address)
+    case 'tier':
+      return ''
+  }
+}
+
+/** The store as a ledger. */
+function ledgerOf(store: Store): Ledger {
+  return async (plan) => {
+    const outcome = await store.execute(plan)
+    if (outcome.is !== 'spent') throw new Error('A store that was to count a request did something else.')
+    return outcome
+  }
+}
+
+/** R182. */
+export function admitRate(rate: Rate | null): void {
+  if (rate === null || rate.granted) return
+  const violated = rate.standings.filter(({ left }) => left === 0)
+  const last = violated.reduce((a, b) => (b.until > a.until ? b : a), violated[0] as Standing)
+  const { name, quota } = last.policy
+  const wait = secondsOf(last, rate.now)
+  const message = `The ${name} quota of ${quota} ${quota === 1 ? 'request' : 'requests'} is used up. Ask again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
+  throw new Problem('quota-exceeded', message, {
+    headers: { 'Retry-After': String(wait) },
+    extra: { violatedPolicies: violated.map(({ policy }) => policy.name) },
+  })
+}
+
+const secondsOf = ({ until }: Standing, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
+
+/** An answer that says how its caller stands. R183. */
+export function rated(reply: Reply, rate: Rate | null): Reply {
+  if (rate === null || rate.headers === 'none') return reply
+  const { headers } = reply
+  if (rate.headers === 'x-ratelimit') Object.assign(headers, older(rate))
+  else {
+    headers['RateLimit-Policy'] = rate.tier.shown
+    headers.RateLimit = current(rate, Number(headers['Retry-After'] ?? Infinity))
+  }
+  return reply
+}
+
+/** The end of a window is not told where the answer says to come again before it: who comes then may be served. */
+function current({ standings, now }: Rate, retryAfter: number): string {
+  let text = ''
+  for (const standing of standings) {
+    const seconds = secondsOf(standing, now)
+    const reset = seconds > retryAfter ? '' : `;t=${seconds}`
+    text += `${text === '' ? '' : ', '}"${standing.policy.name}";r=${standing.left}${reset}`
+  }
+  return text
+}
+
+/** The fields that many services had before: of the quota with the least left, the one that ends last. */
+function older({ standings, now }: Rate): Record<string, string> {
+  const nearest = standings.reduce((a, b) => (b.left < a.left || (b.left === a.left && b.until > a.until) ? b : a))
+  return {
+    'X-RateLimit-Limit': String(nearest.policy.quota),
+    'X-RateLimit-Remaining': String(nearest.left),
+    'X-RateLimit-Reset': String(secondsOf(nearest, now)),
+  }
+}

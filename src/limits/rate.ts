@@ -1,0 +1,150 @@
+/** Rate: counts requests against quotas, in the process as far as a lease goes, and with all nodes together. Part 8, request counts. */
+import type { Ledger } from '../flow/store.ts'
+import type { Policy } from './tier.ts'
+
+/** A request, as it counts against one quota. */
+export interface Charge {
+  readonly policy: Policy
+  /** Who it is counted for. */
+  readonly partition: string
+}
+
+/** What is left of a quota, and when its window ends. */
+export interface Standing {
+  readonly policy: Policy
+  readonly left: number
+  readonly until: number
+}
+
+export interface Taken {
+  readonly granted: boolean
+  readonly standings: readonly Standing[]
+}
+
+/** Counts a request against all its quotas, or against none where one of them is used up. */
+export type Meter = (charges: readonly Charge[], now: number) => Taken | Promise<Taken>
+
+interface Waiter {
+  readonly done: (granted: boolean) => void
+  readonly fail: (error: unknown) => void
+}
+
+/** The window that runs for one partition, as far as this process knows. */
+interface Window {
+  readonly policy: Policy
+  readonly name: string
+  /** What all nodes have used, own requests included. */
+  used: number
+  /** Own requests that the others were not told of yet. */
+  held: number
+  /** When the window ends; 0 as long as that is not known. */
+  until: number
+  asking: boolean
+  waiting: Waiter[]
+}
+
+const mostWindows = 100_000
+
+// long because: its steps share the windows
+export function meter(ledger: Ledger, most = mostWindows): Meter {
+  const all = new Map<Policy, Map<string, Window>>()
+
+  return (charges, now) => {
+    const windows = charges.map((charge) => windowOf(charge, now))
+    if (windows.some((window) => isFull(window, now))) return taken(false, windows)
+    if (!windows.every((window) => hasRoom(window, now))) return settled(windows, now)
+    for (const window of windows) take(window)
+    return taken(true, windows)
+  }
+
+  function windowOf({ policy, partition }: Charge, now: number): Window {
+    let own = all.get(policy)
+    if (!own) {
+      own = new Map()
+      all.set(policy, own)
+    }
+    const before = own.get(partition)
+    if (before && (before.until > now || before.asking)) return before
+    own.delete(partition) // the windows of a policy are equally long, so that those that end first stand first
+    forget(own, now)
+    const name = `${policy.tier}/${policy.name}/${partition}`
+    const window = { policy, name, used: 0, held: 0, until: 0, asking: false, waiting: [] }
+    own.set(partition, window)
+    return window
+  }
+
+  /** More windows than one are forgotten for each new one, so that those that are over cannot pile up. */
+  function forget(own: Map<string, Window>, now: number): void {
+    let left = 2
+    for (const [partition, window] of own) {
+      if (left === 0 || (window.until > now && own.size < most)) return
+      own.delete(partition)
+      left--
+      // What could not be told is no more than a lease.
+      if (window.until > now && window.held > 0) tell(window, window.held, now).catch(() => {})
+    }
+  }
+
+  function tell({ name, policy }: Window, amount: number, now: number): ReturnType<Ledger> {
+    return ledger({ do: 'spend', name, amount, time: now, until: now + policy.window })
+  }
+
+  async function settled(windows: readonly Window[], now: number): Promise<Taken> {
+    const granted = await Promise.all(windows.map((window) => granting(window, now)))
+    if (granted.every((one) => one)) return taken(true, windows)
+    for (const [i, window] of windows.entries()) if (granted[i]) giveBack(window)
+    return taken(false, windows)
+  }
+
+  function granting(window: Window, now: number): boolean | Promise<boolean> {
+    if (isFull(window, now)) return false
+    if (hasRoom(window, now)) return take(window)
+    return new Promise((done, fail) => {
+      window.waiting.push({ done, fail })
+      if (!window.asking) void ask(window, now)
+    })
+  }
+
+  /** Tells the others what is held, and asks for all who wait; one question at a time. */
+  async function ask(window: Window, now: number): Promise<void> {
+    window.asking = true
+    while (window.waiting.length > 0) {
+      const asking = window.waiting.splice(0)
+      const held = window.until > now ? window.held : 0 // what was held in a window that is over counts no more
+      try {
+        const { used, until } = await tell(window, held + asking.length, now)
+        Object.assign(window, { used, until, held: 0 })
+        const over = Math.max(0, used - window.policy.quota)
+        for (const [i, { done }] of asking.entries()) done(i < asking.length - over)
+      } catch (error) {
+        for (const { fail } of asking) fail(error)
+      }
+      while (window.waiting.length > 0 && window.held < window.policy.lease && window.used < window.policy.quota)
+        window.waiting.shift()?.done(take(window))
+    }
+    window.asking = false
+  }
+}
+
+const isFull = ({ used, until, policy }: Window, now: number): boolean => until > now && used >= policy.quota
+
+/** Whether a request can be taken without asking: the others know of all but a lease, and that is not used up. */
+const hasRoom = ({ used, held, until, asking, policy }: Window, now: number): boolean =>
+  until > now && held < policy.lease && used < policy.quota && !asking
+
+function take(window: Window): true {
+  window.used++
+  window.held++
+  return true
+}
+
+/** A request that another quota refuses counts against none. */
+function giveBack(window: Window): void {
+  window.used--
+  window.held--
+}
+
+const taken = (granted: boolean, windows: readonly Window[]): Taken => ({
+  granted,
+  standings: windows.map(({ policy, used, until }) => ({ policy, left: Math.max(0, policy.quota - used), until })),
+})

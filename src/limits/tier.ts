@@ -1,0 +1,65 @@
+/** Tier: the quotas that are declared for a group of callers, made ready at start. Part 8, request counts. */
+import type { DeclaredTiers, Partition } from '../resources/declaration.ts'
+import type { Settings } from '../resources/settings.ts'
+import { milliseconds } from '../resources/time.ts'
+
+/** One quota: so many requests in a window of time. R181. */
+export interface Policy {
+  readonly tier: string
+  readonly name: string
+  readonly quota: number
+  /** In milliseconds. */
+  readonly window: number
+  /** Whose requests are counted together. */
+  readonly partition: Partition
+  /** How many requests a node may take before it tells the others. R184. */
+  readonly lease: number
+}
+
+export interface Tier {
+  readonly policies: readonly Policy[]
+  /** What answers say of them. R183. */
+  readonly shown: string
+}
+
+export interface Quotas {
+  readonly tiers: ReadonlyMap<string, Tier>
+  /** The tier of callers that name none: the first one that is declared. */
+  readonly first: Tier | null
+  /** The tier of callers that nobody knows. */
+  readonly anonymous: Tier | null
+  readonly headers: Settings['rateLimit']['headers']
+}
+
+/** The tier of those who are not known, where it is declared; they are told apart by their address. */
+export const anonymous = 'anonymous'
+const hour = 3_600_000
+
+/** The quotas of a service; null where it declares none. */
+export function quotasOf(declared: DeclaredTiers, { lease, headers }: Settings['rateLimit']): Quotas | null {
+  const tiers = Object.entries(declared).map(([name, one]) => [name, tier(name, one, lease)] as const)
+  if (tiers.length === 0) return null
+  return {
+    tiers: new Map(tiers.filter(([name]) => name !== anonymous)),
+    first: tiers.find(([name]) => name !== anonymous)?.[1] ?? null,
+    anonymous: tiers.find(([name]) => name === anonymous)?.[1] ?? null,
+    headers,
+  }
+}
+
+function tier(name: string, declared: DeclaredTiers[string], lease: number): Tier {
+  const usual: Partition = name === anonymous ? 'address' : 'caller'
+  const policies = Object.entries(declared).map(([policy, given]): Policy => {
+    const { quota, window = 'PT1H', partition = usual } = typeof given === 'number' ? { quota: given } : given
+    return {
+      tier: name,
+      name: policy,
+      quota,
+      window: milliseconds(window) ?? hour,
+      partition,
+      lease: Math.floor((quota * lease) / 100),
+    }
+  })
+  const shown = policies.map((one) => `"${one.name}";q=${one.quota};w=${one.window / 1000}`).join(', ')
+  return { policies, shown }
+}
