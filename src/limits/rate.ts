@@ -3,7 +3,7 @@ import type { Ledger } from '../flow/store.ts'
 import type { Policy } from './tier.ts'
 
 /** A request, as it counts against one quota. */
-export interface Charge {
+interface Charge {
   readonly policy: Policy
   /** Who it is counted for. */
   readonly partition: string

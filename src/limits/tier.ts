@@ -32,7 +32,7 @@ export interface Quotas {
 }
 
 /** The tier of those who are not known, where it is declared; they are told apart by their address. */
-export const anonymous = 'anonymous'
+const anonymous = 'anonymous'
 const hour = 3_600_000
 
 /** The quotas of a service; null where it declares none. */
