@@ -59,16 +59,27 @@ export function itemReply(view: View, status: number, { doc, revision }: Text, {
   return { status, headers, body: doc }
 }
 
-let latest = { second: '', time: 0, text: '' }
+const mostDays = 1000
+/** Days as documents write them: when they begin, and how HTTP writes them. Rows are of few days; making a date costs more. */
+const days = new Map<string, { readonly begins: number; readonly text: string }>()
 
-/** A time of a document as an HTTP date, but none that is still to come; of many in one second the text is made once. R130. */
+function dayOf(text: string): { readonly begins: number; readonly text: string } {
+  const known = days.get(text)
+  if (known) return known
+  const date = new Date(text)
+  const day = { begins: date.getTime(), text: date.toUTCString().slice(0, -12) }
+  if (days.size >= mostDays) days.clear()
+  days.set(text, day)
+  return day
+}
+
+const aDay = 86_400_000
+
+/** A time of a document as an HTTP date, but none that is still to come. R130. */
 function httpDate(text: string, now: number): string {
-  const second = text.slice(0, 19)
-  if (latest.second !== second) {
-    const date = new Date(`${second}Z`)
-    latest = { second, time: date.getTime(), text: date.toUTCString() }
-  }
-  return latest.time <= now ? latest.text : new Date(now).toUTCString()
+  const { begins, text: date } = dayOf(text.slice(0, 10))
+  const passed = begins + aDay <= now || Date.parse(`${text.slice(0, 19)}Z`) <= now
+  return passed ? `${date}${text.slice(11, 19)} GMT` : new Date(now).toUTCString()
 }
 
 /** The refusal of what is not there, or no longer. R132, R135. */

@@ -11,8 +11,12 @@ export interface Match {
 export function locate(tree: Branch, path: string): Match | null {
   const params: string[] = []
   let branch: Branch | null = tree
-  for (const segment of path.slice(1).split('/').map(decoded)) {
-    const literal: Branch | undefined = branch?.literal.get(segment)
+  for (let end = 0; end < path.length; ) {
+    const start = end + 1
+    const slash = path.indexOf('/', start)
+    end = slash < 0 ? path.length : slash
+    const segment = decoded(path.slice(start, end))
+    const literal: Branch | undefined = branch?.literal.size === 0 ? undefined : branch?.literal.get(segment)
     if (!literal) params.push(segment)
     branch = literal ?? (segment === '' ? null : (branch?.param ?? null))
   }

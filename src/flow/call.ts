@@ -21,8 +21,14 @@ export interface Call {
 }
 
 /** Every line of a header, by its lower-case name. */
-export const lines = ({ raw }: Call, name: string): string[] =>
-  raw.filter((_, i) => i % 2 === 1 && (raw[i - 1] as string).toLowerCase() === name)
+export function lines({ raw }: Call, name: string): string[] {
+  const found: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const own = raw[i] as string
+    if (own.length === name.length && own.toLowerCase() === name) found.push(raw[i + 1] as string)
+  }
+  return found
+}
 
 /** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
 export interface World {

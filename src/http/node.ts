@@ -70,6 +70,7 @@ function engine(limits: Settings['limits']): Server {
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.idleTimeout,
     connectionsCheckingInterval: 1000,
+    optimizeEmptyRequests: true,
     requireHostHeader: false, // R17: the corridor refuses it with an error body
   })
   server.maxHeadersCount = 0
@@ -182,16 +183,20 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
 /** One line for every answer; what stands behind the path may be secret. R164. */
 function note(call: Call, status: number, { log }: House, started: Started): void {
   const { id, method, target } = call
-  const path = target.split('?', 1)[0]
-  log.info({ requestId: id, ...traceOf(call), method, path, status, ms: took(started) }, 'answered')
+  const end = target.indexOf('?')
+  const line = { requestId: id, method, path: end < 0 ? target : target.slice(0, end), status, ms: took(started) }
+  const trace = traceOf(call)
+  log.info(trace === null ? line : { ...line, ...trace }, 'answered')
 }
 
 function callOf(request: IncomingMessage, { world, proxies = [] }: House, response?: ServerResponse): Call {
   const headers = request.headers as Record<string, string | undefined>
   const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+  const { target, authority } = targetOf(request.url as string)
   return {
     method: request.method as string,
-    ...targetOf(request.url as string),
+    target,
+    authority,
     http: request.httpVersion,
     headers,
     raw: request.rawHeaders,

@@ -80,8 +80,8 @@ const pairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStar
 
 /** A UUIDv7 in its usual form, for requests. */
 export function uuid(bytes: Uint8Array, time: number): string {
-  let hex = ''
   const counter = ((bytes[6] as number) << 8) | (bytes[7] as number)
-  for (const byte of stamped(bytes, time, counter & 0xfff)) hex += pairs[byte]
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  stamped(bytes, time, counter & 0xfff)
+  const two = (i: number) => (pairs[bytes[i] as number] as string) + pairs[bytes[i + 1] as number]
+  return `${two(0) + two(2)}-${two(4)}-${two(6)}-${two(8)}-${two(10) + two(12) + two(14)}`
 }

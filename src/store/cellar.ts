@@ -61,6 +61,6 @@ export function settled({ full }: Shelf, plan: List): List {
 /** A row of a collection as it is stored, brought to the shape of today. */
 export function found({ collection, shape }: Pick<Shelf, 'collection' | 'shape'>, row: Answer): Found {
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null }
-  const texts: Stored = row.shape === shape ? stored : textsOf(collection, documentIn(collection, stored))
-  return { is: 'found', ...texts, revision: Number(row.revision) }
+  const { doc, hidden }: Stored = row.shape === shape ? stored : textsOf(collection, documentIn(collection, stored))
+  return { is: 'found', doc, hidden, revision: Number(row.revision) }
 }

@@ -60,8 +60,8 @@ function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
 }
 
 function* read(cellar: Cellar, { collection, key, time }: Read): Steps<Seen> {
-  const { texts, ...own } = shelf(cellar, collection)
-  const [row] = yield { text: texts.read, values: keyValues(own.collection, key) }
+  const own = shelf(cellar, collection)
+  const [row] = yield { text: own.texts.read, values: keyValues(own.collection, key) }
   if (row) return found(own, row)
   if (own.collection.composite) {
     const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)

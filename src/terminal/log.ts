@@ -17,8 +17,25 @@ export function jsonLog(service: string, level: string): Log & Witness {
     },
     out,
   )
-  return Object.assign(log, { written: out.written })
+  const info = log.isLevelEnabled('info') ? told(service, out.write) : () => {}
+  return Object.assign(log, { info, written: out.written })
 }
+
+/** The same line as pino writes for what is flat, as what is told of each request is, at a third of the time. */
+function told(service: string, write: (line: string) => void): Log['info'] {
+  const time = clock()
+  const own = `,"service":${JSON.stringify(service)}`
+  return (about, message) => {
+    let text = `{"level":"info"${time()}${own}`
+    for (const [name, value] of Object.entries(about)) text += `,"${name}":${valueText(value)}`
+    write(`${text},"msg":${valueText(message)}}\n`)
+  }
+}
+
+const special = /["\\\p{Cc}\p{Cs}]/u
+
+const valueText = (value: unknown): string =>
+  typeof value === 'string' && !special.test(value) ? `"${value}"` : (JSON.stringify(value) ?? 'null')
 
 /** The time of a line; of many lines in one millisecond it is written once. */
 function clock(): () => string {
