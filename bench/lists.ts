@@ -1,10 +1,12 @@
 /** `npm run bench:lists -- --rows 1000000`: what lists cost deep inside, when nothing changed, and while a long one runs. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fetchDoor } from '../src/http/fetch.ts'
+import { gate } from '../src/http/house.ts'
 import { listen } from '../src/http/node.ts'
 import { realWorld } from '../src/http/world.ts'
 import { openStore } from '../src/sqlite/open.ts'
@@ -19,7 +21,8 @@ console.log(`making ${rows} rows`)
 fill(file, rows)
 const store = openStore(`sqlite:${file}`, collections, 'apply')
 const log = { error: console.error, warn: () => {}, info: () => {} }
-const house = { service: books, store, world: realWorld([store.secret]), log, open: () => true }
+const world = realWorld([store.secret])
+const house = { service: books, store, world, authenticate: gate(books, store, world), log, open: () => true }
 const door = fetchDoor(house)
 const get = async (path: string, headers: Record<string, string> = {}) => {
   const answer = await door(new Request(`http://localhost${path}`, { headers }))

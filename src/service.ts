@@ -1,5 +1,7 @@
 /** Makes a declaration into one frozen Service: everything is checked, named and prepared here. Part 1. */
 
+import { metadata } from './auth/metadata.ts'
+import { challengeOf } from './auth/scheme.ts'
 import { changeMistakes } from './check/changes.ts'
 import { declarationMistakes } from './check/mistakes.ts'
 import { places } from './endpoints/methods.ts'
@@ -54,6 +56,10 @@ export interface Service<D extends Declaration = Declaration> {
   readonly tree: Branch
   /** All methods that any place offers. */
   readonly methods: string
+  /** How a caller is asked who it is. R165. */
+  readonly challenge: string
+  /** Texts of JSON that stand at paths of their own. */
+  readonly documents: ReadonlyMap<string, string>
 }
 
 type None = Record<never, never>
@@ -161,12 +167,21 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
     get methods() {
       return ready().methods
     },
+    get challenge() {
+      return ready().challenge
+    },
+    get documents() {
+      return ready().documents
+    },
     change: (version: string, resource: string, change: object) =>
       changing(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
   }) as Changing<D>
 }
 
-type Made = Pick<Service, 'settings' | 'resources' | 'errors' | 'quotas' | 'places' | 'tree' | 'methods'>
+type Made = Pick<
+  Service,
+  'settings' | 'resources' | 'errors' | 'quotas' | 'places' | 'tree' | 'methods' | 'challenge' | 'documents'
+>
 
 function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   refuse(declaration, changeMistakes(declaration, changes))
@@ -175,7 +190,12 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   const resources = new Map(
     Object.entries(declaration.resources).map(([name, one]) => [name, resource(name, one, around)]),
   )
-  const found = [...resources.values()].flatMap((one) => places({ resource: one, resources, view: view(one, 1) }))
+  const { tokens } = settings.auth
+  const issued = tokens && metadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
+  const challenge = challengeOf(declaration.name, issued?.url ?? null)
+  const found = [...resources.values()].flatMap((one) =>
+    places({ resource: one, resources, view: view(one, 1), challenge }),
+  )
   return {
     settings,
     resources,
@@ -184,6 +204,8 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
     places: found,
     tree: plant(found),
     methods: allMethods(found),
+    challenge,
+    documents: new Map(issued?.paths.map((path) => [path, issued.text])),
   }
 }
 

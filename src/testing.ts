@@ -1,13 +1,30 @@
 /** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
+import type { Authenticate } from './auth/authenticate.ts'
+import { callerOf } from './flow/credential.ts'
 import { fetchDoor } from './http/fetch.ts'
-import type { Log } from './http/house.ts'
+import { gate, type Log } from './http/house.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
 import { openStore } from './sqlite/open.ts'
 
+/** Who a test calls as: whoever it is to be, without a key. */
+export interface As {
+  readonly account?: string | null
+  readonly scopes?: readonly string[]
+  readonly tier?: string | null
+  readonly features?: readonly string[]
+}
+
+type Asking = RequestInit & {
+  /** Sent as the content. */
+  readonly json?: unknown
+  /** Who calls; without it, whoever the headers prove. */
+  readonly as?: As
+}
+
 export interface Testing {
-  /** Sends a request: a path, and what fetch takes. An object as `json` is sent as the content. */
-  readonly call: (path: string, init?: RequestInit & { readonly json?: unknown }) => Promise<Response>
+  /** Sends a request: a path, and what fetch takes, with `json` for the content and `as` for who calls. */
+  readonly call: (path: string, init?: Asking) => Promise<Response>
   readonly close: () => Promise<void>
 }
 
@@ -19,14 +36,23 @@ export function testing(
 ): Testing {
   const collections = [...service.resources.values()].map(({ collection }) => collection)
   const store = openStore(database, collections, 'apply', service.settings.limits.handlerTimeout)
-  const door = fetchDoor({ service, store, world: realWorld([store.secret]), log, open: () => true })
+  const world = realWorld([store.secret])
+  const house = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const door = fetchDoor(house)
+  const doorOf = (as: As) => fetchDoor({ ...house, authenticate: callerAs(as) })
   return {
-    call: (path, init = {}) => door(new Request(`http://localhost${path}`, sent(init))),
+    call: (path, { as, ...init } = {}) =>
+      (as === undefined ? door : doorOf(as))(new Request(`http://localhost${path}`, sent(init))),
     close: () => store.close(),
   }
 }
 
-function sent({ json, ...init }: RequestInit & { readonly json?: unknown }): RequestInit {
+const callerAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
+  const caller = callerOf('test', { account, scopes, tier, features })
+  return () => caller
+}
+
+function sent({ json, ...init }: Omit<Asking, 'as'>): RequestInit {
   if (json === undefined) return init
   const headers = new Headers(init.headers)
   if (!headers.has('content-type')) headers.set('content-type', 'application/json')

@@ -10,6 +10,7 @@ import { checkKeys, checkResource } from './profile.ts'
 import { checkContradictions, noteSetting } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
 import { checkTiers } from './tiers.ts'
+import { checkTokens } from './tokens.ts'
 import { checkVersions } from './versions.ts'
 import { checkOwner } from './visibility.ts'
 
@@ -74,6 +75,7 @@ function checkService(given: Given, found: Finding[]): void {
     note(ground, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
   }
   checkContradictions([], [given.settings], settings, ground)
+  checkTokens(given.settings, ground)
   checkScopes(ground)
   checkErrors(errors, ground)
   checkTiers(given.tiers, ground)

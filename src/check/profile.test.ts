@@ -1,10 +1,7 @@
-/** The check of single resources, told as tables of what is written and what is said about it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
 import { f } from '../resources/field.ts'
-import { refuseCallers } from './profile.ts'
-import type { Finding } from './soundness.ts'
 
 table('names of resources (R2)', [
   [
@@ -168,23 +165,6 @@ table('methods and access', [
     'list and read',
     "read: 'public'",
   ],
-  [
-    'a rule that needs a caller',
-    () => orders({ access: 'authenticated' }),
-    'resources.orders.access',
-    'needs authentication, which this release does not have yet',
-    "'public'",
-  ],
-  [
-    'several of them',
-    () =>
-      shop(
-        { orders: { ...open, access: { read: 'public', write: 'a', remove: 'authenticated' } } },
-        { scopes: { a: 'A' } },
-      ),
-    'resources.orders.access',
-    "'a' and 'authenticated'",
-  ],
 ])
 
 table('what a resource has', [
@@ -200,18 +180,9 @@ table('what a resource has', [
   ['an empty object of fields', () => orders({ fields: {} }), ''],
 ])
 
-test('until callers can be told apart, each resource says once what it cannot have', () => {
-  const refused = (access: Parameters<typeof refuseCallers>[1]) => {
-    const found: Finding[] = []
-    refuseCallers(['access'], access, ['public', 'authenticated', 'orders:read'], { found })
-    return found.map(({ reason }) => reason)
-  }
-  assert.deepEqual(refused('public'), [])
-  assert.deepEqual(refused({ read: 'public', write: 'public' }), [])
-  assert.deepEqual(refused('no such scope'), []) // told elsewhere
-  assert.equal(refused('authenticated').length, 1)
-  assert.match(
-    refused({ read: 'orders:read', write: 'authenticated' }).join(),
-    /^The rules? 'orders:read' and 'authenticated' need/,
-  )
+test('rules that need a caller, and scopes, are in order', () => {
+  assert.deepEqual(orders({ access: 'authenticated' }), [])
+  const access = { read: 'public', write: 'orders:write', remove: 'authenticated' }
+  const scopes = { 'orders:write': 'Change orders' }
+  assert.deepEqual(shop({ orders: { ...open, access } }, { scopes }), [])
 })

@@ -5,7 +5,6 @@ import {
   operations,
   parentField,
   type ResourceDeclaration,
-  type Rule,
   resourceKeys,
   ruleFor,
 } from '../resources/declaration.ts'
@@ -246,20 +245,6 @@ function checkAccess({ name, given }: Judged, ground: Ground): void {
       `It is not said who may ${oneOf(open, 'and')}.`,
       `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
     )
-  refuseCallers(path, access as Access, rules, ground)
-}
-
-/** Until callers can be told apart, only what is public is served. */
-export function refuseCallers(path: Path, access: Access, known: readonly Rule[], ground: Pick<Ground, 'found'>): void {
-  const rules = new Set(typeof access === 'string' ? [access] : Object.values(access))
-  const closed = [...rules].filter((rule) => rule !== 'public' && known.includes(rule))
-  if (closed.length === 0) return
-  const names = oneOf(
-    closed.map((rule) => `'${rule}'`),
-    'and',
-  )
-  const reason = `The ${closed.length > 1 ? 'rules' : 'rule'} ${names} ${closed.length > 1 ? 'need' : 'needs'} authentication, which this release does not have yet.`
-  note(ground, path, reason, "Write access: 'public'; only that is served.")
 }
 
 /** The operations that are offered. */

@@ -17,6 +17,8 @@ export interface Scene {
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
   readonly view: View
+  /** How a caller is asked for more rights. R169. */
+  readonly challenge: string
 }
 
 /** The key of the addressed item; a text that cannot be one is not looked up. R9. */

@@ -1,5 +1,7 @@
 /** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
 
+import { allow } from '../auth/allow.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { Absent, Decide, Found, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
@@ -23,10 +25,10 @@ export function replace(scene: Scene): Route {
       decide: (seen) => (seen.is === 'found' ? replaced(scene, intent, seen) : made(scene, intent, seen)),
     }),
     headers: (intent) => ({ 'Content-Location': pathOf(resource, intent.key) }),
-    admit: (given, seen) => {
+    admit: (given, seen, caller) => {
       if (seen.is === 'found') admitWrite(given, seen, view)
       else {
-        admitMaking(scene, seen)
+        admitMaking(scene, seen, caller)
         admitWrite(given, null, view)
       }
     },
@@ -39,19 +41,20 @@ function replaced({ resource, view }: Scene, intent: Intent, seen: Found): Write
   return update(resource, intent, seen, before, forReplace(resource, intent.body as Document, before, intent.key))
 }
 
-/** Whether PUT may make what is not there: only where POST could, and never what was deleted. R110, R136. */
-function admitMaking(scene: Scene, seen: Absent): void {
+/** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
+function admitMaking(scene: Scene, seen: Absent, caller: Caller): void {
   const { resource } = scene
   const { putCreates, putRevives } = resource.settings.resource
   const own = seen.collection === resource.name
   const offered =
     putCreates && resource.methods.includes('create') && (resource.collection.composite || !resource.parent)
   if (!own || !offered || (seen.is === 'gone' && !putRevives)) throw absent(scene, seen)
+  allow(caller, ruleFor(resource.access, 'create') as string, scene.challenge)
 }
 
 function made(scene: Scene, intent: Intent, seen: Absent): Write {
   const { resource, view } = scene
-  admitMaking(scene, seen)
+  admitMaking(scene, seen, intent.caller)
   admitWrite(intent.conditions, null, view)
   const document = forReplace(resource, intent.body as Document, null, intent.key)
   if (resource.key !== null)

@@ -1,6 +1,7 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
 import { timestampOf } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Claim, Decide, Found, Seen, Write } from '../flow/plan.ts'
@@ -21,7 +22,7 @@ interface Writing extends Pick<Route, 'operation' | 'rule' | 'content'> {
   readonly claiming?: (asked: Asked) => Claiming
   readonly headers: (intent: Intent) => Record<string, string>
   /** Refuses by what is there and by the conditions of the request. */
-  readonly admit: (given: Conditions | null, seen: Seen) => void
+  readonly admit: (given: Conditions | null, seen: Seen, caller: Caller) => void
 }
 
 export function writing(scene: Scene, { operation, rule, content, plan, claiming, headers, admit }: Writing): Route {
@@ -45,14 +46,14 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
       ...(claiming?.(asked) ?? { claim: null }),
     }),
     plan: (intent) => {
-      const { claim, conditions: given } = intent
+      const { claim, conditions: given, caller } = intent
       if (claim === null) return plan(intent)
-      return { do: 'once', claim, admit: (seen) => admit(given, seen), decide: plan(intent) }
+      return { do: 'once', claim, admit: (seen) => admit(given, seen, caller), decide: plan(intent) }
     },
     render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
     recall: null,
     admitKey: () => {},
-    admit: (asked: Asked, target) => admit(conditions(asked.call), target as Seen),
+    admit: (asked: Asked, target) => admit(conditions(asked.call), target as Seen, asked.caller),
   }
 }
 

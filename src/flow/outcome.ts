@@ -1,6 +1,7 @@
 /** Outcome: what happened in the store. Part 1. */
 
 import type { Reference } from '../resources/collection.ts'
+import type { Credential } from './credential.ts'
 import type { Absent, Found, Seen } from './plan.ts'
 
 export interface Page {
@@ -70,3 +71,4 @@ export type Outcome =
   | Spent
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }
+  | { readonly is: 'credentials'; readonly credentials: readonly Credential[] }

@@ -1,6 +1,7 @@
 /** Plan: what the store must do, as frozen data. Part 1. */
 import type { Cell, Reference } from '../resources/collection.ts'
 import type { Row } from '../resources/row.ts'
+import type { Credential } from './credential.ts'
 
 /** A row as it is stored. */
 export interface Found {
@@ -168,5 +169,37 @@ export interface Spend {
   readonly until: number
 }
 
+/** Asks for the API key that was sealed as one of these. */
+export interface Identify {
+  readonly do: 'identify'
+  readonly hashes: readonly string[]
+}
+
+/** Asks for all API keys, or those of a name. */
+export interface Keys {
+  readonly do: 'keys'
+  readonly name: string | null
+}
+
+/** A new API key; `most` keys of one name may be in force at a time. */
+export interface Issue {
+  readonly do: 'issue'
+  readonly credential: Credential
+  readonly most: number
+}
+
+/** Ends API keys for good. */
+export interface Revoke {
+  readonly do: 'revoke'
+  readonly ids: readonly string[]
+  readonly time: number
+}
+
 export type Write = Create | Update | Remove | Keep
-export type Plan = Read | List | Recall | Create | Decide | Once | Spend
+/** A plan that changes what is stored. */
+export type Deed = Create | Decide | Once | Spend | Issue | Revoke
+export type Plan = Read | List | Recall | Identify | Keys | Deed
+
+const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys'])
+
+export const isDeed = (plan: Plan): plan is Deed => !looks.has(plan.do)

@@ -1,10 +1,12 @@
 /** THE CORRIDOR: the whole way of a request, in order; the only file that knows the order. R1. */
+import { allow } from '../auth/allow.ts'
+import { admitBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import { nobody } from '../flow/caller.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
@@ -14,9 +16,9 @@ import { enter, share } from '../limits/crowd.ts'
 import { admitRate, type Rate, rated, spend } from '../limits/quota.ts'
 import { admitStrain } from '../limits/strain.ts'
 import type { Service } from '../service.ts'
+import { document, health } from './apart.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
 import { dressed } from './headers.ts'
-import { health } from './health.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
@@ -36,6 +38,8 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitStrain(house, call.id) //                                         503
     leave = enter(house, settings.limits.concurrency) //                   503
     admitHost(call, house.hosts) //                                        421
+    const told = document(call, service)
+    if (told) return told
     const match = find(call, service) //                                   400, 404
     if ('status' in match) return match
     if (call.method === 'OPTIONS') {
@@ -44,10 +48,12 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     }
     const route = routeOf(call, match.place, service) //                   405
     settings = route.resource.settings
-    rate = await spend(house, call, nobody) //                             429
+    const caller = await house.authenticate(call, route.rule) //           400, 401, 429
+    rate = await spend(house, call, caller) //                             429
     admitRate(rate)
-    finish = share(house, nobody, call, service.settings.limits.callerConcurrency) // 429
-    return rated(await served(call, route, match.params, house), rate)
+    finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
+    allow(caller, route.rule, service.challenge) //                        403
+    return rated(await served({ call, caller, route, params: match.params }, house), rate)
   } catch (problem) {
     return rated(await codedIfBetter(call, refuse(call, house, problem), settings), rate)
   } finally {
@@ -56,23 +62,33 @@ export async function answer(call: Call, house: House): Promise<Reply> {
   }
 }
 
+/** A call on its way through a route. */
+interface Visit {
+  readonly call: Call
+  readonly caller: Caller
+  readonly route: Route
+  readonly params: readonly string[]
+}
+
 /** The answer of a route, or what the client has of it already. */
-async function served(call: Call, route: Route, params: readonly string[], house: House): Promise<Reply> {
-  const same = unread(call, route, house.store) //                         304
+async function served(visit: Visit, house: House): Promise<Reply> {
+  const { call, caller, route } = visit
+  const { store } = house
+  const same = unread(call, caller, route, store) //                       304
   if (same) return same
-  const mark = markOf(call, route, house.store)
-  const reply = dressed(call.method, route, await inner(call, route, params, house))
+  const mark = markOf(call, route, store)
+  const reply = dressed(call.method, route, await inner(visit, house))
   const coding = willCode(call, reply, route.resource.settings)
-  if (mark !== null) remember(call, route, house.store, { mark, reply })
+  if (mark !== null) remember(call, caller, route, store, { mark, reply })
   const told = unchanged(call, reply, coding) //                           304, 412
   return coding !== null && told === reply ? await coded(call, reply, coding) : told
 }
 
-async function inner(call: Call, route: Route, params: readonly string[], { store, world }: House): Promise<Reply> {
+async function inner({ call, caller, route, params }: Visit, { store, world }: House): Promise<Reply> {
   negotiate(call) //                                                       406
   admitContent(call, route) //                                             415, 413
   const query = route.query(call, world) //                                400
-  const intent = await wanted({ call, caller: nobody, params, query, body: null, world }, route, store)
+  const intent = await wanted({ call, caller, params, query, body: null, world }, route, store)
   const { idempotency } = route.resource.settings
   const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)
@@ -85,6 +101,7 @@ async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent>
   try {
     const body = await payload(asked.call, route) //                       400, 413
     if (body !== null) given = { ...asked, body }
+    admitBody(body, route.resource) //                                     400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
     await admitted(given, route, store)

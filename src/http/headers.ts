@@ -3,6 +3,7 @@ import { share } from '../auth/cors.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
+import type { Settings } from '../resources/settings.ts'
 import type { House } from './house.ts'
 import { type Started, took } from './world.ts'
 
@@ -17,9 +18,12 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
   headers['Cache-Control'] = reads ? freshness(route) : 'no-store'
   const { name, settings } = route.resource
   if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
-  headers.Vary = 'Accept-Encoding'
+  headers.Vary = route.rule === 'public' ? 'Accept-Encoding' : varied(settings.auth) // R145
   return reply
 }
+
+const varied = ({ apiKeyHeader }: Settings['auth']): string =>
+  `Accept-Encoding, Authorization${apiKeyHeader === null ? '' : `, ${apiKeyHeader}`}`
 
 /** How long an answer may be used without asking again: not at all, unless declared. R143. */
 function freshness({ rule, resource }: Route): string {

@@ -1,7 +1,10 @@
 /** House: what the corridor needs besides the call. Part 1. */
-
+import { type Authenticate, authentication } from '../auth/authenticate.ts'
+import { fetchText, keySet } from '../auth/jwks.ts'
+import { judge } from '../auth/token.ts'
 import type { Network } from '../flow/address.ts'
 import type { World } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Ledger, Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 
@@ -20,6 +23,8 @@ export interface House {
   /** The proxies that are believed when they say where a call comes from. R184. */
   readonly proxies?: readonly Network[]
   readonly world: World
+  /** Finds out who calls. */
+  readonly authenticate: Authenticate
   readonly log: Log
   /** Whether the house takes guests; false while it closes. */
   readonly open: () => boolean
@@ -27,4 +32,24 @@ export interface House {
   readonly hosts?: readonly string[]
   /** Whether callers are shown what a failure was caused by: for development alone. R157. */
   readonly exposed?: boolean
+}
+
+/** What callers can be known by, besides the tokens that the declaration names. */
+export interface Guests {
+  /** What API keys are sealed with, the first one seals new ones; none where no keys are taken. */
+  readonly peppers?: readonly string[]
+  /** Callers that are known from the start, by their API key. */
+  readonly known?: ReadonlyMap<string, Caller>
+}
+
+/** Finds out who calls a service. */
+export function gate(
+  { settings, challenge }: Service,
+  store: Store,
+  { now }: World,
+  { peppers = [store.secret], known }: Guests = {},
+): Authenticate {
+  const { auth } = settings
+  const tokens = auth.tokens && judge(auth.tokens, keySet(auth.tokens.jwks, fetchText, now), now)
+  return authentication({ auth, challenge, store, peppers, tokens, now, ...(known && { known }) })
 }

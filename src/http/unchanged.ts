@@ -4,6 +4,7 @@ import { negotiate } from '../endpoints/accept.ts'
 import { conditions, instant } from '../endpoints/conditional.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Conditions, Tags } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
@@ -79,9 +80,19 @@ interface Known {
   readonly reply: Reply
 }
 
-const most = 500
+const most = 2000
 /** The tags of lists are remembered for as long as nothing was written, so that an unchanged list is not read again. */
 const remembered = new WeakMap<Store, Map<string, Known>>()
+
+let callers = 0
+const numbers = new WeakMap<Caller, number>()
+
+/** What one caller was answered is nothing to another one. R143. */
+function nameOf({ target }: Call, caller: Caller): string {
+  const number = numbers.get(caller) ?? ++callers
+  numbers.set(caller, number)
+  return `${number} ${target}`
+}
 
 /** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */
 export function markOf({ method, content }: Call, { operation, resource }: Route, store: Store): string | null {
@@ -91,9 +102,9 @@ export function markOf({ method, content }: Call, { operation, resource }: Route
 }
 
 /** 304, where the client has what it was given before and nothing was written since; null where the list has to be read. R139. */
-export function unread(call: Call, route: Route, store: Store): Reply | null {
+export function unread(call: Call, caller: Caller, route: Route, store: Store): Reply | null {
   if (call.headers['if-none-match'] === undefined) return null
-  const before = remembered.get(store)?.get(call.target)
+  const before = remembered.get(store)?.get(nameOf(call, caller))
   if (!before || before.mark !== markOf(call, route, store)) return null
   negotiate(call)
   const reply = { ...before.reply, headers: { ...before.reply.headers } }
@@ -102,11 +113,11 @@ export function unread(call: Call, route: Route, store: Store): Reply | null {
 }
 
 /** Only as much of a text is kept, in length, as says whether it would be coded, and so which tag it has: lists can be long. */
-export function remember({ target }: Call, { resource }: Route, store: Store, { mark, reply }: Known): void {
+export function remember(call: Call, caller: Caller, { resource }: Route, store: Store, { mark, reply }: Known): void {
   if (reply.status !== 200 || reply.headers.ETag === undefined) return
   const all = remembered.get(store) ?? new Map<string, Known>()
   if (all.size >= most) all.clear()
   const length = Math.min(Buffer.byteLength(reply.body ?? ''), resource.settings.compression.minBytes ?? 0)
   const told: Reply = { status: 200, headers: { ...reply.headers }, body: ' '.repeat(length) }
-  remembered.set(store, all.set(target, { mark, reply: told }))
+  remembered.set(store, all.set(nameOf(call, caller), { mark, reply: told }))
 }

@@ -4,6 +4,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Asked, Document } from '../flow/intent.ts'
 import type { Claimed } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
+import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
@@ -22,7 +23,7 @@ export function claimOfCreate(asked: Asked, resource: Resource): Claiming {
   const { key, body: rest } = keyed(call, body as Document, settings)
   if (key === null && settings.idempotency.required) throw missing(settings)
   return {
-    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, asked),
+    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, asked, 'create'),
     body: rest,
   }
 }
@@ -33,7 +34,7 @@ export function claimOfChange(asked: Asked, resource: Resource): Claiming {
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = keyed(call, body as Document, resource.settings)
   const place = `${placeOf(resource)}/${params.join('/')}`
-  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, asked), body: rest }
+  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, asked, 'change'), body: rest }
 }
 
 /** The path template of the collection: lists below different owners share one space. R100. */
@@ -41,12 +42,21 @@ const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.res
 
 type Payload = readonly [method: string, place: string, body: Document]
 
-function claim(key: string, payload: Payload, resource: Resource, { caller, world }: Asked): Claim {
+function claim(
+  key: string,
+  payload: Payload,
+  resource: Resource,
+  { caller, world }: Asked,
+  operation: 'create' | 'change',
+): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
+  // Where everybody may, all share one space: R100. Rows that belong to an account are nothing to others, whoever may make them: R137.
+  const shared = ruleFor(resource.access, operation) === 'public' && resource.collection.account === null
+  const whose = shared ? '' : caller.account === null ? caller.id : [caller.account]
   const space = scope === 'caller' ? '' : placeOf(resource)
   return {
-    hash: digest(JSON.stringify([caller.account === null ? caller.id : [caller.account], space, key])),
+    hash: digest(JSON.stringify([whose, space, key])),
     fingerprint: `1${digest(canonical(payload))}`,
     time,
     expired: retention === null ? null : time - retention,

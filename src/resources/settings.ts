@@ -138,10 +138,38 @@ const made: Setting<FeatureChoice | 'off', FeatureChoice | null> = {
   local: false,
 }
 
-const record: Setting<Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>> | null> = {
-  value: null,
-  read: (given) => (typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : undefined),
-  allowed: 'an object with issuer, audience, jwks and claims',
+/** Signatures by a private key of the issuer's: a shared secret could be taken for a public key by whoever knows that one. */
+export const tokenAlgorithms: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'].concat([
+  'RS384',
+  'ES384',
+  'PS384',
+  'RS512',
+  'ES512',
+  'PS512',
+])
+
+/** Which access tokens are taken, and what their claims mean. R163. */
+export interface Tokens {
+  readonly issuer: string
+  readonly audience: string
+  /** The URL of the issuer's public keys. */
+  readonly jwks: string
+  /** The URL of this service, where the audience is none. */
+  readonly resource?: string
+  readonly algorithms?: readonly string[]
+  /** Claims by name, or nested ones by a JSON Pointer. */
+  readonly claims?: {
+    readonly scopes?: string
+    readonly account?: string
+    readonly tier?: string
+    readonly features?: string
+  }
+}
+
+const tokens: Setting<Tokens, Tokens> = {
+  value: { issuer: '', audience: '', jwks: '' },
+  read: (given) => (typeof given === 'object' && given !== null ? (given as Tokens) : undefined), // judged in check
+  allowed: 'an object of issuer, audience, jwks and, if need be, resource, algorithms and claims',
   local: false,
 }
 
@@ -247,7 +275,7 @@ const table = {
   auth: {
     apiKeyHeader: or(word('', /^[A-Za-z][A-Za-z0-9-]*$/, 'a header name'), 'none', null),
     credentialNames: words<string>(['access_token', 'api_key']),
-    tokens: record,
+    tokens: or(tokens, 'none', null),
   },
   cors: {
     origins: texts(

@@ -1,9 +1,9 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Create, Decide, Once, Spend } from '../flow/plan.ts'
+import type { Deed, Spend } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
-import type { Statement } from '../store/compile.ts'
+import { credentials, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './failure.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -11,7 +11,7 @@ import type { Snapshot } from './snapshot.ts'
 const mostMembers = 500
 
 interface Member {
-  readonly plan: Create | Decide | Once | Spend
+  readonly plan: Deed
   readonly until: number
   readonly done: (outcome: Outcome) => void
   readonly fail: (error: unknown) => void
@@ -35,7 +35,7 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
   let planned = false
   const idle: (() => void)[] = []
 
-  function join(plan: Member['plan']): Promise<Outcome> {
+  function join(plan: Deed): Promise<Outcome> {
     return new Promise((done, fail) => {
       waiting.push({ plan, until: performance.now() + Math.min(mostWait, patience), done, fail })
       if (!planned) schedule()
@@ -114,12 +114,13 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
   return { join, idle: whenIdle }
 }
 
-function collectionOf(plan: Exclude<Member['plan'], Spend>): string {
+function collectionOf(plan: Exclude<Deed, Spend>): string {
+  if (plan.do === 'issue' || plan.do === 'revoke') return credentials
   if (plan.do === 'create') return plan.collection
   return (plan.do === 'once' ? plan.decide : plan).read.collection
 }
 
-const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent'])
+const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent', 'credentials'])
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }

@@ -1,6 +1,6 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { List, Read, Recall } from '../flow/plan.ts'
+import type { Deed, List, Plan } from '../flow/plan.ts'
 import { isBounded } from '../store/bounded.ts'
 import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
 import { perform } from '../store/perform.ts'
@@ -22,11 +22,14 @@ export interface Looking {
   readonly patience: number
 }
 
+/** A plan that changes nothing. */
+type Glance = Exclude<Plan, Deed>
+
 /** Rows and total from one state. R54 */
-export const look = (looking: Looking, plan: Read | List | Recall): Outcome | Promise<Outcome> =>
+export const look = (looking: Looking, plan: Glance): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => (plan.do === 'list' ? list(looking, plan) : inLoop(looking, plan)))
 
-const inLoop = ({ cellar, run }: Looking, plan: Read | List | Recall): Outcome => finish(perform(cellar, plan), run)
+const inLoop = ({ cellar, run }: Looking, plan: Glance): Outcome => finish(perform(cellar, plan), run)
 
 function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const { cellar, reader, totals } = looking

@@ -2,6 +2,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
+import { isDeed } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import type { Answer, Cellar, Run } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
@@ -90,7 +91,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const writes = batches({ db, run, snapshot, cellar, patience, written: known.written })
   return {
     execute: (plan) => {
-      if (plan.do !== 'read' && plan.do !== 'list' && plan.do !== 'recall') return writes.join(plan)
+      if (isDeed(plan)) return writes.join(plan)
       try {
         const outcome = look(looking, plan)
         return outcome instanceof Promise ? outcome.catch(toldOn) : outcome

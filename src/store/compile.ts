@@ -1,4 +1,5 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
+import { keyCollection } from '../flow/credential.ts'
 import type { Condition, Key, List, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
@@ -22,6 +23,7 @@ export const tombstones = 'bylaw_tombstones'
 export const meta = 'bylaw_meta'
 export const keys = 'bylaw_keys'
 export const quotas = 'bylaw_quotas'
+export const credentials = keyCollection
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = quoted(collection.table)

@@ -5,6 +5,7 @@ import type { Collection } from '../resources/collection.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, settled, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
+import { identify, issue, revoke, stored } from './credentials.ts'
 import { departed, exhume, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole } from './segments.ts'
 import { spend } from './spend.ts'
@@ -30,6 +31,14 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
       return yield* once(cellar, plan)
     case 'spend':
       return yield* spend(cellar, plan)
+    case 'identify':
+      return yield* identify(cellar, plan)
+    case 'keys':
+      return yield* stored(cellar, plan)
+    case 'issue':
+      return yield* issue(cellar, plan)
+    case 'revoke':
+      return yield* revoke(cellar, plan)
   }
 }
 

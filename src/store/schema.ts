@@ -1,6 +1,6 @@
 /** Schema: the tables a declaration asks for, and the steps from those that are there. Pure. The cellar. */
 import { type Collection, indexesOf, keyColumns } from '../resources/collection.ts'
-import { keys, meta, quotas, tombstones } from './compile.ts'
+import { credentials, keys, meta, quotas, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
@@ -105,6 +105,7 @@ function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
   const byTime = (name: string) => `CREATE INDEX ${name}_time ON ${name} (collection, time)`
   const stones = `collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}`
   const used = `hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL`
+  const lives = `created ${integer} NOT NULL, expires ${integer}, revoked ${integer}, place ${text} NOT NULL`
   return {
     [meta]: [table(meta, `name ${text} PRIMARY KEY, value ${text} NOT NULL`)],
     [tombstones]: [table(tombstones, `${stones}, PRIMARY KEY (collection, id)`), byTime(tombstones)],
@@ -115,6 +116,13 @@ function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
     [quotas]: [
       table(quotas, `name ${text} PRIMARY KEY, used ${integer} NOT NULL, until ${integer} NOT NULL`),
       `CREATE INDEX ${quotas}_until ON ${quotas} (until)`,
+    ],
+    [credentials]: [
+      table(
+        credentials,
+        `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, holder ${text} NOT NULL, ${lives}`,
+      ),
+      `CREATE UNIQUE INDEX ${credentials}_place ON ${credentials} (name, place)`,
     ],
   }
 }

@@ -1,7 +1,9 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Caller } from '../flow/caller.ts'
 import type { Store } from '../flow/store.ts'
-import type { House, Log } from '../http/house.ts'
+import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
@@ -23,6 +25,8 @@ interface Times {
 
 export interface Terms {
   readonly store: Store
+  /** Callers that are known from the start, by their API key. */
+  readonly known?: ReadonlyMap<string, Caller>
   readonly port: number
   readonly host: string
   readonly log: Log
@@ -31,9 +35,11 @@ export interface Terms {
   readonly exposed?: boolean
 }
 
-export async function start(service: Service, { store, port, host, ...rest }: Terms): Promise<Started> {
+export async function start(service: Service, { store, port, host, known, ...rest }: Terms): Promise<Started> {
   let open = true
-  const house: House = { ...rest, service, store, world: realWorld(secretsOf(store)), open: () => open }
+  const world = realWorld(secretsOf(store))
+  const authenticate = gate(service, store, world, { peppers: peppersOf(service, store), ...(known && { known }) })
+  const house: House = { ...rest, service, store, world, authenticate, open: () => open }
   const listening = await door(house, port, host)
   const stop = async ({ grace, drain }: Times): Promise<void> => {
     open = false // readiness fails first
@@ -45,10 +51,46 @@ export async function start(service: Service, { store, port, host, ...rest }: Te
 }
 
 /** What signs cursors: BYLAW_SECRET, several of them while they are changed, else what the store keeps. R85. */
-function secretsOf(store: Store): readonly string[] {
-  const given = (process.env.BYLAW_SECRET ?? '').split(',').filter((secret) => secret !== '')
-  if (given.every((secret) => secret.length >= 16)) return [...given, store.secret]
-  throw complaint('A secret of BYLAW_SECRET is shorter than 16 characters.', 'Make one with: openssl rand -base64 32')
+const secretsOf = (store: Store): readonly string[] => [...given('BYLAW_SECRET'), store.secret]
+
+/**
+ * What API keys are sealed with: BYLAW_PEPPER, several of them while they are changed, else what the store keeps. In production that
+ * is not enough, as whoever reads the store could then try keys against it. R172.
+ */
+function peppersOf(service: Service, store: Store): readonly string[] {
+  const peppers = given('BYLAW_PEPPER')
+  if (peppers.length > 0) return peppers
+  if (process.env.NODE_ENV !== 'production') return [store.secret]
+  if (!needsKeys(service)) return []
+  throw complaint(
+    'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is made up.',
+    'Make one with:  openssl rand -base64 32\nGive it to all nodes as BYLAW_PEPPER, or the file that holds it as BYLAW_PEPPER_FILE.',
+  )
+}
+
+/** Whether there is something that only the holder of a key may do; where tokens are taken, that can be done with one. */
+const needsKeys = ({ places, settings }: Service): boolean =>
+  settings.auth.tokens === null &&
+  places.some(({ methods }) => [...methods.values()].some(({ rule }) => rule !== 'public'))
+
+/** Secrets of the environment, parted by commas, or those of the file that it names. */
+function given(name: string): readonly string[] {
+  const file = process.env[`${name}_FILE`]
+  const text = process.env[name] || (file ? read(name, file) : '')
+  const secrets = text.split(',').flatMap((secret) => secret.trim() || [])
+  if (secrets.every((secret) => secret.length >= 16)) return secrets
+  throw complaint(`A secret of ${name} is shorter than 16 characters.`, 'Make one with: openssl rand -base64 32')
+}
+
+function read(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw complaint(
+      `The file of ${name}_FILE cannot be read: ${(error as Error).message}.`,
+      'Name one that this user may read.',
+    )
+  }
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */

@@ -3,9 +3,11 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { newKey, sealed } from '../../src/auth/keys.ts'
+import type { Holder } from '../../src/flow/credential.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import type { House, Log } from '../../src/http/house.ts'
+import { gate, type House, type Log } from '../../src/http/house.ts'
 import { type Listening, listen } from '../../src/http/node.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
@@ -40,6 +42,8 @@ export interface Door {
   /** The lines about answers so far. */
   readonly answered: Readonly<Record<string, unknown>>[]
   readonly port: number
+  /** Headers that make a request one of a holder of the stage. */
+  readonly as: (holder: string) => Readonly<Record<string, string>>
 }
 
 export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
@@ -50,6 +54,8 @@ export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
   readonly now?: () => number
   /** What stands in the place of the store, made from it. */
   readonly store?: (store: Store) => Store
+  /** Who has an API key, by name; `door.as` has the headers. */
+  readonly holders?: Readonly<Record<string, Partial<Holder>>>
 }
 
 /** A group of tests that is run once for each door, on a store of its own. */
@@ -57,7 +63,14 @@ export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  { database = 'sqlite::memory:', socketOnly = false, now, store: replaced = (store) => store, ...around }: Stage = {},
+  {
+    database = 'sqlite::memory:',
+    socketOnly = false,
+    now,
+    store: replaced = (store) => store,
+    holders = {},
+    ...around
+  }: Stage = {},
 ): void {
   for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
     describe(`${title} (${name})`, () => {
@@ -67,15 +80,12 @@ export function doors(
       let listening: Listening | undefined
       let house: House | undefined
       before(async () => {
-        const log: Log = {
-          error: (about) => door.errors.push(about),
-          warn: () => {},
-          info: (about) => door.answered.push(about as Record<string, unknown>),
-        }
         const collections = [...service.resources.values()].map(({ collection }) => collection)
         const store = replaced(openStore(database, collections, 'apply', service.settings.limits.handlerTimeout))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
-        house = { service, store, world, log, open: () => true, ...around }
+        const authenticate = gate(service, store, world)
+        door.as = await issued(store, holders, world.now())
+        house = { service, store, world, authenticate, log: logOf(door), open: () => true, ...around }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         door.send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
@@ -88,6 +98,33 @@ export function doors(
       tests(door)
     })
   }
+}
+
+/** Issues an API key, and gives the headers that carry it. */
+export async function keyFor(
+  store: Store,
+  name: string,
+  { account = null, scopes = [], tier = null, features = [] }: Partial<Holder>,
+  created: number,
+  expires: number | null = null,
+): Promise<Record<string, string>> {
+  const key = newKey()
+  const hash = sealed(key, store.secret)
+  const rest = { account, scopes, tier, features, created, expires, revoked: null }
+  await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 2 })
+  return { authorization: `Bearer ${key}` }
+}
+
+const logOf = ({ errors, answered }: Pick<Door, 'errors' | 'answered'>): Log => ({
+  error: (about) => errors.push(about),
+  warn: () => {},
+  info: (about) => answered.push(about as Record<string, unknown>),
+})
+
+async function issued(store: Store, holders: NonNullable<Stage['holders']>, created: number): Promise<Door['as']> {
+  const keys: Record<string, Record<string, string>> = {}
+  for (const [name, holder] of Object.entries(holders)) keys[name] = await keyFor(store, name, holder, created)
+  return (holder) => keys[holder] as Record<string, string>
 }
 
 /** A test of rules: `spec('R42', 'every readable field is present', async () => { ... })`. The rules are read from here for docs/conformance.md. */

@@ -1,4 +1,5 @@
 /** A store on a connection that tests can disturb, and plans for it. */
+
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,6 +8,7 @@ import type { Outcome } from '../../src/flow/outcome.ts'
 import type { Create, Decide, Seen, Write } from '../../src/flow/plan.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
+import { gate } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { rowOf } from '../../src/resources/row.ts'
@@ -39,7 +41,8 @@ export async function staged(t: TestContext): Promise<Stage> {
   const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000 })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const door = fetchDoor({ service: api, store, world: realWorld(['secret']), log, open: () => true })
+  const world = realWorld(['secret'])
+  const door = fetchDoor({ service: api, store, world, authenticate: gate(api, store, world), log, open: () => true })
   t.after(() => db.isOpen && store.close())
   return { file, db, store, errors, call: (path, init) => door(new Request(`http://localhost${path}`, init)) }
 }

@@ -1,4 +1,5 @@
 /** Halls to walk in: services with the same fields and different orders, settings and owners. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { f, service } from 'bylaw'
 import { answer } from '../../src/http/handle.ts'
 import type { House } from '../../src/http/house.ts'
+import { gate } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/sqlite/open.ts'
@@ -193,7 +195,9 @@ export async function opened(made: Made): Promise<Hall> {
     if (folder !== null) rmSync(folder, { recursive: true })
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const send = sender({ service: made.service, store, world: realWorld([store.secret]), log, open: () => true })
+  const world = realWorld([store.secret])
+  const authenticate = gate(made.service, store, world)
+  const send = sender({ service: made.service, store, world, authenticate, log, open: () => true })
   const post = async (path: string, json: object): Promise<Row> => {
     const { status, text } = await send('POST', path, json)
     assert.equal(status, 201, `${JSON.stringify(json)}: ${text}`)

@@ -1,4 +1,5 @@
 /** Part 3 of the contract: cursors. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { fetchDoor } from '../../src/http/fetch.ts'
+import { gate } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import { openStore } from '../../src/sqlite/open.ts'
 import { testing } from '../../src/testing.ts'
@@ -246,7 +248,8 @@ spec('R85', 'with list.cursor.ttl an old cursor is refused', async () => {
   let hours = 480_000
   const world = { ...realWorld([store.secret]), now: () => hours * 3_600_000 }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const call = fetchDoor({ service: books, store, world, log, open: () => true })
+  const authenticate = gate(books, store, world)
+  const call = fetchDoor({ service: books, store, world, authenticate, log, open: () => true })
   // biome-ignore lint/suspicious/noExplicitAny: the test looks into answers of any shape
   const read = async (path: string): Promise<any> => (await call(new Request(`http://localhost${path}`))).json()
   for (const title of titles) {

@@ -1,6 +1,8 @@
 /** Part 4 of the contract, path rules: which URLs there are, and how exactly they are read. */
+
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
+import { nobody } from '../../src/flow/caller.ts'
 import type { Plan } from '../../src/flow/plan.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { realWorld } from '../../src/http/world.ts'
@@ -238,6 +240,7 @@ doors('texts that are not looked up', shop, () => {
       store: { ...store, execute },
       world: realWorld([store.secret]),
       log,
+      authenticate: () => nobody,
       open: () => true,
     }
     const door = fetchDoor(house)

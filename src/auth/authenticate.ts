@@ -1,0 +1,90 @@
+/** Finds out who calls: nobody, the holder of an API key, or that of a token. Part 5, authentication. */
+import { hash } from 'node:crypto'
+import type { Call } from '../flow/call.ts'
+import { type Caller, nobody } from '../flow/caller.ts'
+import { keyCollection } from '../flow/credential.ts'
+import type { Store } from '../flow/store.ts'
+import type { Rule } from '../resources/declaration.ts'
+import type { Settings } from '../resources/settings.ts'
+import { failures } from './failures.ts'
+import { isKey, keyring } from './keys.ts'
+import { admitTarget, credentialIn, type Given, invalid, missing } from './scheme.ts'
+import { isSame, type Verdict } from './verdict.ts'
+
+/** Who calls, by what came along; it is refused where that is not valid, or where the rule wants more than nothing. */
+export type Authenticate = (call: Call, rule: Rule) => Caller | Promise<Caller>
+
+export interface Desk {
+  readonly auth: Settings['auth']
+  readonly challenge: string
+  readonly store: Pick<Store, 'execute' | 'mark'>
+  /** What keys are sealed with: the first seals new ones, all are tried. None where no keys are taken. */
+  readonly peppers: readonly string[]
+  /** Judges a token; null where none are taken. */
+  readonly tokens: ((token: string) => Promise<Verdict>) | null
+  /** Callers that are known from the start, by their API key. */
+  readonly known?: ReadonlyMap<string, Caller>
+  readonly now: () => number
+}
+
+interface Known {
+  readonly caller: Caller
+  readonly until: number
+  /** The state of the store that it was read from; null where that cannot be told at once. */
+  readonly mark: string | null
+}
+
+const mostKnown = 10_000
+
+/** Credentials are remembered by their digest, for a short while: one that is known costs no store and no signature. */
+// long because: its steps share what is remembered
+export function authentication({ auth, challenge, store, peppers, tokens, known, now }: Desk): Authenticate {
+  const remembered = new Map<string, Known>()
+  const underWay = new Map<string, Promise<Verdict>>()
+  const failed = failures()
+  const keys = keyring(store, peppers, now)
+  const mark = (text: string): string | null => (isKey(text) ? store.mark([keyCollection]) : null)
+
+  return (call, rule) => {
+    admitTarget(call.target, auth)
+    const given = credentialIn(call, auth)
+    if (given === null) {
+      if (rule === 'public') return nobody
+      throw missing(challenge, auth)
+    }
+    const digest = hash('sha256', given.text, 'base64url')
+    const before = remembered.get(digest)
+    if (before && before.until > now() && before.mark === mark(given.text)) return before.caller
+    if (!before) failed.admit(call.address, now()) // a caller that was known is not kept out by its neighbours
+    const state = mark(given.text)
+    const verdict = underWay.get(digest) ?? judged(given, digest)
+    if (!(verdict instanceof Promise)) return told(verdict, call, digest, state)
+    return verdict.then((one) => told(one, call, digest, state))
+  }
+
+  function judged({ text, own }: Given, digest: string): Verdict | Promise<Verdict> {
+    const fixed = known?.get(text)
+    if (fixed) return { caller: fixed, until: Number.POSITIVE_INFINITY }
+    if (!isKey(text) && (own || tokens === null))
+      return { refused: 'The credential is not an API key of this service.', guessed: true }
+    const verdict = isKey(text) || tokens === null ? keys(text) : tokens(text)
+    if (!(verdict instanceof Promise)) return verdict
+    underWay.set(digest, verdict) // calls with one credential wait for one answer
+    const over = () => underWay.delete(digest)
+    verdict.then(over, over)
+    return verdict
+  }
+
+  function told(verdict: Verdict, { address }: Call, digest: string, state: string | null): Caller {
+    const before = remembered.get(digest)
+    remembered.delete(digest) // who was seen last stands last
+    if ('refused' in verdict) {
+      if (verdict.guessed) failed.add(address, now())
+      throw invalid(challenge, verdict.refused)
+    }
+    if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)
+    const caller = before && isSame(before.caller, verdict.caller) ? before.caller : verdict.caller
+    remembered.set(digest, { caller, until: verdict.until, mark: state })
+    return caller
+  }
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Credential } from '../flow/credential.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import { isKey, isWhole, keyFrom, keyring, newKey, sealed } from './keys.ts'
+
+test('a key is a prefix, 256 bits and a checksum, in letters and digits', () => {
+  const keys = Array.from({ length: 50 }, () => newKey())
+  assert.equal(new Set(keys).size, keys.length)
+  for (const key of keys) {
+    assert.match(key, /^bylaw_[0-9A-Za-z]{49}$/)
+    assert.ok(isKey(key) && isWhole(key))
+  }
+  const most = newKey(new Uint8Array(32).fill(255))
+  const least = newKey(new Uint8Array(32))
+  assert.ok(least.startsWith(`bylaw_${'0'.repeat(43)}`))
+  assert.equal(most.length, least.length)
+})
+
+test('the same seed makes the same key, another purpose another one', () => {
+  assert.equal(keyFrom('seed', 'dev'), keyFrom('seed', 'dev'))
+  assert.notEqual(keyFrom('seed', 'dev'), keyFrom('seed', 'other'))
+  assert.notEqual(keyFrom('seed', 'dev'), keyFrom('need', 'dev'))
+})
+
+test('a key with one other character is not whole', () => {
+  const key = newKey()
+  for (let i = 6; i < key.length; i++) {
+    const other = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1)
+    assert.equal(isWhole(other), false, other)
+  }
+  for (const one of [
+    key.slice(0, -1),
+    `${key}0`,
+    key.toLowerCase(),
+    `${key}\n`,
+    'bylaw_',
+    key.replace('bylaw_', 'other_'),
+  ])
+    assert.equal(isWhole(one), false, one)
+})
+
+test('what is not whole is refused without asking the store, and what is asked for is sealed', async () => {
+  const asked: Plan[] = []
+  const key = newKey()
+  const found: Credential[] = []
+  const execute = (plan: Plan): Outcome => {
+    asked.push(plan)
+    return { is: 'credentials', credentials: found }
+  }
+  const whose = keyring({ execute }, ['one pepper', 'the one before'], () => 1000)
+  assert.ok('refused' in (await whose(`${key.slice(0, -1)}!`)))
+  assert.ok('refused' in (await whose('bylaw_short')))
+  assert.equal(asked.length, 0)
+  assert.ok('refused' in (await whose(key)))
+  assert.deepEqual(asked, [{ do: 'identify', hashes: [sealed(key, 'one pepper'), sealed(key, 'the one before')] }])
+  assert.ok(!JSON.stringify(asked).includes(key.slice(6, 20)))
+  assert.ok('refused' in (await keyring({ execute }, [], () => 1000)(key)), 'without a pepper no key is taken')
+  assert.equal(asked.length, 1)
+})
+
+test('unknown, revoked and expired keys get the same answer', async () => {
+  const key = newKey()
+  const one = { id: 'key_1', name: 'ci', hash: '', account: null, scopes: ['a'], tier: null, features: [], created: 0 }
+  const ask = (found: Credential[]) =>
+    keyring({ execute: () => ({ is: 'credentials', credentials: found }) }, ['pepper'], () => 1000)(key)
+  const unknown = await ask([])
+  assert.ok('refused' in unknown)
+  assert.deepEqual(await ask([{ ...one, expires: null, revoked: 5 }]), unknown)
+  assert.deepEqual(await ask([{ ...one, expires: 1000, revoked: null }]), unknown)
+  const known = await ask([{ ...one, expires: 1001, revoked: null }])
+  assert.ok('caller' in known)
+  assert.deepEqual([known.until, known.caller.id, [...known.caller.scopes]], [1001, 'key:ci', ['a']])
+})

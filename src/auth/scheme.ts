@@ -1,0 +1,90 @@
+/** Finds the credential of a call, in its header and nowhere else, and says how to give one. Part 5, authentication. */
+import { Problem } from '../errors/problem.ts'
+import { type Call, lines } from '../flow/call.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Settings } from '../resources/settings.ts'
+
+type Scheme = Pick<Settings['auth'], 'apiKeyHeader' | 'credentialNames'>
+
+const bearer = /^bearer(?: +(.*))?$/i
+
+/** A credential as it came along. */
+export interface Given {
+  readonly text: string
+  /** Whether it came in the header for API keys, which takes no tokens. */
+  readonly own: boolean
+}
+
+/** The credential that came along; null where there is none, or one of a scheme that is not known here. R163, R167. */
+export function credentialIn(call: Call, { apiKeyHeader }: Pick<Scheme, 'apiKeyHeader'>): Given | null {
+  const { authorization } = call.headers
+  const own = apiKeyHeader === null ? undefined : call.headers[apiKeyHeader.toLowerCase()]
+  if (authorization === undefined && own === undefined) return null
+  const given = bearer.exec(authorization?.trim() ?? '')
+  const token = given ? (given[1] ?? '').trim() : null
+  if (authorization !== undefined && lines(call, 'authorization').length > 1) throw ambiguous()
+  if (apiKeyHeader !== null && own !== undefined && lines(call, apiKeyHeader.toLowerCase()).length > 1)
+    throw ambiguous()
+  if ((token !== null && own !== undefined) || token?.includes(',') || own?.includes(',')) throw ambiguous()
+  if (own !== undefined) return { text: own.trim(), own: true }
+  return token === null ? null : { text: token, own: false }
+}
+
+const ambiguous = (): Problem =>
+  new Problem('ambiguous-credentials', 'The request carries more than one credential. Send one, in one header line.')
+
+/** Refuses a query string that carries a credential: addresses are written down in many places. R164. */
+export function admitTarget(target: string, { credentialNames }: Pick<Scheme, 'credentialNames'>): void {
+  const start = target.indexOf('?')
+  if (start >= 0) admitForm(target.slice(start + 1), credentialNames, 'query')
+}
+
+/** The same for the content, a form or an object; a field that is declared is a field. R164. */
+export function admitBody(
+  body: Readonly<Record<string, unknown>> | null,
+  { byName, settings }: Pick<Resource, 'byName' | 'settings'>,
+): void {
+  if (body === null) return
+  const { credentialNames } = settings.auth
+  if (typeof body.form === 'string' && !byName.has('form')) admitForm(body.form, credentialNames, 'body')
+  for (const name of credentialNames) if (Object.hasOwn(body, name) && !byName.has(name)) throw misplaced(name, 'body')
+}
+
+function admitForm(text: string, names: readonly string[], place: 'query' | 'body'): void {
+  for (const pair of text.split('&')) {
+    const cut = /[=[]|%5b/i.exec(pair)
+    const name = decoded(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
+    const found = names.find((one) => one.toLowerCase() === name)
+    if (found !== undefined) throw misplaced(found, place)
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // refused behind, where the parameters are read
+  }
+}
+
+function misplaced(name: string, place: 'query' | 'body'): Problem {
+  const message = `${name} reads like a credential, which is taken from the header alone. Send Authorization: Bearer, and regard what was sent as known to others: change it.`
+  return new Problem('credentials-in-url', message, { extra: { in: place, name } })
+}
+
+/** How a caller says who it is; with tokens, where it gets one. R165, R171. */
+export const challengeOf = (realm: string, metadata: string | null): string =>
+  `Bearer realm="${realm}"${metadata === null ? '' : `, resource_metadata="${metadata}"`}`
+
+/** R166: without credentials nothing is wrong yet. */
+export const missing = (challenge: string, { apiKeyHeader }: Pick<Scheme, 'apiKeyHeader'>): Problem =>
+  new Problem(
+    'credentials-missing',
+    `This needs credentials. Send them as Authorization: Bearer${apiKeyHeader === null ? '' : `, or an API key as ${apiKeyHeader}`}.`,
+    { headers: { 'WWW-Authenticate': challenge } },
+  )
+
+export const invalid = (challenge: string, message: string): Problem =>
+  new Problem('invalid-credentials', message, {
+    headers: { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
+  })

@@ -1,0 +1,83 @@
+/** Judges which access tokens a declaration takes: everything has to be said, and nothing that would let forged ones in. Part 5, authentication. */
+import { tokenAlgorithms } from '../resources/settings.ts'
+import { isObject } from '../resources/values.ts'
+import { type Given, shown } from './bounds.ts'
+import { checkKeys } from './profile.ts'
+import { type Ground, note } from './soundness.ts'
+
+const members = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']
+const path = ['settings', 'auth', 'tokens']
+
+export function checkTokens(given: unknown, ground: Ground): void {
+  const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
+  if (!isObject(auth.tokens)) return
+  const { tokens } = auth as { tokens: Given }
+  checkKeys(path, tokens, members, [], ground)
+  checkTexts(tokens, ground)
+  checkAlgorithms(tokens.algorithms, ground)
+  const { claims } = tokens
+  if (claims === undefined) return
+  if (!isObject(claims)) note(ground, [...path, 'claims'], `\`claims\` is ${shown(claims)}.`, claimsMend)
+  else {
+    checkKeys([...path, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], ground)
+    for (const [name, claim] of Object.entries(claims))
+      if (typeof claim !== 'string' || claim === '' || claim === '/')
+        note(ground, [...path, 'claims', name], `The claim is ${shown(claim)}.`, claimsMend)
+  }
+}
+
+const claimsMend =
+  "Write names of claims, as claims: { scopes: 'scope', tier: 'tier' }; nested ones as '/realm_access/roles'."
+
+function checkTexts({ issuer, audience, jwks, resource }: Given, ground: Ground): void {
+  if (typeof issuer !== 'string' || issuer === '')
+    note(
+      ground,
+      [...path, 'issuer'],
+      'It is not said who issues the tokens.',
+      "Write the claim iss of its tokens, as issuer: 'https://login.example.com/'.",
+    )
+  if (typeof audience !== 'string' || audience === '')
+    note(
+      ground,
+      [...path, 'audience'],
+      'It is not said for whom tokens are made, so that those for others would be taken.',
+      "Write the claim aud, as audience: 'https://api.example.com'.",
+    )
+  if (!isSafe(jwks))
+    note(
+      ground,
+      [...path, 'jwks'],
+      `\`jwks\` is ${shown(jwks)}, which is no URL that can be trusted.`,
+      "Write where the issuer's public keys are, as jwks: 'https://login.example.com/.well-known/jwks.json'.",
+    )
+  if (resource === undefined ? typeof audience === 'string' && audience !== '' && !isUrl(audience) : !isUrl(resource))
+    note(
+      ground,
+      [...path, 'resource'],
+      'The URL of this service is not known.',
+      "Write it, as resource: 'https://api.example.com'; an audience that is a URL is enough.",
+    )
+}
+
+const isUrl = (value: unknown): boolean =>
+  typeof value === 'string' && /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value)
+
+/** Keys that come over the network unprotected could be anybody's; this machine itself is for trying things out. */
+function isSafe(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false
+  const { protocol, hostname, username } = new URL(value)
+  const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return username === '' && (protocol === 'https:' || (protocol === 'http:' && here))
+}
+
+function checkAlgorithms(given: unknown, ground: Ground): void {
+  if (given === undefined) return
+  const known: readonly unknown[] = tokenAlgorithms
+  const all: readonly unknown[] = Array.isArray(given) ? given : []
+  const at = [...path, 'algorithms']
+  const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
+  if (all.length === 0) note(ground, at, `\`algorithms\` is ${shown(given)}.`, mend)
+  for (const one of all.filter((one) => !known.includes(one)))
+    note(ground, at, `${shown(one)} is no signature that only the issuer can make.`, mend)
+}
