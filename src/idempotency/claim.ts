@@ -51,8 +51,8 @@ function claim(
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
-  // Where everybody may, all share one space: R100. Rows that belong to an account are nothing to others, whoever may make them: R137.
-  const shared = ruleFor(resource.access, operation) === 'public' && resource.collection.account === null
+  // R100: of what is public, all share one space.
+  const shared = ruleFor(resource.access, operation) === 'public'
   const whose = shared ? '' : caller.account === null ? caller.id : [caller.account]
   const space = scope === 'caller' ? '' : placeOf(resource)
   return {
