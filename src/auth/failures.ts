@@ -1,5 +1,6 @@
 /** Counts the attempts of an address that failed, so that keys cannot be tried without end. Part 5; part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
+import { blockOf } from '../flow/address.ts'
 
 const most = 30
 const window = 60_000
@@ -40,19 +41,4 @@ export function failures(): Failures {
       }
     },
   }
-}
-
-/** What one host has for itself: an address of IPv4, and 64 bits of one of IPv6. */
-export function blockOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || !address.includes(':')) return mapped ?? address
-  const [head = '', tail] = (address.split('%', 1)[0] as string).toLowerCase().split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : 8 - groups.length - behind.length
-  const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...behind]
-  return all
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')
 }
