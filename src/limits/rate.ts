@@ -113,9 +113,10 @@ export function meter(ledger: Ledger, most = mostWindows): Meter {
       const held = window.until > now ? window.held : 0 // what was held in a window that is over counts no more
       try {
         const { used, until } = await tell(window, held + asking.length, now)
-        Object.assign(window, { used, until, held: 0 })
-        const over = Math.max(0, used - window.policy.quota)
-        for (const [i, { done }] of asking.entries()) done(i < asking.length - over)
+        const refused = Math.min(asking.length, Math.max(0, used - window.policy.quota))
+        const since = window.held - held - refused // what was given back meanwhile, and is now
+        Object.assign(window, { used: used + since, until, held: since })
+        for (const [i, { done }] of asking.entries()) done(i < asking.length - refused)
       } catch (error) {
         for (const { fail } of asking) fail(error)
       }
