@@ -2,7 +2,7 @@
 import { Problem } from '../errors/problem.ts'
 
 /** How often the loop is looked at, in milliseconds. */
-export const rhythm = 100
+export const rhythm = 20
 /** One pause is no overload: so many looks in a row have to be late. */
 const manyLate = 5
 
