@@ -77,7 +77,7 @@ doors(
         let over = false
         const client = async () => {
           while (!over) {
-            const { status, json, headers } = await door.send('GET', '/notes/not_1')
+            const { status, json, headers } = await door.send('GET', '/notes')
             seen.push({ status, type: json.type, retry: headers['retry-after'] })
             if (status === 503) over = true
           }
@@ -90,7 +90,7 @@ doors(
         const refused = seen.find(({ status }) => status === 503)
         assert.equal(refused?.type, 'overloaded')
         assert.match(refused?.retry ?? '', /^[1-5]$/)
-        assert.ok(seen.filter(({ status }) => status === 404).length >= 5, 'one pause is no overload')
+        assert.ok(seen.filter(({ status }) => status === 200).length >= 5, 'one pause is no overload')
         for (const path of ['/healthz', '/readyz']) assert.equal((await door.send('GET', path)).status, 200, path)
         busy = 0
         for (let n = 0; n < 100 && (await door.send('GET', '/notes')).status !== 200; n++) await pause(50)
