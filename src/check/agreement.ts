@@ -199,8 +199,11 @@ interface Use {
 const orders: Use = {
   least: 1,
   signed: true,
-  fits: ({ kind, options }) => sortable.includes(kind) && !options.writeOnly,
-  fault: (term) => [`\`${term}\` cannot be sorted by.`, 'Name a field whose values have an order and are answered.'],
+  fits: ({ kind, options }) => sortable.includes(kind) && !options.writeOnly && !options.read,
+  fault: (term) => [
+    `\`${term}\` cannot be sorted by.`,
+    'Name a field whose values have an order and are answered to everybody.',
+  ],
 }
 const indexes: Use = {
   least: 2,
@@ -214,7 +217,7 @@ const indexes: Use = {
 const uniques: Use = {
   least: 2,
   signed: false,
-  fits: ({ kind, options }, term) => comparable.includes(kind) && !options.writeOnly && term !== 'id',
+  fits: ({ kind, options }, term) => comparable.includes(kind) && !options.writeOnly && !options.read && term !== 'id',
   fault: (term) => [
     `\`${term}\` cannot be part of what is unique together.`,
     term === 'id' ? 'Leave it out: it is unique alone.' : 'Leave it out.',

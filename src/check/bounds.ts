@@ -10,7 +10,8 @@ import { defaultPrecision, kindOf } from '../resources/values.ts'
 export type Fault = readonly [reason: string, mend: string]
 /** What a user of plain JavaScript may have written. */
 export type Given = Readonly<Record<string, unknown>>
-export const general = 'optional default immutable readOnly writeOnly unique filter sort was ownMeaning'.split(' ')
+export const general =
+  'optional default immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
 const bounded = [...general, 'min', 'max']
 const textual = [...bounded, 'pattern', 'fold']
 

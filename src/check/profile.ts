@@ -199,8 +199,8 @@ function checkKeyField(path: Path, key: unknown, fields: Given, ground: Ground):
     const mend = `Write the name of a field of kind ${oneOf(keyKinds)}.`
     note(ground, path, `A field of kind ${field.kind} cannot be the key.`, mend)
   }
-  const { optional, default: usual, readOnly, writeOnly, fold } = field.options
-  const said = Object.entries({ optional, default: usual !== undefined, readOnly, writeOnly, fold })
+  const { optional, default: usual, readOnly, writeOnly, read, write, fold } = field.options
+  const said = Object.entries({ optional, default: usual !== undefined, readOnly, writeOnly, read, write, fold })
     .filter(([, one]) => one)
     .map(([one]) => `\`${one}\``)
   if (said.length === 0) return

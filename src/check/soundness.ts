@@ -42,11 +42,12 @@ export const sortable: readonly Kind[] = [...ordered, 'boolean', 'enum', 'ref', 
 export const comparable: readonly Kind[] = [...sortable, 'duration', 'interval']
 
 const lasting = ['unique', 'immutable', 'readOnly', 'writeOnly']
-const own = [...lasting, 'ownMeaning']
+const ruled = ['read', 'write']
+const own = [...lasting, ...ruled, 'ownMeaning']
 /** Options that would have no effect where the field stands. */
 const idle: Readonly<Record<Place, readonly [options: readonly string[], where: string, mend: string]>> = {
   resource: [[], '', ''],
-  concept: [['was', 'ownMeaning'], 'at a concept', 'Write it at the fields that use the concept.'],
+  concept: [['was', 'ownMeaning', ...ruled], 'at a concept', 'Write it at the fields that use the concept.'],
   member: [own, 'inside an object', 'Write it at the whole object, or make this a field of its own.'],
   inner: [
     [...own, 'filter', 'sort', 'fold'],

@@ -1,10 +1,11 @@
-/** Finds what is wrong with whose items are whose. Part 5, authentication. */
+/** Finds what is wrong with whose items are whose, and with who sees which field. Part 5, authentication. */
 
 import { sitesOf } from '../resources/collection.ts'
 import { type Access, operations, ruleFor } from '../resources/declaration.ts'
+import type { Field } from '../resources/field.ts'
 import { cased, isCased } from '../resources/naming.ts'
 import { isObject } from '../resources/values.ts'
-import { type Given, has, shown } from './bounds.ts'
+import { type Given, guessed, has, shown } from './bounds.ts'
 import { type Judged, parentName } from './profile.ts'
 import { type Ground, note, whole } from './soundness.ts'
 
@@ -71,4 +72,52 @@ function checkReferences(name: string, { fields }: Given, ground: Ground): void 
     const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` belong to nobody.`
     note(ground, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)
   }
+}
+
+/** Whether the scopes at fields are scopes, and leave nobody with a field that nobody can fill. */
+export function checkFieldRules({ name, given }: Judged, ground: Ground): void {
+  for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
+    const made = whole(one, ground.sound)
+    if (!made) continue
+    const path = ['resources', name, 'fields', field]
+    const { read, write, readOnly, writeOnly } = made.options
+    const rules = Object.entries({ read, write }).filter(([, rule]) => rule !== undefined)
+    for (const [option, rule] of rules) {
+      if (has(ground.scopes, rule)) continue
+      const mend = `${guessed(rule, Object.keys(ground.scopes))} Scopes are declared in \`scopes\` of the service.`
+      note(ground, path, `\`${option}\` names no scope: ${shown(rule)}.`, mend)
+    }
+    if (read !== undefined && writeOnly)
+      note(
+        ground,
+        path,
+        'The field is `writeOnly`, so that no scope lets anybody see it.',
+        'Leave out `read` or `writeOnly`.',
+      )
+    if (write !== undefined && readOnly)
+      note(
+        ground,
+        path,
+        'The field is `readOnly`, so that no scope lets anybody write it.',
+        'Leave out `write` or `readOnly`.',
+      )
+    if (rules.length > 0 && isNeeded(made) && !readOnly && !coversCreation(given, rules))
+      note(
+        ground,
+        path,
+        'A caller without the scope could make no item, as the field is required.',
+        'Add `optional: true` or a `default`, or make its scope the rule for `create`.',
+      )
+  }
+}
+
+const isNeeded = ({ kind, options }: Field): boolean =>
+  options.default === undefined &&
+  options.optional !== true &&
+  ((kind !== 'list' && kind !== 'metadata') || Number(options.min ?? 0) > 0)
+
+/** Whether nobody can create who lacks the scopes of a field. */
+function coversCreation({ access, methods }: Given, rules: readonly (readonly [string, unknown])[]): boolean {
+  if (Array.isArray(methods) && !methods.includes('create')) return true
+  return rules.every(([, rule]) => rule === ruleFor((access ?? '') as Access, 'create'))
 }

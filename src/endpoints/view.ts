@@ -1,5 +1,6 @@
-/** View: how a version shows a resource, prepared at start. Part 2, shape of a response. */
+/** View: how a version shows a resource to a caller, prepared at start. Part 2, shape of a response. */
 import { createHash } from 'node:crypto'
+import type { Caller } from '../flow/caller.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface View {
@@ -9,13 +10,40 @@ export interface View {
   readonly mode: 'strong' | 'weak' | 'off'
   /** Whether writes need a condition. R129. */
   readonly required: boolean
+  /** The fields that are not shown. */
+  readonly veiled: ReadonlySet<string>
 }
 
-export function view({ collection, settings }: Resource, major: number): View {
-  const visible = collection.fields.filter(({ hidden }) => !hidden).map(({ name }) => name)
+/** How callers see a resource: all of them alike, unless fields need a scope. */
+export function views(resource: Resource, major: number): (caller: Pick<Caller, 'scopes'>) => View {
+  const scopes = [...new Set(resource.members.flatMap(({ read }) => read ?? []))]
+  const open = view(resource, major, new Set())
+  if (scopes.length === 0) return () => open
+  const made = new Map<string, View>()
+  return ({ scopes: held }) => {
+    const seen = scopes.filter((one) => held.has(one))
+    const known = made.get(seen.join(' '))
+    if (known) return known
+    const veiled = resource.members.filter(({ read }) => read !== null && !held.has(read))
+    const fresh = view(resource, major, new Set(veiled.map(({ name }) => name)))
+    made.set(seen.join(' '), fresh)
+    return fresh
+  }
+}
+
+function view({ collection, settings }: Resource, major: number, veiled: View['veiled']): View {
+  const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
   const hash = createHash('sha256')
     .update(JSON.stringify([major, collection.shape, visible]))
     .digest('hex')
     .slice(0, 6)
-  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required }
+  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled }
+}
+
+/** Documents, joined by commas, as they are shown: the stored text as it is where nothing is veiled. */
+export function shown({ veiled }: View, docs: string): string {
+  if (veiled.size === 0 || docs === '') return docs
+  const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
+  const visible = documents.map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !veiled.has(name))))
+  return JSON.stringify(visible).slice(1, -1)
 }

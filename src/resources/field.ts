@@ -35,6 +35,10 @@ interface Options<T> {
   readonly readOnly?: boolean
   /** Accepted and stored, never answered. */
   readonly writeOnly?: boolean
+  /** The scope that callers need to see it, and to write it. */
+  readonly read?: string
+  /** The scope that callers need besides to write it. */
+  readonly write?: string
   /** The name the field had before; its values move with it. */
   readonly was?: string
   /** Why this field shares a name with another one of different structure. R37. */

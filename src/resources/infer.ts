@@ -21,9 +21,11 @@ export type ResourceName<S> = keyof Get<Of<S>, 'resources'> & string
 export type Row<S, R extends ResourceName<S>> = RowOf<Of<S>, R, FieldsOf<Of<S>, R>>
 type RowOf<D, R, F> = Flat<
   { readonly id: string } & { readonly [K in ParentField<D, R>]: string } & {
-    readonly [K in keyof F as Exclude<K, Hidden<D, R>>]: Value<F[K], ConceptsOf<D>>
-  } & { readonly [K in Stamp<D>]: string }
+    readonly [K in keyof F as Exclude<K, Hidden<D, R> | Veiled<D, R>>]: Value<F[K], ConceptsOf<D>>
+  } & { readonly [K in Veiled<D, R> & keyof F]?: Value<F[K], ConceptsOf<D>> } & { readonly [K in Stamp<D>]: string }
 >
+/** Fields that only callers with a scope are answered. */
+type Veiled<D, R> = Such<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly read: string } }>
 
 /** What a caller sends for a new item. */
 export type CreateInput<S, R extends ResourceName<S>> = Inputs<
@@ -242,7 +244,18 @@ type SoundResource<D, R, T> = {
             : Exact<K, T[K], ResourceDeclaration>
 }
 
-type SoundFields<D, F> = { readonly [K in keyof F]: [Fault<D, F[K]>] extends [never] ? F[K] : Fault<D, F[K]> }
+type SoundFields<D, F> = {
+  readonly [K in keyof F]: [Fault<D, F[K]> | RuleFault<D, F[K]>] extends [never]
+    ? F[K]
+    : Fault<D, F[K]> | RuleFault<D, F[K]>
+}
+/** What is wrong with who sees or writes a field: a scope that is not declared. */
+type RuleFault<D, F> = F extends { readonly options: { readonly read: string } | { readonly write: string } }
+  ? ScopeFault<D, F['options']>
+  : never
+type ScopeFault<D, O> = {
+  [K in keyof O & ('read' | 'write')]: Exclude<Known<'scope', O[K] & string, keyof Get<D, 'scopes'>>, O[K]>
+}[keyof O & ('read' | 'write')]
 /** What is wrong with a field: a reference or a concept that is not declared, inside of it too. */
 type Fault<D, F> = F extends { readonly kind: 'ref' | 'concept' | 'list' | 'object' } ? FaultIn<D, F> : never
 type FaultIn<D, F> = F extends { readonly kind: 'ref'; readonly target: infer To }

@@ -33,6 +33,10 @@ export interface Member {
   readonly immutable: boolean
   /** Stored and never answered. */
   readonly hidden: boolean
+  /** The scope that callers need to see it; null where all of them do. */
+  readonly read: string | null
+  /** The scopes that callers need to write it: what is not seen is not written, or it could be guessed. R169. */
+  readonly write: readonly string[]
 }
 
 export interface Resource {
@@ -166,6 +170,8 @@ function membersOf({ declaration, around, rules, key, parentField }: Parts): Mem
     from,
     immutable: field.options.immutable === true,
     hidden: field.options.writeOnly === true,
+    read: field.options.read ?? null,
+    write: [field.options.read ?? [], field.options.write ?? []].flat(),
   })
   const naming = around.settings.naming
   const text: Field = { kind: 'text', options: {} }

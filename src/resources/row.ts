@@ -19,13 +19,31 @@ export interface Address {
   readonly parent: string | null
 }
 
+/** Who writes: the scopes that were proven, and how a field is refused that takes others. */
+export interface Hand {
+  readonly scopes: ReadonlySet<string>
+  readonly refuse: (field: string, scopes: readonly string[]) => Error
+}
+
+const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] => write.filter((one) => !scopes.has(one))
+
+/** A field that the caller may not write stays as it is; sent back as it was seen, it is not refused. R48, R169. */
+function untouched(member: Member, value: unknown, present: unknown, hand: Hand): unknown {
+  const lacks = lacking(member, hand)
+  const seen = member.read === null || hand.scopes.has(member.read)
+  const same = seen && JSON.stringify(member.check(value, '', [])) === JSON.stringify(present)
+  if (!same) throw hand.refuse(member.name, lacks)
+  return present
+}
+
 /** Checks what a caller sent for a new item, and gives its fields. */
-export function forCreate(resource: Resource, body: Document): Document {
+export function forCreate(resource: Resource, body: Document, hand: Hand): Document {
   const faults: Violation[] = []
   const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
   report(missing(resource, body, wanted), faults)
   const chosen = resource.settings.resource.id === 'client' && resource.key === null
   const given = members(resource, body, faults, (member, value, at) => {
+    if (lacking(member, hand).length > 0) return untouched(member, value, member.absent, hand)
     if (wanted(member)) return member.check(value, at, faults)
     if (chosen && member.name === 'id') return idOf(resource, value, at, faults)
     return fault(faults, at, 'read-only-field', 'is set by the service; leave it out.')
@@ -45,32 +63,42 @@ function idOf({ isId, prefix }: Resource, value: unknown, at: string, faults: Vi
 }
 
 /** Checks what a caller sent in place of an item (null where there is none yet), and gives all fields. R109, R111. */
-export function forReplace(resource: Resource, body: Document, seen: Document | null, address: Address): Document {
+export function forReplace(
+  resource: Resource,
+  body: Document,
+  seen: Document | null,
+  address: Address,
+  hand: Hand,
+): Document {
   const faults: Violation[] = []
+  const stays = (member: Member) => member.hidden || member.from !== 'caller' || lacking(member, hand).length > 0
   report(
-    missing(resource, body, (member) => member.from === 'caller' && !(seen && member.hidden)),
+    missing(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
     faults,
   )
   const given = members(resource, body, faults, (member, value, at) => {
-    if (member.from === 'caller') return written(member, value, at, faults, seen)
-    return kept(resource, member, value, at, faults, seen, address)
+    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
+    const present = seen ? seen[member.name] : member.absent
+    if (lacking(member, hand).length > 0) return untouched(member, value, present, hand)
+    return written(member, value, at, faults, seen)
   })
   const leftOut = resource.members.filter((member) => member.absent !== undefined && !given.has(member.name))
-  for (const member of leftOut)
-    if (member.from === 'caller' && !member.hidden) unchangeable(member, member.absent, `/${member.name}`, faults, seen)
+  for (const member of leftOut) if (!stays(member)) unchangeable(member, member.absent, `/${member.name}`, faults, seen)
   refuse(faults)
   return whole(resource, (member) => {
     if (given.has(member.name)) return given.get(member.name)
-    return seen && (member.hidden || member.from !== 'caller') ? seen[member.name] : undefined
+    return seen && stays(member) ? seen[member.name] : undefined
   })
 }
 
 /** Checks the fields a caller wants changed, and gives all fields. R113, R116, R117. */
-export function forChange(resource: Resource, body: Document, seen: Document, address: Address): Document {
+export function forChange(resource: Resource, body: Document, seen: Document, address: Address, hand: Hand): Document {
   const faults: Violation[] = []
   const given = members(resource, body, faults, (member, value, at) => {
     if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
-    return written(member, merged(member.field, seen[member.name], value), at, faults, seen)
+    const next = merged(member.field, seen[member.name], value)
+    if (lacking(member, hand).length > 0) return untouched(member, next, seen[member.name], hand)
+    return written(member, next, at, faults, seen)
   })
   refuse(faults)
   return whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
@@ -144,6 +172,8 @@ const linksMember: Member = {
   from: 'service',
   immutable: false,
   hidden: false,
+  read: null,
+  write: [],
 }
 
 /** Fields of the address have to agree with it; those that the service manages are ignored. R48. */
