@@ -7,7 +7,7 @@ import { declarationMistakes } from './check/mistakes.ts'
 import { places } from './endpoints/methods.ts'
 import { allMethods } from './endpoints/options.ts'
 import { plant } from './endpoints/route.ts'
-import { view } from './endpoints/view.ts'
+import { views } from './endpoints/view.ts'
 import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
 import type { Branch, Place } from './flow/route.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
@@ -194,7 +194,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   const issued = tokens && metadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
   const found = [...resources.values()].flatMap((one) =>
-    places({ resource: one, resources, view: view(one, 1), challenge }),
+    places({ resource: one, resources, view: views(one, 1), challenge }),
   )
   return {
     settings,

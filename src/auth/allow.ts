@@ -2,6 +2,7 @@
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Rule } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
 
 /** Refuses a caller without the scope that the rule names. Who is known at all was settled before. R168, R169. */
 export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
@@ -9,5 +10,26 @@ export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
   throw new Problem('insufficient-scope', `This needs the scope ${rule}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
     extra: { scope: rule },
+  })
+}
+
+/** Refuses a caller that has no account where items belong to accounts: it could neither have any nor make one. R168, R170. */
+export function allowOwn({ account }: Caller, { name, collection }: Pick<Resource, 'name' | 'collection'>): void {
+  if (collection.account === null || account) return
+  const message = `The items of ${name} belong to accounts, and the credentials name none. Use a key that was made for an account, or a token that says which it is for.`
+  throw new Problem('access-denied', message)
+}
+
+/** The refusal of a field that takes scopes which the caller does not have. R169. */
+export function closed(field: string, doing: string, scopes: readonly string[], challenge: string): Problem {
+  const scope = scopes.join(' ')
+  const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
+  return new Problem('insufficient-scope', `To ${doing} ${field} takes ${named}, which the credentials do not have.`, {
+    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"` },
+    extra: {
+      scope,
+      in: doing === 'write' ? 'body' : 'query',
+      ...(doing === 'write' ? { pointer: `/${field}` } : { name: field }),
+    },
   })
 }

@@ -6,7 +6,7 @@ import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { documentOf, forChange } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
-import { absent, itemRead, type Scene } from './item.ts'
+import { absent, handOf, itemRead, type Scene } from './item.ts'
 import { update, writing } from './write.ts'
 
 /** In the order of `Accept-Patch`. R115. */
@@ -24,15 +24,17 @@ export function change(scene: Scene): Route {
       read: itemRead(scene, intent),
       decide: (seen) => {
         if (seen.is !== 'found') throw absent(scene, seen)
-        admitWrite(intent.conditions, seen, view)
+        admitWrite(intent.conditions, seen, view(intent.caller))
         const before = documentOf(resource, seen.doc, seen.hidden)
-        return update(resource, intent, seen, before, forChange(resource, intent.body as Document, before, intent.key))
+        const { body, key } = intent
+        const after = forChange(resource, body as Document, before, key, handOf(scene, intent))
+        return update(resource, intent, seen, before, after)
       },
     }),
     headers: () => ({}),
-    admit: (given, seen) => {
+    admit: (given, seen, caller) => {
       if (seen.is !== 'found') throw absent(scene, seen)
-      admitWrite(given, seen, view)
+      admitWrite(given, seen, view(caller))
     },
   })
 }

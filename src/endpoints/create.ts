@@ -15,6 +15,7 @@ import { admitCreate, conditions } from './conditional.ts'
 import {
   admitPresent,
   again,
+  handOf,
   isAbsent,
   itemReply,
   ownerOf,
@@ -40,7 +41,7 @@ export function create(scene: Scene): Route {
       return null
     },
     target: (asked) => ownerRead(owner(asked), asked),
-    parse: (asked) => parsed(resource, asked),
+    parse: (asked) => parsed(scene, asked),
     plan: (intent) => ({
       ...creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
       claim: intent.claim,
@@ -65,17 +66,18 @@ export function create(scene: Scene): Route {
   }
 }
 
-function made({ resource, view }: Scene, { call, world }: Intent, key: Address, row: Stored): Reply {
-  const reply = itemReply(view, 201, row, world)
+function made({ resource, view }: Scene, { call, caller, world }: Intent, key: Address, row: Stored): Reply {
+  const reply = itemReply(view(caller), 201, row, world)
   const path = pathOf(resource, key)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
   return resource.settings.prefer.minimalOnCreate ? minimal(call, reply, 201) : reply
 }
 
-function parsed(resource: Resource, asked: Asked): Intent {
+function parsed(scene: Scene, asked: Asked): Intent {
+  const { resource } = scene
   admitCreate(conditions(asked.call))
   const { claim, body } = claimOfCreate(asked, resource)
-  const document = forCreate(resource, body)
+  const document = forCreate(resource, body, handOf(scene, asked))
   const time = asked.world.now()
   const key = newKey(resource, document, asked)
   return {

@@ -1,6 +1,8 @@
 /** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
+import { closed } from '../auth/allow.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { World } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Asked } from '../flow/intent.ts'
 import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
 import type { Absent, Claim, Key, Read } from '../flow/plan.ts'
@@ -8,15 +10,16 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import { type Reference, referencesIn } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Address, updatedIn } from '../resources/row.ts'
+import { type Address, type Hand, updatedIn } from '../resources/row.ts'
 import { etag } from './conditional.ts'
-import type { View } from './view.ts'
+import { shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
 export interface Scene {
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
-  readonly view: View
+  /** How a caller sees the resource. */
+  readonly view: (caller: Pick<Caller, 'scopes'>) => View
   /** How a caller is asked for more rights. R169. */
   readonly challenge: string
 }
@@ -34,6 +37,12 @@ export function itemRead(scene: Scene, asked: Asked): Read {
   ownerOf(scene, key.parent)
   return { do: 'read', collection: scene.resource.name, key, time: asked.world.now() }
 }
+
+/** What a caller may write. */
+export const handOf = ({ challenge }: Scene, { caller }: Pick<Asked, 'caller'>): Hand => ({
+  scopes: caller.scopes,
+  refuse: (field, scopes) => closed(field, 'write', scopes, challenge),
+})
 
 /** The owner below which a path goes, if it does. */
 export function ownerOf({ resource, resources }: Scene, id: string | null): { collection: string; id: string } | null {
@@ -58,7 +67,7 @@ interface Text {
 export function itemReply(view: View, status: number, { doc, revision }: Text, { now }: World): Reply {
   const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc), now()) }
   if (view.mode !== 'off') headers.ETag = etag(view, revision)
-  return { status, headers, body: doc }
+  return { status, headers, body: seenIn(view, doc) }
 }
 
 const mostDays = 1000

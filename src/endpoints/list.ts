@@ -1,5 +1,6 @@
 /** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
 import { hash } from 'node:crypto'
+import { closed } from '../auth/allow.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
@@ -16,10 +17,12 @@ import { rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
+import { shown } from './view.ts'
 
 export function list(scene: Scene): Route {
   const { resource, resources } = scene
   const accepted = rules(resource, resources)
+  const veiled = veiledColumns(resource)
   const owner = (asked: Pick<Asked, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -28,14 +31,11 @@ export function list(scene: Scene): Route {
     content: [],
     query: ({ target }, world) => query(parameters(target), accepted, listOf(target), world),
     target: (asked) => ownerRead(owner(asked), asked),
-    parse: (asked) => ({
-      ...asked,
-      key: { id: '', parent: null, account: null },
-      time: 0,
-      conditions: null,
-      document: null,
-      claim: null,
-    }),
+    parse: (asked) => {
+      if (veiled.size > 0) admitFields(asked, veiled, scene.challenge)
+      const key = { id: '', parent: null, account: null }
+      return { ...asked, key, time: 0, conditions: null, document: null, claim: null }
+    },
     plan: (intent): List => {
       const asked = intent.query as Query
       const { where, order, window, countTo } = asked
@@ -54,6 +54,32 @@ export function list(scene: Scene): Route {
   }
 }
 
+/** The columns of fields that only callers with a scope see, with that field and that scope. */
+const veiledColumns = ({
+  byName,
+  collection,
+}: Resource): ReadonlyMap<string, readonly [field: string, scope: string]> =>
+  new Map(
+    collection.columns.flatMap(({ name, field }) => {
+      const read = byName.get(field.split('.', 1)[0] as string)?.read
+      return read == null ? [] : [[name, [field, read]] as const]
+    }),
+  )
+
+/** What a caller does not see says nothing by where rows stand and which of them are there. R169. */
+function admitFields(
+  { caller, query }: Pick<Asked, 'caller' | 'query'>,
+  veiled: ReturnType<typeof veiledColumns>,
+  challenge: string,
+): void {
+  const { where, order } = query as Query
+  for (const { column } of [...where, ...order]) {
+    const [field, scope] = veiled.get(column) ?? []
+    if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
+      throw closed(field, 'filter or sort by', [scope], challenge)
+  }
+}
+
 const pathOf = (target: string): string => target.split('?', 1)[0] as string
 
 /** The path names a list, owner included, however it is escaped. */
@@ -65,7 +91,10 @@ export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-function pageReply({ resource, view }: Scene, { call, world, query }: Intent, page: Page): Reply {
+function pageReply(scene: Scene, { call, caller, world, query }: Intent, found: Page): Reply {
+  const { resource } = scene
+  const view = scene.view(caller)
+  const page = { ...found, data: shown(view, found.data) }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list
   const asked = query as Query

@@ -19,9 +19,9 @@ export function read(scene: Scene): Route {
     target: (asked) => itemRead(scene, asked),
     parse: (asked) => ({ ...asked, key: keyOf(scene, asked), time: 0, conditions: null, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),
-    render: ({ world }, outcome) => {
+    render: ({ caller, world }, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
-      return itemReply(view, 200, outcome as Found, world)
+      return itemReply(view(caller), 200, outcome as Found, world)
     },
     recall: null,
     admitKey: () => {},

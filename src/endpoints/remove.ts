@@ -1,5 +1,6 @@
 /** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
 
+import type { Caller } from '../flow/caller.ts'
 import type { Conditions } from '../flow/intent.ts'
 import type { Decide, Seen, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
@@ -19,7 +20,7 @@ export function remove(scene: Scene): Route {
         do: 'decide',
         read: itemRead(scene, intent),
         decide: (seen): Write => {
-          admit(scene, intent.conditions, seen)
+          admit(scene, intent.conditions, seen, intent.caller)
           if (seen.is !== 'found') return { do: 'keep' }
           return {
             do: 'remove',
@@ -31,7 +32,7 @@ export function remove(scene: Scene): Route {
         },
       }),
       headers: () => ({}),
-      admit: (given, seen) => admit(scene, given, seen),
+      admit: (given, seen, caller) => admit(scene, given, seen, caller),
     }),
     render: ({ key }, outcome) => {
       if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome, key)
@@ -40,8 +41,8 @@ export function remove(scene: Scene): Route {
   }
 
   /** A repeated removal is as good as the first, whatever the conditions. R133. */
-  function admit({ resource }: Scene, given: Conditions | null, seen: Seen): void {
-    if (seen.is === 'found') admitWrite(given, seen, view)
+  function admit({ resource }: Scene, given: Conditions | null, seen: Seen, caller: Caller): void {
+    if (seen.is === 'found') admitWrite(given, seen, view(caller))
     const repeated =
       seen.is === 'gone' && seen.collection === resource.name && resource.settings.delete.repeat === 'no-content'
     if (seen.is !== 'found' && !repeated) throw absent(scene, seen)

@@ -10,7 +10,7 @@ import { keyValue } from '../resources/resource.ts'
 import { documentOf, forReplace } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
-import { absent, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
+import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
 import { update, writing } from './write.ts'
 
 export function replace(scene: Scene): Route {
@@ -26,19 +26,21 @@ export function replace(scene: Scene): Route {
     }),
     headers: (intent) => ({ 'Content-Location': pathOf(resource, intent.key) }),
     admit: (given, seen, caller) => {
-      if (seen.is === 'found') admitWrite(given, seen, view)
+      if (seen.is === 'found') admitWrite(given, seen, view(caller))
       else {
         admitMaking(scene, seen, caller)
-        admitWrite(given, null, view)
+        admitWrite(given, null, view(caller))
       }
     },
   })
 }
 
-function replaced({ resource, view }: Scene, intent: Intent, seen: Found): Write {
-  admitWrite(intent.conditions, seen, view)
+function replaced(scene: Scene, intent: Intent, seen: Found): Write {
+  const { resource, view } = scene
+  admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(resource, seen.doc, seen.hidden)
-  return update(resource, intent, seen, before, forReplace(resource, intent.body as Document, before, intent.key))
+  const after = forReplace(resource, intent.body as Document, before, intent.key, handOf(scene, intent))
+  return update(resource, intent, seen, before, after)
 }
 
 /** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
@@ -55,8 +57,8 @@ function admitMaking(scene: Scene, seen: Absent, caller: Caller): void {
 function made(scene: Scene, intent: Intent, seen: Absent): Write {
   const { resource, view } = scene
   admitMaking(scene, seen, intent.caller)
-  admitWrite(intent.conditions, null, view)
-  const document = forReplace(resource, intent.body as Document, null, intent.key)
+  admitWrite(intent.conditions, null, view(intent.caller))
+  const document = forReplace(resource, intent.body as Document, null, intent.key, handOf(scene, intent))
   if (resource.key !== null)
     document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
   stamped(resource, document, intent.key, intent.key.parent, intent.time)

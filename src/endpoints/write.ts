@@ -60,12 +60,12 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')
     return again(scene, intent.claim as Claim, outcome, (_, row) =>
-      minimal(intent.call, itemReply(scene.view, 200, row, intent.world), 204),
+      minimal(intent.call, itemReply(scene.view(intent.caller), 200, row, intent.world), 204),
     )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw refused(scene, written, intent.key)
-  const reply = itemReply(scene.view, written.is === 'created' ? 201 : 200, written, intent.world)
+  const reply = itemReply(scene.view(intent.caller), written.is === 'created' ? 201 : 200, written, intent.world)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)
   if (written.is !== 'created') return minimal(intent.call, reply, 204)

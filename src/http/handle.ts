@@ -1,5 +1,5 @@
 /** THE CORRIDOR: the whole way of a request, in order; the only file that knows the order. R1. */
-import { allow } from '../auth/allow.ts'
+import { allow, allowOwn } from '../auth/allow.ts'
 import { admitBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
@@ -53,6 +53,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitRate(rate)
     finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
     allow(caller, route.rule, service.challenge) //                        403
+    allowOwn(caller, route.resource) //                                    403
     return rated(await served({ call, caller, route, params: match.params }, house), rate)
   } catch (problem) {
     return rated(await codedIfBetter(call, refuse(call, house, problem), settings), rate)

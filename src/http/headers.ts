@@ -18,18 +18,21 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
   headers['Cache-Control'] = reads ? freshness(route) : 'no-store'
   const { name, settings } = route.resource
   if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
-  headers.Vary = route.rule === 'public' ? 'Accept-Encoding' : varied(settings.auth) // R145
+  headers.Vary = isForAll(route) ? 'Accept-Encoding' : varied(settings.auth) // R145
   return reply
 }
+
+/** Whether an answer is the same whoever asks. */
+const isForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.veiled
 
 const varied = ({ apiKeyHeader }: Settings['auth']): string =>
   `Accept-Encoding, Authorization${apiKeyHeader === null ? '' : `, ${apiKeyHeader}`}`
 
 /** How long an answer may be used without asking again: not at all, unless declared. R143. */
-function freshness({ rule, resource }: Route): string {
-  const { scope, maxAge } = resource.settings.cache
+function freshness(route: Route): string {
+  const { scope, maxAge } = route.resource.settings.cache
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
-  if (rule !== 'public' || scope === 'private') return `private, ${age}`
+  if (!isForAll(route) || scope === 'private') return `private, ${age}`
   return maxAge === null && scope === null ? age : `public, ${age}`
 }
 

@@ -55,6 +55,8 @@ export interface Resource {
   /** All members in the order of the document. */
   readonly members: readonly Member[]
   readonly byName: ReadonlyMap<string, Member>
+  /** Whether there are fields that only callers with a scope see. */
+  readonly veiled: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   readonly access: Access
@@ -95,6 +97,7 @@ export function resource(name: string, declaration: ResourceDeclaration, around:
   }
   return Object.freeze({
     ...made,
+    veiled: members.some(({ read }) => read !== null),
     isId: idCheckOf(name, around),
     methods: declaration.methods ?? operations,
     access: declaration.access,
