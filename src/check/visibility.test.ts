@@ -79,3 +79,60 @@ test('parents in a circle are told as that, and nothing hangs', () => {
   const found = shop({ orders: below('lines'), lines: { ...below('orders'), owner: 'accountId' } })
   assert.ok(found.some(({ reason }) => reason.includes('leads back to itself')))
 })
+
+const clinic = (fields: object, more: object = {}) =>
+  shop({ patients: { ...known, fields, ...more } }, { scopes: { pii: 'See it', vip: 'Change it' } })
+const at = 'resources.patients.fields.one'
+
+table('fields that take a scope', [
+  ['to see', () => clinic({ one: f.text({ read: 'pii', optional: true }) }), ''],
+  ['to write', () => clinic({ one: f.text({ write: 'vip', default: '' }) }), ''],
+  ['both, and nothing is needed of a list', () => clinic({ one: f.list(f.text(), { read: 'pii', write: 'vip' }) }), ''],
+  ['of no other name', () => clinic({ one: f.text({ read: 'pi', optional: true }) }), at, 'Did you mean `pii`?'],
+  ['nor of a rule', () => clinic({ one: f.text({ write: 'public', optional: true }) }), at, '"public"'],
+  [
+    'nor of something else',
+    () => clinic({ one: f.text({ read: 5 as never, optional: true }) }),
+    at,
+    'names no scope: 5',
+  ],
+  [
+    'never seen at all',
+    () => clinic({ one: f.text({ read: 'pii', writeOnly: true, optional: true }) }),
+    at,
+    'writeOnly',
+  ],
+  [
+    'never written at all',
+    () => clinic({ one: f.text({ write: 'vip', readOnly: true, optional: true }) }),
+    at,
+    'readOnly',
+  ],
+  ['nobody could fill a required one', () => clinic({ one: f.text({ read: 'pii' }) }), at, 'could make no item'],
+  [
+    'but who creates has it',
+    () => clinic({ one: f.text({ write: 'vip' }) }, { access: { read: 'authenticated', write: 'vip' } }),
+    '',
+  ],
+  ['or nobody creates', () => clinic({ one: f.text({ write: 'vip' }) }, { methods: ['read', 'change'] }), ''],
+  [
+    'a key comes with every item',
+    () => clinic({ one: f.text({ read: 'pii', optional: true }) }, { key: 'one' }).slice(0, 1),
+    'resources.patients.key',
+  ],
+  [
+    'no order tells of it',
+    () => clinic({ one: f.text({ read: 'pii', optional: true, sort: true }) }, { order: ['one'] }),
+    'resources.patients.order',
+  ],
+  ['whole objects only', () => clinic({ one: f.object({ in: f.text({ read: 'pii' }) }) }), `${at}.in`, 'whole object'],
+  [
+    'no concept brings it along',
+    () =>
+      shop(
+        { patients: { ...known, fields: { one: f.text() } } },
+        { scopes: { pii: 'See it' }, concepts: { phone: f.text({ read: 'pii' }) } },
+      ),
+    'concepts.phone',
+  ],
+])

@@ -177,6 +177,29 @@ export const members = [
       slots: { fields, access: 'public', prefix: 3 },
     },
   }),
+  service({
+    name: 'f',
+    scopes: { pii: 'See personal data' },
+    resources: {
+      people: {
+        owner: 'accountId',
+        fields: {
+          ssn: f.text({ optional: true, read: 'pii', write: 'pii' }),
+          // @ts-expect-error no such scope
+          born: f.date({ optional: true, read: 'pi' }),
+          // @ts-expect-error no such scope, beside one that there is
+          city: f.text({ optional: true, read: 'pii', write: 'public' }),
+        },
+        access: 'authenticated',
+      },
+      pets: {
+        // @ts-expect-error a name
+        owner: 5,
+        fields,
+        access: 'authenticated',
+      },
+    },
+  }),
   // @ts-expect-error no such value of a setting
   service({ name: 'e', resources: {}, settings: { naming: 'kebab' } }),
   service({

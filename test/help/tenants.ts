@@ -1,0 +1,71 @@
+/** A service whose items belong to accounts, in every shape that a resource can have, and callers of two accounts. */
+import { f, service } from 'bylaw'
+
+export const tenants = service({
+  name: 'tenants',
+  scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
+  resources: {
+    products: { prefix: 'prd', fields: { name: f.text({ sort: true, filter: true }) }, access: 'authenticated' },
+    deals: {
+      prefix: 'dea',
+      owner: 'accountId',
+      fields: {
+        name: f.text({ max: 100, filter: 'like', sort: true }),
+        code: f.text({ unique: true, filter: true, optional: true }),
+        productId: f.ref('products', { optional: true, filter: true }),
+        twinId: f.ref('deals', { optional: true }),
+        labels: f.list(f.ref('deals')),
+      },
+      uniques: [['name', 'productId']],
+      access: { read: 'deals:read', write: 'deals:write' },
+    },
+    parts: {
+      prefix: 'par',
+      parent: { resource: 'deals', onDelete: 'cascade' },
+      fields: { text: f.text({ filter: true, sort: true }) },
+      access: 'authenticated',
+    },
+    seats: {
+      parent: { resource: 'deals', onDelete: 'cascade' },
+      key: 'number',
+      fields: { number: f.text({ max: 8 }), note: f.text({ optional: true }) },
+      access: 'authenticated',
+    },
+    tags: {
+      key: 'name',
+      owner: 'accountId',
+      fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }) },
+      access: 'authenticated',
+    },
+    reviews: {
+      prefix: 'rev',
+      owner: 'accountId',
+      parent: 'products',
+      fields: { text: f.text() },
+      access: 'authenticated',
+    },
+  },
+})
+
+const scopes = ['deals:read', 'deals:write']
+
+/** Two of one account, one of another, one who reads only, and one of no account. */
+export const holders = {
+  ann: { account: 'acc_a', scopes },
+  amy: { account: 'acc_a', scopes },
+  bob: { account: 'acc_b', scopes },
+  bea: { account: 'acc_b', scopes: ['deals:read'] },
+  nil: { account: null, scopes },
+} as const
+
+/** What differs between two answers to the same question, whoever gives it: its name and its time. */
+const passing = new Set(['request-id', 'date', 'server-timing', 'connection', 'keep-alive'])
+
+/** All of an answer that a caller could learn from, with an identifier put in another's place. */
+export function known(
+  answer: { status: number; headers: Readonly<Record<string, string>>; text: string },
+  id: string,
+): string {
+  const headers = Object.entries(answer.headers).filter(([name]) => !passing.has(name))
+  return JSON.stringify([answer.status, headers.sort(), answer.text]).replaceAll(id, '{id}')
+}

@@ -1,0 +1,150 @@
+/** Fields that take a scope to see or to write. Part 5, authentication. */
+import assert from 'node:assert/strict'
+import { f, service } from 'bylaw'
+import { type Answer, doors, type Sent, spec } from '../help/door.ts'
+
+const api = service({
+  name: 'clinic',
+  scopes: { pii: 'See personal data', vip: 'Change who is a VIP', edit: 'Change patients' },
+  resources: {
+    patients: {
+      prefix: 'pat',
+      fields: {
+        name: f.text({ max: 100, sort: true }),
+        ssn: f.text({ max: 11, optional: true, read: 'pii', filter: true, sort: true }),
+        contact: f.object({ city: f.text({ filter: true }), street: f.text() }, { optional: true, read: 'pii' }),
+        level: f.enum(['plain', 'vip'], { default: 'plain', write: 'vip', filter: true }),
+        secret: f.text({ writeOnly: true, optional: true }),
+        doctors: f.list(f.text(), { read: 'pii', write: 'vip' }),
+      },
+      access: { read: 'public', write: 'edit' },
+    },
+  },
+})
+const holders = {
+  clerk: { scopes: ['edit'] },
+  nurse: { scopes: ['edit', 'pii'] },
+  chief: { scopes: ['edit', 'pii', 'vip'] },
+  guard: { scopes: ['edit', 'vip'] },
+} as const
+
+doors(
+  'fields with scopes',
+  api,
+  (door) => {
+    const as = (
+      who: keyof typeof holders | null,
+      method: string,
+      path: string,
+      { headers, ...sent }: Sent = {},
+    ): Promise<Answer> => door.send(method, path, { ...sent, headers: { ...(who && door.as(who)), ...headers } })
+    const whole = { name: 'Ann', ssn: '123', contact: { city: 'Rome', street: 'Via' }, level: 'vip', doctors: ['B'] }
+    const made = async (json: object = whole): Promise<string> => {
+      const answer = await as('chief', 'POST', '/patients', { json })
+      assert.equal(answer.status, 201, answer.text)
+      return `/patients/${answer.json.id}`
+    }
+    const refused = ({ status, json, headers }: Answer, scope: string): void => {
+      assert.deepEqual([status, json.type], [403, 'insufficient-scope'], JSON.stringify(json))
+      assert.match(headers['www-authenticate'] as string, new RegExp(`error="insufficient_scope", scope="${scope}"`))
+    }
+
+    spec('R42', 'who lacks the scope is answered without the field, items and lists alike', async () => {
+      const path = await made()
+      const open = ['id', 'name', 'level', 'createdAt', 'updatedAt']
+      for (const who of [null, 'clerk', 'guard'] as const) {
+        const item = (await as(who, 'GET', path)).json
+        assert.deepEqual(Object.keys(item), open, String(who))
+        const list = (await as(who, 'GET', '/patients')).json.data
+        assert.deepEqual(
+          list.find((one: { id: string }) => one.id === item.id),
+          item,
+        )
+        assert.doesNotMatch((await as(who, 'GET', '/patients')).text, /123|Rome/)
+      }
+      const full = (await as('nurse', 'GET', path)).json
+      assert.deepEqual([full.ssn, full.contact.city, full.doctors], ['123', 'Rome', ['B']])
+    })
+
+    spec('R121', 'tags differ by what is seen, and any of them holds for a write', async () => {
+      const path = await made()
+      const [short, long] = [await as('clerk', 'GET', path), await as('nurse', 'GET', path)]
+      assert.notEqual(short.headers.etag, long.headers.etag)
+      const again = await as('nurse', 'GET', path, { headers: { 'if-none-match': short.headers.etag as string } })
+      assert.equal(again.status, 200)
+      const failed = await as('clerk', 'PATCH', path, { json: { name: 'B' }, headers: { 'if-match': '"9-1-000000"' } })
+      assert.deepEqual([failed.status, failed.headers.etag], [412, short.headers.etag])
+      const changed = await as('clerk', 'PATCH', path, {
+        json: { name: 'B' },
+        headers: { 'if-match': long.headers.etag as string },
+      })
+      assert.equal(changed.status, 200)
+      assert.equal('ssn' in changed.json, false)
+      const lists = await Promise.all((['clerk', 'nurse'] as const).map((who) => as(who, 'GET', '/patients')))
+      assert.notEqual(lists[0]?.headers.etag, lists[1]?.headers.etag)
+    })
+
+    spec('R143, R145', 'what depends on the caller is private, also where everybody may read', async () => {
+      const { headers } = await as(null, 'GET', await made())
+      assert.match(headers['cache-control'] as string, /^private/)
+      assert.match(headers.vary as string, /Authorization/)
+    })
+
+    spec('R169', 'who does not see a field cannot ask by it', async () => {
+      await made()
+      for (const query of ['ssn=123', 'ssn[null]=true', 'ssn=in:(123,4)', 'sort=ssn', 'contact.city=Rome']) {
+        refused(await as('clerk', 'GET', `/patients?${query}`), 'pii')
+        refused(await as(null, 'GET', `/patients?${query}`), 'pii')
+        assert.equal((await as('nurse', 'GET', `/patients?${query}`)).status, 200, query)
+      }
+      const page = await as('nurse', 'GET', '/patients?sort=ssn&limit=1&cursor=')
+      const next = page.json.pagination.nextCursor
+      refused(await as('clerk', 'GET', `/patients?sort=ssn&limit=1&cursor=${next}`), 'pii')
+    })
+
+    spec('R169', 'what is not seen is not written, and cannot be guessed', async () => {
+      const path = await made()
+      const tag = (await as('clerk', 'GET', path)).headers.etag
+      for (const json of [{ ssn: '123' }, { ssn: '124' }, { ssn: null }, { contact: { city: 'Rome' } }, { ssn: 5 }])
+        refused(await as('clerk', 'PATCH', path, { json }), 'pii')
+      refused(await as('clerk', 'PUT', path, { json: { name: 'A', ssn: '123' } }), 'pii')
+      refused(await as('clerk', 'POST', '/patients', { json: { name: 'A', ssn: '123' } }), 'pii')
+      refused(await as('guard', 'PATCH', path, { json: { doctors: ['B'] } }), 'pii')
+      assert.equal((await as('clerk', 'GET', path)).headers.etag, tag)
+    })
+
+    spec('R169, R48', 'a field that takes a scope to write can be sent back as it is, and not otherwise', async () => {
+      const path = await made()
+      refused(await as('nurse', 'PATCH', path, { json: { level: 'plain' } }), 'vip')
+      refused(await as('nurse', 'PUT', path, { json: { name: 'A', level: 'plain' } }), 'vip')
+      refused(await as('nurse', 'POST', '/patients', { json: { name: 'A', level: 'vip' } }), 'vip')
+      refused(await as('nurse', 'PATCH', path, { json: { doctors: [] } }), 'vip')
+      assert.equal((await as('nurse', 'PATCH', path, { json: { level: 'vip', name: 'C' } })).json.name, 'C')
+      const seen = (await as('nurse', 'GET', path)).json
+      assert.equal((await as('nurse', 'PUT', path, { json: seen })).status, 200)
+      assert.equal((await as('nurse', 'POST', '/patients', { json: { name: 'A', level: 'plain' } })).status, 201)
+      assert.equal((await as('chief', 'PATCH', path, { json: { level: 'plain', doctors: [] } })).json.level, 'plain')
+    })
+
+    spec('R111, R110', 'a PUT keeps what its caller cannot see or cannot write', async () => {
+      const path = await made({ ...whole, secret: 's' })
+      const put = await as('clerk', 'PUT', path, { json: { name: 'New' } })
+      assert.deepEqual([put.status, put.json.name], [200, 'New'])
+      const kept = (await as('chief', 'GET', path)).json
+      assert.deepEqual([kept.ssn, kept.contact, kept.level, kept.doctors], ['123', whole.contact, 'vip', ['B']])
+      const fresh = await as('clerk', 'PUT', '/patients/pat_01h455vb4pex5vsknk084sn02q', { json: { name: 'Fresh' } })
+      assert.equal(fresh.status, 201)
+      const { ssn, level, doctors } = (await as('chief', 'GET', '/patients/pat_01h455vb4pex5vsknk084sn02q')).json
+      assert.deepEqual([ssn, level, doctors], [null, 'plain', []])
+      const emptied = await as('chief', 'PUT', path, { json: { name: 'New' } })
+      assert.deepEqual([emptied.json.ssn, emptied.json.level], [null, 'plain'])
+    })
+
+    spec('R169', 'the refusal names the field and every scope it takes', async () => {
+      const answer = await as('clerk', 'PATCH', await made(), { json: { doctors: ['C'] } })
+      refused(answer, 'pii vip')
+      assert.match(answer.json.message, /doctors.*pii and vip/)
+    })
+  },
+  { holders },
+)
