@@ -192,12 +192,13 @@ export const members = [
         },
         access: 'authenticated',
       },
-      pets: {
-        // @ts-expect-error a name
-        owner: 5,
-        fields,
-        access: 'authenticated',
-      },
+    },
+  }),
+  service({
+    name: 'g',
+    resources: {
+      // @ts-expect-error a name
+      pets: { owner: 5, fields, access: 'authenticated' },
     },
   }),
   // @ts-expect-error no such value of a setting
