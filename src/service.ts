@@ -135,6 +135,7 @@ export function service<const D extends Declaration>(declared: Checked<D, Declar
 }
 
 /** What follows from the declaration alone is there at once; with changes to come, when it is first asked for. */
+// long because: one line for each part of a service
 function changing<D extends Declaration>(declaration: D, changes: readonly Change[]): Changing<D> {
   let made: Made | undefined
   const ready = () => {

@@ -4,9 +4,9 @@ import { admitBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
-import { Problem } from '../errors/problem.ts'
+import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Place, Route } from '../flow/route.ts'
@@ -48,9 +48,10 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     }
     const route = routeOf(call, match.place, service) //                   405
     settings = route.resource.settings
-    const caller = await house.authenticate(call, route.rule) //           400, 401, 429
+    const { caller, problem } = await known(call, route, house) //         400, 401, 429
     rate = await spend(house, call, caller) //                             429
     admitRate(rate)
+    if (problem) throw problem
     finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
     allow(caller, route.rule, service.challenge) //                        403
     allowOwn(caller, route.resource) //                                    403
@@ -69,6 +70,16 @@ interface Visit {
   readonly caller: Caller
   readonly route: Route
   readonly params: readonly string[]
+}
+
+/** Who calls. Where that cannot be proven it is nobody, whose address the attempt counts against. R184. */
+async function known(call: Call, route: Route, house: House): Promise<{ caller: Caller; problem?: Problem }> {
+  try {
+    return { caller: await house.authenticate(call, route.rule) }
+  } catch (problem) {
+    if (problem instanceof Problem && problemStatus(problem) === 401) return { caller: nobody, problem }
+    throw problem
+  }
 }
 
 /** The answer of a route, or what the client has of it already. */
