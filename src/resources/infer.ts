@@ -244,11 +244,8 @@ type SoundResource<D, R, T> = {
             : Exact<K, T[K], ResourceDeclaration>
 }
 
-type SoundFields<D, F> = {
-  readonly [K in keyof F]: [Fault<D, F[K]> | RuleFault<D, F[K]>] extends [never]
-    ? F[K]
-    : Fault<D, F[K]> | RuleFault<D, F[K]>
-}
+type SoundFields<D, F> = { readonly [K in keyof F]: Unless<Fault<D, F[K]> | RuleFault<D, F[K]>, F[K]> }
+type Unless<Faults, T> = [Faults] extends [never] ? T : Faults
 /** What is wrong with who sees or writes a field: a scope that is not declared. */
 type RuleFault<D, F> = F extends { readonly options: { readonly read: string } | { readonly write: string } }
   ? ScopeFault<D, F['options']>

@@ -256,44 +256,6 @@ export type Snakes = [
   Proof<Equal<keyof CreateInput<Snake, 'big-visits'>, never>>,
 ]
 
-const clinic = service({
-  name: 'clinic',
-  scopes: { pii: 'See personal data' },
-  resources: {
-    patients: {
-      owner: 'accountId',
-      fields: {
-        name: f.text(),
-        ssn: f.text({ read: 'pii', default: '', filter: true }),
-        rank: f.text({ write: 'pii' }),
-      },
-      access: 'pii',
-    },
-  },
-})
-type Clinic = typeof clinic
-
-/** What takes a scope to see may be missing; the account is no field. */
-export type Clinics = [
-  Proof<
-    Equal<
-      Row<Clinic, 'patients'>,
-      {
-        readonly id: string
-        readonly name: string
-        readonly rank: string
-        readonly ssn?: string
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    >
-  >,
-  Proof<
-    Equal<CreateInput<Clinic, 'patients'>, { readonly name: string; readonly rank: string; readonly ssn?: string }>
-  >,
-  Proof<Equal<FilterName<Clinic, 'patients'>, 'id' | 'createdAt' | 'updatedAt' | 'ssn'>>,
-]
-
 /** Parts written apart, and declarations that are only known while running. */
 export function loose(declaration: Declaration, prefix: string, orders: ResourceDeclaration): readonly Service[] {
   const fields = { name: f.text(), ...(prefix === '' ? {} : { note: f.text() }) }
