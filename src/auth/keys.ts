@@ -10,6 +10,9 @@ const prefix = 'bylaw_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const form = /^bylaw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
 
+/** As many keys of one name are in force at a time: the one that is used, and the one that takes its place. */
+export const mostOfName = 2
+
 /** A key of 256 random bits, with a prefix and a checksum that scanners of secrets know it by. R163. */
 export const newKey = (random: Uint8Array = randomBytes(32)): string => {
   const secret = prefix + inDigits(BigInt(`0x${Buffer.from(random).toString('hex')}`), 43)
@@ -61,5 +64,5 @@ export function keyring({ execute }: Pick<Store, 'execute'>, peppers: readonly s
   }
 }
 
-const isInForce = ({ revoked, expires }: Credential, now: number): boolean =>
+export const isInForce = ({ revoked, expires }: Credential, now: number): boolean =>
   revoked === null && (expires === null || expires > now)

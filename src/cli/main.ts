@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   check: async () => (await import('./check.ts')).check,
   routes: async () => (await import('./routes.ts')).routes,
+  keys: async () => (await import('./keys.ts')).keys,
   migrate: async () => (await import('./migrate.ts')).migrate,
 }
 

@@ -1,29 +1,35 @@
 /** Trial: one request a newcomer can paste, made from the declaration itself. Part 4, endpoints. */
 import type { Violation } from '../errors/problem.ts'
-import type { Place } from '../flow/route.ts'
+import type { Route } from '../flow/route.ts'
 import type { Field } from '../resources/field.ts'
 import { kebab, sentence } from '../resources/naming.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 
 /** A curl line that creates something, else one that lists something; `mark` makes unique values fresh. */
-export function trial({ places }: Service, url: string, mark: string): string | null {
+export function trial({ places }: Service, url: string, mark: string, key: string | null = null): string | null {
+  const may = ({ rule }: Route) => rule === 'public' || key !== null
   const open = places.filter(({ template }) => !template.includes('{'))
   const births = open.flatMap(({ template, methods }) => {
     const route = methods.get('POST')
-    if (route?.operation !== 'create' || route.rule !== 'public') return []
+    if (route?.operation !== 'create' || !may(route)) return []
     const body = example(route.resource, mark)
-    return body ? [{ template, body, repeatable: isRepeatable(route.resource) }] : []
+    return body ? [{ template, body, repeatable: isRepeatable(route.resource), rule: route.rule }] : []
   })
   const birth = births.find(({ repeatable }) => repeatable) ?? births[0]
-  if (birth) return createLine(`${url}${birth.template}`, birth.body)
-  const listed = open.find((place: Place) => place.methods.get('GET')?.rule === 'public')
-  return listed ? `curl ${url}${listed.template}` : null
+  if (birth) return createLine(`${url}${birth.template}`, birth.body, birth.rule === 'public' ? null : key)
+  const listed = open.flatMap(({ template, methods }) => {
+    const route = methods.get('GET')
+    return route && may(route) ? [`curl ${url}${template}${route.rule === 'public' ? '' : bearer(key)}`] : []
+  })
+  return listed[0] ?? null
 }
 
-export function createLine(url: string, body: object): string {
+const bearer = (key: string | null): string => (key === null ? '' : ` -H 'Authorization: Bearer ${key}'`)
+
+export function createLine(url: string, body: object, key: string | null = null): string {
   const text = JSON.stringify(body).replaceAll("'", "'\\''")
-  return `curl ${url} -H 'Content-Type: application/json' -d '${text}'`
+  return `curl ${url}${bearer(key)} -H 'Content-Type: application/json' -d '${text}'`
 }
 
 /** Whether the same body can be sent twice. */

@@ -1,5 +1,8 @@
 /** One turn of `bylaw dev`: serves the declaration as it is now, until it changes. */
 import { styleText } from 'node:util'
+import { keyFrom } from '../auth/keys.ts'
+import type { Caller } from '../flow/caller.ts'
+import { callerOf } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import { type Given, table } from '../terminal/command.ts'
@@ -7,6 +10,7 @@ import { isComplaint, tell } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
 import { databaseOf, hostOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
+import { hasRules } from '../terminal/secrets.ts'
 import { start, storeOf, untilSignal } from '../terminal/start.ts'
 import { inOrder } from './routes.ts'
 import { trial } from './trial.ts'
@@ -27,18 +31,24 @@ export async function turn(given: Given): Promise<number> {
   if (!opened) return 1
   const { service, store, database } = opened
   const log = readableLog()
-  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log })
+  const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
+  const known = new Map(key === null ? [] : [[key, developer(service)]])
+  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known })
   const ended = untilSignal(log, () => stop(times))
   const hint = styleText('dim', `Stored in ${database}. Starts again when ${given.arguments[0]} changes.`)
   console.log(`bylaw serves ${service.name} at ${url}
 
-${invitation(service, url)}
+${invitation(service, url, key)}
 
 ${hint}
 `)
   await say({ files: [], mendable: true })
   return ended
 }
+
+/** Who holds the key of development may do everything. */
+const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
+  callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
 
 /** The service and its store; nothing, once it was told, where the declaration does not allow that. */
 async function open(given: Given): Promise<{ service: Service; store: Store; database: string } | null> {
@@ -63,12 +73,19 @@ const say = (word: Word): Promise<void> =>
     else said()
   })
 
-/** All URLs, and a request to paste. */
-function invitation(service: Service, url: string): string {
+/** All URLs, a request to paste, and the key that it needs. */
+function invitation(service: Service, url: string, key: string | null): string {
   const rows = inOrder(service.places).map(({ template, methods }) => [
     `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,
     url + template,
   ])
-  const line = trial(service, url, Date.now().toString(36).slice(-4))
-  return line === null ? table(rows) : `${table(rows)}\n\nTry it:\n\n  ${line}`
+  const line = trial(service, url, Date.now().toString(36).slice(-4), key)
+  const parts = [
+    table(rows),
+    ...(key === null
+      ? []
+      : [`A key for this database, with every scope, until you make others with \`bylaw keys\`:\n\n  ${key}`]),
+    ...(line === null ? [] : [`Try it:\n\n  ${line}`]),
+  ]
+  return parts.join('\n\n')
 }

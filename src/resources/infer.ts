@@ -295,6 +295,6 @@ type Exact<K, T, Allowed> = K extends keyof Allowed
   ? T extends readonly unknown[] | ((...given: never) => unknown)
     ? T
     : T extends object
-      ? { readonly [L in keyof T]: Exact<L, T[L], NonNullable<Allowed[K]>> }
+      ? { readonly [L in keyof T]: Exact<L, T[L], Exclude<NonNullable<Allowed[K]>, string>> }
       : T
   : Unknown<K>

@@ -1,5 +1,4 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Caller } from '../flow/caller.ts'
 import type { Store } from '../flow/store.ts'
@@ -9,6 +8,7 @@ import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
 import { type Migration, openMigration, openStore, type SchemaMode } from '../sqlite/open.ts'
 import { complaint } from '../terminal/complaint.ts'
+import { peppersOf, secretsOf } from './secrets.ts'
 
 export interface Started {
   readonly url: string
@@ -48,49 +48,6 @@ export async function start(service: Service, { store, port, host, known, ...res
     await store.close()
   }
   return { url: listening.url, stop }
-}
-
-/** What signs cursors: BYLAW_SECRET, several of them while they are changed, else what the store keeps. R85. */
-const secretsOf = (store: Store): readonly string[] => [...given('BYLAW_SECRET'), store.secret]
-
-/**
- * What API keys are sealed with: BYLAW_PEPPER, several of them while they are changed, else what the store keeps. In production that
- * is not enough, as whoever reads the store could then try keys against it. R172.
- */
-function peppersOf(service: Service, store: Store): readonly string[] {
-  const peppers = given('BYLAW_PEPPER')
-  if (peppers.length > 0) return peppers
-  if (process.env.NODE_ENV !== 'production') return [store.secret]
-  if (!needsKeys(service)) return []
-  throw complaint(
-    'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is made up.',
-    'Make one with:  openssl rand -base64 32\nGive it to all nodes as BYLAW_PEPPER, or the file that holds it as BYLAW_PEPPER_FILE.',
-  )
-}
-
-/** Whether there is something that only the holder of a key may do; where tokens are taken, that can be done with one. */
-const needsKeys = ({ places, settings }: Service): boolean =>
-  settings.auth.tokens === null &&
-  places.some(({ methods }) => [...methods.values()].some(({ rule }) => rule !== 'public'))
-
-/** Secrets of the environment, parted by commas, or those of the file that it names. */
-function given(name: string): readonly string[] {
-  const file = process.env[`${name}_FILE`]
-  const text = process.env[name] || (file ? read(name, file) : '')
-  const secrets = text.split(',').flatMap((secret) => secret.trim() || [])
-  if (secrets.every((secret) => secret.length >= 16)) return secrets
-  throw complaint(`A secret of ${name} is shorter than 16 characters.`, 'Make one with: openssl rand -base64 32')
-}
-
-function read(name: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw complaint(
-      `The file of ${name}_FILE cannot be read: ${(error as Error).message}.`,
-      'Name one that this user may read.',
-    )
-  }
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */

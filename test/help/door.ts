@@ -111,7 +111,7 @@ export async function keyFor(
   const key = newKey()
   const hash = sealed(key, store.secret)
   const rest = { account, scopes, tier, features, created, expires, revoked: null }
-  await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 2 })
+  await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 100 })
   return { authorization: `Bearer ${key}` }
 }
 

@@ -1,0 +1,146 @@
+/** Part 5 of the contract, authentication: what is remembered of a caller, for how long, and who else profits from it. */
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { testing } from 'bylaw/testing'
+import type { Plan } from '../../src/flow/plan.ts'
+import type { Store } from '../../src/flow/store.ts'
+import { openStore } from '../../src/sqlite/open.ts'
+import { doors, keyFor, spec } from '../help/door.ts'
+import { holders, staff } from '../help/staff.ts'
+
+const asked: Plan['do'][] = []
+let opaque = false
+const watched = (store: Store): Store => ({
+  ...store,
+  mark: (names) => (opaque ? null : store.mark(names)),
+  execute: (plan) => {
+    asked.push(plan.do)
+    return store.execute(plan)
+  },
+})
+let clock = Date.UTC(2027, 0, 1)
+const file = join(tmpdir(), `bylaw-auth-${process.pid}.db`)
+const collections = [...staff.resources.values()].map(({ collection }) => collection)
+const elsewhere = async <T>(act: (store: Store) => T | Promise<T>): Promise<T> => {
+  const store = openStore(`sqlite:${file}`, collections, 'apply')
+  try {
+    return await act(store)
+  } finally {
+    await store.close()
+  }
+}
+const lookups = () => asked.filter((one) => one === 'identify').length
+process.on('exit', () => {
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
+})
+
+doors(
+  'what is known of a caller',
+  staff,
+  (door) => {
+    const get = async (who: string, path = '/files') => (await door.send('GET', path, { headers: door.as(who) })).status
+
+    spec('R172', 'a key is looked up once, and then known for a second', async () => {
+      asked.length = 0
+      clock += 10_000
+      for (let i = 0; i < 10; i++) assert.equal(await get('ann'), 200)
+      assert.equal(lookups(), 1)
+      clock += 1001
+      assert.equal(await get('ann'), 200)
+      assert.equal(lookups(), 2)
+    })
+    spec('R172', 'a key that was mistyped is refused without asking the store', async () => {
+      asked.length = 0
+      const { authorization = '' } = door.as('ann')
+      const last = authorization.endsWith('a') ? 'b' : 'a'
+      const sent = { headers: { authorization: authorization.slice(0, -1) + last } }
+      assert.equal((await door.send('GET', '/files', sent)).status, 401)
+      assert.deepEqual(asked, [])
+    })
+    spec('R172', 'a key that another process revokes is refused at once where the store tells of it', async () => {
+      opaque = false
+      clock += 10_000
+      const headers = await elsewhere((store) => keyFor(store, `at-once-${door.name.slice(0, 4)}`, holders.ann, clock))
+      assert.equal((await door.send('GET', '/files', { headers })).status, 200)
+      await elsewhere((store) =>
+        store.execute({ do: 'revoke', ids: [`key_at-once-${door.name.slice(0, 4)}_${clock}`], time: clock }),
+      )
+      const answer = await door.send('GET', '/files', { headers })
+      assert.deepEqual([answer.status, answer.json.type], [401, 'invalid-credentials'])
+    })
+    spec('R172', 'and within a second where it does not', async () => {
+      opaque = true
+      clock += 10_000
+      const id = `slow-${door.name.slice(0, 4)}`
+      const headers = await elsewhere((store) => keyFor(store, id, holders.ann, clock))
+      assert.equal((await door.send('GET', '/files', { headers })).status, 200)
+      await elsewhere((store) => store.execute({ do: 'revoke', ids: [`key_${id}_${clock}`], time: clock }))
+      clock += 1001
+      assert.equal((await door.send('GET', '/files', { headers })).status, 401)
+      opaque = false
+    })
+    spec('R172', 'a key ends when it expires, although it is known', async () => {
+      clock += 10_000
+      const headers = await elsewhere((store) =>
+        keyFor(store, `ends-${door.name.slice(0, 4)}`, holders.ann, clock, clock + 500),
+      )
+      assert.equal((await door.send('GET', '/files', { headers })).status, 200)
+      clock += 500
+      assert.equal((await door.send('GET', '/files', { headers })).status, 401)
+    })
+    spec('R143 R139', 'what one caller is told of an unchanged list is not what another one is told', async () => {
+      clock += 10_000
+      asked.length = 0
+      const first = await door.send('GET', '/files', { headers: door.as('ann') })
+      assert.equal(first.headers['cache-control'], 'private, no-cache')
+      assert.equal(first.headers.vary, 'Accept-Encoding, Authorization')
+      const tag = { 'if-none-match': first.headers.etag as string }
+      const again = await door.send('GET', '/files', { headers: { ...door.as('ann'), ...tag } })
+      assert.equal(again.status, 304)
+      assert.equal(again.headers['cache-control'], 'private, no-cache')
+      assert.equal(asked.filter((one) => one === 'list').length, 1)
+      assert.equal((await door.send('GET', '/files', { headers: { ...door.as('ben'), ...tag } })).status, 304)
+      assert.equal(asked.filter((one) => one === 'list').length, 2, 'it is read for the second caller')
+      assert.equal((await door.send('GET', '/files', { headers: { ...door.as('cay'), ...tag } })).status, 403)
+      assert.equal((await door.send('GET', '/files', { headers: tag })).status, 401)
+      assert.equal((await door.send('GET', '/notices')).headers['cache-control'], 'no-cache')
+    })
+  },
+  { database: `sqlite:${file}`, holders, store: watched, now: () => clock },
+)
+
+spec(
+  'R100',
+  'an account has one space of keys, whichever of its credentials it uses; others have their own',
+  async () => {
+    const { call, close } = testing(staff)
+    const scopes = holders.ann.scopes
+    const post = async (as: object, path = '/files', json: object = { text: 'a' }) =>
+      (await call(path, { method: 'POST', headers: { 'idempotency-key': 'k' }, json, as })).status
+    assert.equal(await post({ account: 'a', scopes }), 201)
+    assert.equal(await post({ account: 'a', scopes: [...scopes, 'more'] }), 409)
+    assert.equal(await post({ account: 'b', scopes }), 201)
+    assert.equal(await post({ scopes }), 201)
+    assert.equal(await post({}, '/wishes'), 201)
+    assert.equal(await post({ account: 'b', scopes }, '/wishes'), 409, 'what is public has one space for all')
+    await close()
+  },
+)
+
+spec('R99', 'a key that was used is told after authentication and permission', async () => {
+  const { call, close } = testing(staff)
+  const sent = { method: 'POST', headers: { 'idempotency-key': 'k' }, json: { text: 'a' } }
+  const brief = async (more: object) => {
+    const answer = await call('/files', { ...sent, ...more })
+    return [answer.status, ((await answer.json()) as { type: string }).type]
+  }
+  const as = { account: 'a', scopes: holders.ann.scopes }
+  assert.equal((await brief({ as }))[0], 201)
+  assert.deepEqual(await brief({}), [401, 'credentials-missing'])
+  assert.deepEqual(await brief({ as: { account: 'a' } }), [403, 'insufficient-scope'])
+  assert.deepEqual(await brief({ as }), [409, 'idempotency-key-reused'])
+  assert.deepEqual(await brief({ as, json: { text: 5 } }), [409, 'idempotency-key-payload-mismatch'])
+  await close()
+})

@@ -1,0 +1,217 @@
+/** Part 5 of the contract, authentication: credentials where they do not belong, too many of them, and none that is good. */
+import assert from 'node:assert/strict'
+import { f, service } from 'bylaw'
+import { newKey } from '../../src/auth/keys.ts'
+import { type Door, doors, spec } from '../help/door.ts'
+import { holders, staff } from '../help/staff.ts'
+import { thrown } from '../help/thrown.ts'
+
+type Sent = Parameters<Door['send']>[2]
+const told = async (door: Door, method: string, path: string, sent: Sent = {}) => {
+  const answer = await door.send(method, path, sent)
+  return { ...answer, brief: [answer.status, answer.json?.type ?? null] }
+}
+const misplaced = [400, 'credentials-in-url']
+const ambiguous = [400, 'ambiguous-credentials']
+const invalid = [401, 'invalid-credentials']
+
+doors(
+  'credentials in the wrong place',
+  staff,
+  (door) => {
+    spec('R164', 'in the query they are refused, on public paths too, and neither taken nor repeated', async () => {
+      const key = door.as('ann').authorization?.slice(7) ?? ''
+      for (const path of ['/wishes', '/notices', '/files', '/memos'])
+        for (const name of [
+          'access_token',
+          'api_key',
+          'Access_Token',
+          'access%5Ftoken',
+          'api_key[eq]',
+          'api_key%5Beq%5D',
+        ]) {
+          const { brief, text, headers } = await told(door, 'GET', `${path}?sort=id&${name}=${key}`)
+          assert.deepEqual(brief, misplaced, `${path} ${name}`)
+          assert.ok(!`${text}${JSON.stringify(headers)}`.includes(key))
+        }
+      assert.ok(!JSON.stringify(door.answered).includes(key))
+    })
+    spec('R164 R1', 'they are told before everything else that can be wrong with them', async () => {
+      const both = { headers: { authorization: 'Bearer nonsense', accept: 'text/html' } }
+      assert.deepEqual((await told(door, 'GET', '/files?api_key=1&%zz', both)).brief, misplaced)
+      assert.equal((await told(door, 'GET', '/nowhere?api_key=1')).status, 404)
+      assert.equal((await told(door, 'PATCH', '/files?api_key=1')).status, 405)
+    })
+    spec('R164', 'in the content they are refused, unless a field is called so', async () => {
+      for (const name of ['access_token', 'api_key']) {
+        const { brief, text } = await told(door, 'POST', '/wishes', { json: { text: 'a', [name]: 'the secret' } })
+        assert.deepEqual(brief, misplaced)
+        assert.ok(!text.includes('the secret'))
+      }
+      const nested = await told(door, 'POST', '/wishes', { json: { text: 'a', more: { api_key: 1 } } })
+      assert.deepEqual(nested.brief, [400, 'validation-failed'])
+    })
+    spec('R163', 'a cookie says nothing of who calls', async () => {
+      const key = door.as('ann').authorization?.slice(7)
+      const sent = { headers: { cookie: `authorization=Bearer ${key}; access_token=${key}` } }
+      assert.deepEqual((await told(door, 'GET', '/files', sent)).brief, [401, 'credentials-missing'])
+    })
+    spec('R167', 'a scheme that is not known here counts as none', async () => {
+      for (const authorization of ['Basic YTpi', 'Digest username="a", realm="b"', 'Bearerbylaw_x', 'bylaw_x', '""']) {
+        assert.deepEqual((await told(door, 'GET', '/files', { headers: { authorization } })).brief, [
+          401,
+          'credentials-missing',
+        ])
+        assert.equal((await told(door, 'GET', '/wishes', { headers: { authorization } })).status, 200)
+      }
+    })
+    spec('R166', 'a scheme without a credential is a credential that is not valid', async () => {
+      for (const authorization of ['Bearer', 'Bearer ', 'bearer  '])
+        assert.deepEqual((await told(door, 'GET', '/wishes', { headers: { authorization } })).brief, invalid)
+    })
+  },
+  { holders },
+)
+
+const twoHeaders = service({
+  name: 'office',
+  settings: { auth: { apiKeyHeader: 'X-API-Key', credentialNames: ['token'] } },
+  resources: {
+    memos: { fields: { text: f.text(), token: f.text({ optional: true }) }, access: 'authenticated' },
+  },
+})
+
+doors(
+  'a header of its own for keys',
+  twoHeaders,
+  (door) => {
+    const { cay } = { cay: () => door.as('cay').authorization?.slice(7) ?? '' }
+    spec('R163', 'it is taken there as well', async () => {
+      assert.equal((await told(door, 'GET', '/memos', { headers: { 'x-api-key': cay() } })).status, 200)
+      assert.equal((await told(door, 'GET', '/memos', { headers: door.as('cay') })).status, 200)
+      assert.deepEqual((await told(door, 'GET', '/memos', { headers: { 'x-api-key': 'nonsense' } })).brief, invalid)
+      const other = { 'x-api-key': cay(), authorization: 'Basic YTpi' }
+      assert.equal((await told(door, 'GET', '/memos', { headers: other })).status, 200)
+      const { json } = await told(door, 'GET', '/memos')
+      assert.match(json.message, /X-API-Key/)
+    })
+    spec('R167', 'in both of them they are too many, even the same ones', async () => {
+      const both = { 'x-api-key': cay(), ...door.as('cay') }
+      assert.deepEqual((await told(door, 'GET', '/memos', { headers: both })).brief, ambiguous)
+      const twice = { 'x-api-key': `${cay()}, ${cay()}` }
+      assert.deepEqual((await told(door, 'GET', '/memos', { headers: twice })).brief, ambiguous)
+    })
+    spec('R145', 'what may be cached depends on both headers', async () => {
+      const { headers } = await told(door, 'GET', '/memos', { headers: door.as('cay') })
+      assert.equal(headers.vary, 'Accept-Encoding, Authorization, X-API-Key')
+    })
+    spec('R164', 'which names read like credentials is a setting, and a declared field is a field', async () => {
+      const sent = { headers: door.as('cay'), json: { text: 'a', token: 'b' } }
+      assert.equal((await told(door, 'POST', '/memos', sent)).status, 201)
+      assert.deepEqual((await told(door, 'GET', '/memos?token=b', { headers: door.as('cay') })).brief, misplaced)
+      assert.deepEqual((await told(door, 'GET', '/memos?api_key=b', { headers: door.as('cay') })).brief, [
+        400,
+        'invalid-query',
+      ])
+    })
+  },
+  { holders },
+)
+
+doors(
+  'two lines',
+  twoHeaders,
+  (door) => {
+    spec('R167', 'two lines of Authorization are refused, whatever stands in them', async () => {
+      const line = `Authorization: ${door.as('cay').authorization}\r\n`
+      for (const lines of [
+        line + line,
+        `${line}Authorization: Basic YTpi\r\n`,
+        `Authorization: Basic YTpi\r\n${line}`,
+        `${line}AUTHORIZATION: x\r\n`,
+      ]) {
+        const text = await door.raw(`GET /memos HTTP/1.1\r\nHost: a\r\n${lines}Connection: close\r\n\r\n`)
+        assert.match(text, /^HTTP\/1.1 400 [\s\S]*ambiguous-credentials/)
+      }
+      const key = `X-API-Key: ${door.as('cay').authorization?.slice(7)}\r\n`
+      const text = await door.raw(`GET /memos HTTP/1.1\r\nHost: a\r\n${key}${key}Connection: close\r\n\r\n`)
+      assert.match(text, /^HTTP\/1.1 400 [\s\S]*ambiguous-credentials/)
+    })
+  },
+  { holders, socketOnly: true },
+)
+
+let clock = Date.UTC(2027, 0, 1)
+doors(
+  'keys that are tried',
+  staff,
+  (door) => {
+    spec('R184 R1', 'an address that has sent thirty bad ones waits; what was good before is still taken', async () => {
+      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
+      const attempt = () => told(door, 'GET', '/files', { headers: { authorization: `Bearer ${newKey()}` } })
+      for (let i = 0; i < 30; i++) assert.deepEqual((await attempt()).brief, invalid)
+      const { brief, headers } = await attempt()
+      assert.deepEqual(brief, [429, 'too-many-requests'])
+      assert.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
+      clock += 2000 // what was remembered is read again
+      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
+      assert.deepEqual((await told(door, 'GET', '/files', { headers: door.as('ben') })).brief, [
+        429,
+        'too-many-requests',
+      ])
+      assert.equal((await told(door, 'GET', '/wishes')).status, 200)
+      clock += 60_000
+      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
+    })
+    spec('R164 R172', 'no line of the log has a key', async () => {
+      const lines = JSON.stringify([...door.answered, ...door.errors])
+      assert.ok(lines.length > 100)
+      for (const who of ['ann', 'ben']) assert.ok(!lines.includes(door.as(who).authorization?.slice(13, 30) as string))
+      assert.ok(!lines.includes('bylaw_'))
+    })
+  },
+  { holders, socketOnly: true, now: () => clock },
+)
+
+spec('R163', 'which tokens are taken is said whole, and not so that forged ones are', () => {
+  const tokens = {
+    issuer: 'https://login.example.com',
+    audience: 'https://api.example.com',
+    jwks: 'https://login.example.com/keys',
+  }
+  const declared = (auth: object) =>
+    thrown(() =>
+      service({
+        name: 'a',
+        settings: { auth },
+        resources: { notes: { fields: { text: f.text() }, access: 'authenticated' } },
+      } as never),
+    )
+  assert.equal(declared({ tokens }), '')
+  for (const [change, place] of [
+    [{ issuer: '' }, 'issuer'],
+    [{ audience: undefined }, 'audience'],
+    [{ jwks: 'http://login.example.com/keys' }, 'jwks'],
+    [{ jwks: 'file:///etc/keys' }, 'jwks'],
+    [{ jwks: 5 }, 'jwks'],
+    [{ audience: 'orders' }, 'resource'],
+    [{ algorithms: ['HS256'] }, 'algorithms'],
+    [{ algorithms: ['none'] }, 'algorithms'],
+    [{ algorithms: [] }, 'algorithms'],
+    [{ claims: { scope: 'scope' } }, 'claims.scope'],
+    [{ claims: { tier: 5 } }, 'claims.tier'],
+    [{ isuer: 'x' }, 'isuer'],
+  ] as const)
+    assert.match(declared({ tokens: { ...tokens, ...change } }), new RegExp(`settings.auth.tokens.${place}:`))
+  assert.equal(
+    declared({
+      tokens: {
+        ...tokens,
+        jwks: 'http://127.0.0.1:4000/keys',
+        audience: 'orders',
+        resource: 'https://api.example.com/v1',
+      },
+    }),
+    '',
+  )
+})

@@ -1,0 +1,204 @@
+/** Part 5 of the contract, authentication: access tokens, by whom, for whom and for how long. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { f, service } from 'bylaw'
+import { UnsecuredJWT } from 'jose'
+import { type Door, doors, spec } from '../help/door.ts'
+import { audience, issuer } from '../help/issuer.ts'
+
+let clock = Date.UTC(2027, 0, 1)
+const now = () => clock
+const authority = await issuer(now)
+
+const office = (jwks: string) =>
+  service({
+    name: 'office',
+    scopes: { 'files:read': 'Read files', 'files:write': 'Change files' },
+    settings: {
+      auth: {
+        apiKeyHeader: 'X-API-Key',
+        tokens: {
+          issuer: authority.url,
+          audience,
+          jwks,
+          claims: { scopes: '/realm/roles', account: 'https://example.com/account', tier: 'tier' },
+        },
+      },
+    },
+    resources: {
+      files: { fields: { text: f.text() }, access: { read: 'files:read', write: 'files:write' } },
+      memos: { fields: { text: f.text() }, access: 'authenticated' },
+    },
+  })
+
+const realm = { roles: ['files:read'] }
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+const challenge = `Bearer realm="office", resource_metadata="${audience}/.well-known/oauth-protected-resource"`
+const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+async function refused(door: Door, token: string, words = ''): Promise<void> {
+  const { status, json, headers, text } = await door.send('GET', '/memos', bearer(token))
+  assert.deepEqual([status, json.type], [401, 'invalid-credentials'], text)
+  assert.equal(headers['www-authenticate'], `${challenge}, error="invalid_token"`)
+  assert.ok(json.message.includes(words), json.message)
+}
+const taken = async (door: Door, token: string, path = '/memos') =>
+  assert.equal((await door.send('GET', path, bearer(token))).status, 200)
+
+doors(
+  'access tokens',
+  office(authority.jwks),
+  (door) => {
+    spec('R163', 'a token of the issuer is taken, whatever the letters of its scheme', async () => {
+      await taken(door, await authority.sign())
+      const token = await authority.sign()
+      for (const scheme of ['bearer', 'BEARER'])
+        assert.equal(
+          (await door.send('GET', '/memos', { headers: { authorization: `${scheme}  ${token}` } })).status,
+          200,
+        )
+    })
+    spec('R163 R169', 'its scopes stand where the declaration says', async () => {
+      const lacking = await door.send('GET', '/files', bearer(await authority.sign()))
+      assert.deepEqual([lacking.status, lacking.json.type], [403, 'insufficient-scope'])
+      assert.equal(lacking.headers['www-authenticate'], `${challenge}, error="insufficient_scope", scope="files:read"`)
+      await taken(door, await authority.sign({ realm }), '/files')
+      assert.equal(
+        (await door.send('POST', '/files', { ...bearer(await authority.sign({ realm })), json: {} })).status,
+        403,
+      )
+      for (const odd of [
+        { realm: null },
+        { realm: { roles: 5 } },
+        { realm: { roles: [5, { a: 1 }] } },
+        { realm: 'files:read' },
+      ])
+        assert.equal((await door.send('GET', '/files', bearer(await authority.sign(odd)))).status, 403)
+    })
+    spec('R166', 'a token whose time is over, or has not come, is not', async () => {
+      const seconds = clock / 1000
+      await refused(door, await authority.sign({ exp: seconds - 61 }), 'expired')
+      await refused(door, await authority.sign({ nbf: seconds + 61 }), 'nbf')
+      await refused(door, await authority.sign({ exp: undefined }), 'exp')
+      await taken(door, await authority.sign({ exp: seconds - 30, nbf: seconds + 30 })) // clocks may differ
+    })
+    spec('R166', 'nor is one that is taken already beyond its time', async () => {
+      const token = await authority.sign({ exp: clock / 1000 + 10 })
+      await taken(door, token)
+      clock += 71_000
+      await refused(door, token, 'expired')
+    })
+    spec('R166', 'a token for others, by others, or of nobody is not', async () => {
+      await refused(door, await authority.sign({ aud: 'https://other.example.com' }), 'aud')
+      await refused(door, await authority.sign({ aud: undefined }), 'aud')
+      await refused(door, await authority.sign({ iss: 'https://evil.example.com' }), 'iss')
+      await refused(door, await authority.sign({ sub: undefined }), 'sub')
+      await taken(door, await authority.sign({ aud: ['https://other.example.com', audience] }))
+    })
+    spec('R166', 'a forged token is not: another key, another content, another algorithm, none', async () => {
+      await authority.addKey('hidden', true)
+      const [head = '', body = '', mark = ''] = (await authority.sign({ realm })).split('.')
+      await refused(door, await authority.sign({}, { kid: 'hidden' }))
+      const header = base64url({ alg: 'ES256', kid: 'one' })
+      const [, , other = ''] = (await authority.sign({}, { kid: 'hidden' })).split('.')
+      await refused(door, [header, body, other].join('.'))
+      const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
+      await refused(door, [head, base64url({ ...claims, sub: 'eve' }), mark].join('.'))
+      await refused(door, new UnsecuredJWT(claims).encode())
+      for (const alg of ['none', 'None', 'NONE', '']) await refused(door, `${base64url({ alg, kid: 'one' })}.${body}.`)
+      const jwk = authority.publicKey('one')
+      for (const secret of [JSON.stringify(jwk), jwk.x as string, '']) {
+        const signed = `${base64url({ alg: 'HS256', kid: 'one' })}.${body}`
+        await refused(
+          door,
+          `${signed}.${createHmac('sha256', secret || 'x')
+            .update(signed)
+            .digest('base64url')}`,
+        )
+      }
+      const own = `${base64url({ alg: 'ES256', jwk, jku: 'https://evil.example.com', kid: 'hidden' })}.${body}.${mark}`
+      await refused(door, own)
+      await refused(door, `${base64url({ alg: 'ES256', kid: 'one', crit: ['b64'], b64: false })}.${body}.${mark}`)
+    })
+    spec('R166', 'what is no token is told as that, however long', async () => {
+      for (const text of [
+        'a',
+        'a.b',
+        'a.b.c',
+        '..',
+        'a.b.c.d.e',
+        `${'a'.repeat(4000)}.${'b'.repeat(4000)}.${'c'.repeat(4000)}`,
+        'é.b.c',
+        '{}',
+      ])
+        if (/^[\x20-\x7e]*$/.test(text)) await refused(door, text)
+      await refused(door, '')
+    })
+    spec('R163', 'the header for keys takes none', async () => {
+      const sent = { headers: { 'x-api-key': await authority.sign() } }
+      assert.equal((await door.send('GET', '/memos', sent)).status, 401)
+    })
+    spec('R166', 'keys change: a new one is fetched when it is first met, and no more often than that', async () => {
+      await taken(door, await authority.sign())
+      clock += 31_000
+      const name = `new-${door.name}`
+      await authority.addKey(name)
+      const before = authority.asked()
+      await Promise.all(Array.from({ length: 20 }, async () => taken(door, await authority.sign({}, { kid: name }))))
+      assert.equal(authority.asked(), before + 1)
+      await authority.addKey('stranger', true)
+      for (let i = 0; i < 5; i++) await refused(door, await authority.sign({}, { kid: 'stranger' }))
+      assert.equal(authority.asked(), before + 1, 'an unknown key may not make the service ask again at once')
+    })
+    spec('R171', 'where tokens come from is told to everybody', async () => {
+      const { status, json, headers } = await door.send('GET', '/.well-known/oauth-protected-resource')
+      assert.equal(status, 200)
+      assert.equal(headers['content-type'], 'application/json')
+      assert.deepEqual(json, {
+        resource: audience,
+        resource_name: 'office',
+        authorization_servers: [authority.url],
+        scopes_supported: ['files:read', 'files:write'],
+        bearer_methods_supported: ['header'],
+      })
+      const none = await door.send('GET', '/memos')
+      assert.equal(none.headers['www-authenticate'], challenge)
+      const wrong = await door.send('POST', '/.well-known/oauth-protected-resource', { json: {} })
+      assert.deepEqual([wrong.status, wrong.headers.allow], [405, 'GET, HEAD, OPTIONS'])
+    })
+  },
+  { now },
+)
+
+const late = await issuer(now)
+late.fault = 500
+doors(
+  'an issuer that does not answer',
+  office(late.jwks),
+  (door) => {
+    spec('R161 R166', 'what cannot be judged is 503, and nobody is told that a token is bad', async () => {
+      late.fault = 500
+      clock += 3_600_000
+      const { status, json, headers } = await door.send('GET', '/memos', bearer(await authority.sign()))
+      assert.deepEqual([status, json.type], [503, 'dependency-unavailable'])
+      assert.ok(Number(headers['retry-after']) > 0)
+      assert.equal(headers['www-authenticate'], undefined)
+      const asked = late.asked()
+      for (let i = 0; i < 5; i++) await door.send('GET', '/memos', bearer(await authority.sign()))
+      assert.equal(late.asked(), asked, 'a server that is down is left in peace for a while')
+    })
+    spec('R166', 'it is asked again, and what it said before holds while it is down', async () => {
+      late.fault = null
+      clock += 5000
+      const token = () => late.sign({ iss: authority.url })
+      await taken(door, await token())
+      late.fault = 503
+      clock += 3_600_000
+      await taken(door, await token())
+      await taken(door, await token())
+      const unknown = await authority.sign() // a key of the same name, but not the one that is known
+      await refused(door, unknown)
+    })
+  },
+  { now },
+)
