@@ -4,6 +4,7 @@ import { listWarnings } from '../lists/advice.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
 import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
+import { broken } from '../terminal/place.ts'
 import { operationsOf } from './routes.ts'
 
 export const check: Command = {
@@ -19,12 +20,19 @@ export const check: Command = {
 async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const json = given.on('json')
-  const found = await (json ? attempt(file).catch(asMistake(file)) : attempt(file))
+  const found = await (json ? judged(file).catch(asMistake(file)) : judged(file))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
   else if ('service' in found) console.log([styleText('green', praise(file, found)), ...warnings(found)].join('\n'))
   else console.log(coloured(mistakesText(file, mistakes)))
   return mistakes.length === 0 ? 0 : 1
+}
+
+/** A service whose published versions would not be kept has mistakes too. */
+async function judged(file: string): Promise<Loaded> {
+  const found = await attempt(file)
+  const mistakes = 'service' in found ? await broken(file, found.service) : []
+  return mistakes.length === 0 ? found : { mistakes }
 }
 
 /** A file that cannot be loaded is a mistake of the whole file. */

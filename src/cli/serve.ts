@@ -4,8 +4,8 @@ import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
-import { load } from '../terminal/load.ts'
-import { databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from '../terminal/place.ts'
+import { load, mistakesText } from '../terminal/load.ts'
+import { broken, databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from '../terminal/place.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -48,6 +48,8 @@ async function run(given: Given): Promise<number> {
   const times = { grace: timeOf(given, 'grace', 'PT0S'), drain: timeOf(given, 'drain', 'PT10S') }
   const [file = ''] = given.arguments
   const [service, { jsonLog }] = await Promise.all([load(file), import('../terminal/log.ts')])
+  const unkept = await broken(file, service)
+  if (unkept.length > 0) throw complaint(mistakesText(file, unkept), '')
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) requireSchema(service, file, database)

@@ -7,8 +7,8 @@ import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import { type Given, table } from '../terminal/command.ts'
 import { isComplaint, tell } from '../terminal/complaint.ts'
-import { load } from '../terminal/load.ts'
-import { databaseOf, hostOf, portOf } from '../terminal/place.ts'
+import { load, mistakesText } from '../terminal/load.ts'
+import { broken, databaseOf, hostOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
 import { hasRules } from '../terminal/secrets.ts'
 import { start, storeOf, untilSignal } from '../terminal/start.ts'
@@ -55,6 +55,8 @@ async function open(given: Given): Promise<{ service: Service; store: Store; dat
   const files = new Set<string>()
   try {
     const service = await load(given.arguments[0] as string, files)
+    const unkept = await broken(given.arguments[0] as string, service)
+    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
     const database = databaseOf(given, service)
     const store = storeOf(service, database, 'apply')
     await say({ files: [...files], mendable: false })

@@ -1,7 +1,7 @@
 /** Contract: everything declared that a consumer can notice, in one canonical text that is reviewed and kept. Part 9, versioning. */
 import { type Catalogue, chain } from '../errors/catalogue.ts'
 import type { Place } from '../flow/route.ts'
-import { resourceKeys } from '../resources/declaration.ts'
+import type { Quotas, Tier } from '../limits/tier.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
@@ -15,9 +15,19 @@ export interface Contract {
   readonly settings: { readonly [path: string]: unknown }
   readonly scopes: readonly string[]
   readonly errors: { readonly [type: string]: { readonly status: number; readonly types: readonly string[] } }
+  readonly tiers: { readonly [tier: string]: { readonly [quota: string]: QuotaContract } }
+  /** The tier of callers that name none. */
+  readonly usualTier: string | null
   readonly resources: { readonly [name: string]: ResourceContract }
   /** Whatever else is declared, as it was written. */
   readonly more: { readonly [part: string]: unknown }
+}
+
+export interface QuotaContract {
+  readonly quota: number
+  /** In milliseconds. */
+  readonly window: number
+  readonly partition: string
 }
 
 export interface ResourceContract {
@@ -38,12 +48,16 @@ export interface ResourceContract {
   readonly more: { readonly [part: string]: unknown }
 }
 
-/** The parts of a declaration that have a rule of their own here; of others any difference counts as breaking. */
-const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'settings', 'versions']
+/** The parts of a declaration and of a resource that have a rule of their own here; of others any difference counts as breaking. */
+const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
+const knownOfResource = [
+  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods'],
+  ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
+]
 
 export function contractOf(declaration: Declaration): Contract {
   const made = service(declaration) as Service
-  const { settings, resources, errors, places } = made
+  const { settings, resources, errors, places, quotas } = made
   const all = [...resources].map(
     ([name, one]) => [name, resourceContract(one, made.resources, places, settings)] as const,
   )
@@ -52,10 +66,25 @@ export function contractOf(declaration: Declaration): Contract {
     settings: sorted(noticedIn(settings).map((path) => [path, plain(settingAt(settings, path))])),
     scopes: Object.keys(declaration.scopes ?? {}).toSorted(),
     errors: sorted(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, errors)])),
+    ...tiersOf(quotas),
     resources: sorted(all),
     more: rest(declaration, knownParts),
   }
 }
+
+function tiersOf(quotas: Quotas | null): Pick<Contract, 'tiers' | 'usualTier'> {
+  if (quotas === null) return { tiers: {}, usualTier: null }
+  const { first, anonymous, tiers } = quotas
+  const all = [...tiers.values(), ...(anonymous ? [anonymous] : [])]
+  const quotasIn = ({ policies }: Tier) =>
+    sorted(policies.map(({ name, quota, window, partition }) => [name, { quota, window, partition }]))
+  return {
+    tiers: sorted(all.map((tier) => [nameOf(tier), quotasIn(tier)])),
+    usualTier: first && nameOf(first),
+  }
+}
+
+const nameOf = ({ policies }: Tier): string => policies[0]?.tier as string
 
 function errorContract(type: string, types: Catalogue): Contract['errors'][string] {
   return { status: types.get(type)?.status as number, types: chain(types, type).slice(1) }
@@ -81,7 +110,7 @@ function resourceContract(
     sorts: sorted(Object.entries(declaration.sorts ?? {})),
     uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(byText),
     settings: sorted(differing.map((path) => [path, plain(settingAt(settings, path))])),
-    more: rest(declaration, resourceKeys),
+    more: rest(declaration, knownOfResource),
   }
 }
 

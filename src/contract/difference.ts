@@ -65,3 +65,6 @@ const ranks: readonly Weight[] = ['none', 'additive', 'breaking']
 /** The weight of several differences together. */
 export const heaviest = (found: readonly Pick<Difference, 'weight'>[]): Weight =>
   ranks[Math.max(0, ...found.map(({ weight }) => ranks.indexOf(weight)))] as Weight
+
+export const breaking = <D extends Pick<Difference, 'weight'>>(found: readonly D[]): D[] =>
+  found.filter(({ weight }) => weight === 'breaking')

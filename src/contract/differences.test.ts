@@ -2,6 +2,7 @@
 // long because: one table of edits
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { takes } from '../check/bounds.ts'
 import { type Declaration, f, type ResourceDeclaration } from '../index.ts'
 import { type ResourceSettings, readSettings, type Settings } from '../resources/settings.ts'
 import { contractOf } from './contract.ts'
@@ -255,6 +256,38 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   ['read-only', B, A, withFields({ note: f.text({ optional: true, max: 500, readOnly: true }) })],
   ['write-only', B, A, withFields({ note: f.text({ optional: true, max: 500, writeOnly: true }) })],
   ['folded', B, B, withFields({ number: f.text({ max: 20, filter: true, sort: true, fold: true }) })],
+  [
+    'a scope to see it',
+    B,
+    A,
+    {
+      ...withFields({ note: f.text({ optional: true, max: 500, read: 'orders:notes' }) }),
+      scopes: { 'orders:notes': 'Notes' },
+    },
+    { ...declared, scopes: { 'orders:notes': 'Notes' } },
+  ],
+  ['a tier with a quota', B, B, { ...declared, tiers: { free: { hourly: 100 } } }],
+  [
+    'a smaller quota',
+    B,
+    A,
+    { ...declared, tiers: { free: { hourly: 50 } } },
+    { ...declared, tiers: { free: { hourly: 100 } } },
+  ],
+  [
+    'another tier',
+    A,
+    B,
+    { ...declared, tiers: { free: { hourly: 50 }, pro: { hourly: 500 } } },
+    { ...declared, tiers: { free: { hourly: 50 } } },
+  ],
+  [
+    'another quota of a tier',
+    B,
+    A,
+    { ...declared, tiers: { free: { hourly: 50, daily: { quota: 100, window: 'P1D' } } } },
+    { ...declared, tiers: { free: { hourly: 50 } } },
+  ],
   // lists
   ['a filter', A, B, withFields({ quantity: f.integer({ min: 1, max: 100, filter: true }) })],
   ['a form of a filter', A, B, withFields({ number: f.text({ max: 20, filter: 'like', sort: true }) })],
@@ -370,7 +403,7 @@ describe('edits of a declaration', () => {
       const [forth, home] = [differences(was, is), differences(is, was)]
       assert.deepEqual([heaviest(forth), heaviest(home)], [there, back], JSON.stringify([forth, home], null, 1))
       for (const one of [...forth, ...home]) {
-        assert.match(one.place, /^(resources|settings|scopes|errors)/)
+        assert.match(one.place, /^(resources|settings|scopes|errors|tiers)/)
         assert.equal(one.mend === '', one.weight !== 'breaking', one.says)
         assert.match(one.says, /\.$/)
       }
@@ -405,6 +438,13 @@ describe('rules', () => {
     const [found] = differences(contract, { ...contract, more: { states: { a: 1 } } })
     assert.deepEqual([found?.place, found?.weight], ['states', 'breaking'])
   })
+})
+
+test('every option of a field is weighed', () => {
+  const known =
+    'default filter fold immutable max min onDelete optional pattern precision read readOnly scale sort unique write writeOnly'
+  const quiet = ['ownMeaning', 'was']
+  assert.deepEqual([...new Set(Object.values(takes).flat())].sort(), [...known.split(' '), ...quiet].sort())
 })
 
 test('every setting is weighed', () => {

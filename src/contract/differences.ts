@@ -1,5 +1,5 @@
 /** Differences: everything that two contracts say differently, each breaking, additive or without effect. Part 9, versioning. */
-import type { Contract, ResourceContract } from './contract.ts'
+import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
 import { same } from './contract.ts'
 import type { Difference, What } from './difference.ts'
 import { fieldDifferences, trafficOf } from './fields.ts'
@@ -10,6 +10,7 @@ export function differences(before: Contract, after: Contract): Difference[] {
     ...settingDifferences(before, after),
     ...scopes(before, after),
     ...errors(before, after),
+    ...tiers(before, after),
     ...each(before.resources, after.resources, (name, had, has) => {
       const place = `resources.${name}`
       if (!has) return [told(place, 'breaking', `The resource ${name} is gone.`, 'Keep it.', 'resource-removed')]
@@ -40,8 +41,8 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  const paths = new Set([...Object.keys(before.settings), ...Object.keys(after.settings)])
-  return [...paths].flatMap((path) => {
+  // A setting that is not in the older one was not known to the release that wrote it.
+  return Object.keys(before.settings).flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
     const followed = kept.some((name) => !own(name, path))
     const general = followed ? setting(`settings.${path}`, path, had, has) : []
@@ -103,6 +104,36 @@ function errors(before: Contract, after: Contract): Difference[] {
       : status
   })
 }
+
+/** How many requests a caller has: fewer break, and so does a quota where there was none. */
+function tiers(before: Contract, after: Contract): Difference[] {
+  const broken = (place: string, says: string) => told(place, 'breaking', says, 'Leave it as it was.')
+  const [was, is] = [before.usualTier, after.usualTier]
+  const usual =
+    was === is
+      ? []
+      : is === null
+        ? [told('tiers', 'additive', 'Callers have no quota any more.')]
+        : [broken('tiers', `Callers have the quotas of ${is}${was === null ? '' : `, not those of ${was}`}.`)]
+  const declared = each(before.tiers, after.tiers, (tier, had, has) => {
+    const place = `tiers.${tier}`
+    if (!has) return [broken(place, `The tier ${tier} is gone.`)]
+    if (!had && tier === 'anonymous') return [broken(place, 'Callers that are not known have a quota.')]
+    if (!had) return [told(place, 'additive', `The tier ${tier} is new.`)]
+    return each(had, has, (name, old, now) => {
+      if (!old) return [broken(`${place}.${name}`, `The tier ${tier} has the quota ${name} too.`)]
+      if (!now) return [told(`${place}.${name}`, 'additive', `The tier ${tier} has no quota ${name} any more.`)]
+      if (same(old, now)) return []
+      const says = `The quota ${name} of ${tier} is ${quotaText(now)} instead of ${quotaText(old)}.`
+      const more = now.quota >= old.quota && now.window <= old.window && now.partition === old.partition
+      return more ? [told(`${place}.${name}`, 'additive', says)] : [broken(`${place}.${name}`, says)]
+    })
+  })
+  return [...usual, ...declared]
+}
+
+const quotaText = ({ quota, window, partition }: QuotaContract): string =>
+  `${quota} requests in ${window / 1000} seconds for each ${partition}`
 
 function resourceDifferences(name: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const place = `resources.${name}`

@@ -83,7 +83,7 @@ function one(place: string, before: Terms, after: Terms, traffic: Traffic): Diff
     output: traffic.answers && seen(before) && seen(after),
     filter: traffic.lists && before.filter !== undefined && after.filter !== undefined,
   }
-  const found = [...shifts(before, after), ...emptiness(before, after)]
+  const found = valueShifts(before, after)
   return [
     ...found.map((shift) => shifted(place, shift, way)),
     ...sending(place, before, after, traffic, way),
@@ -97,6 +97,12 @@ function shifted(place: string, shift: Shift, way: Way): Difference {
   const says = `${shift.says} ${reason(shift, way)}`.trimEnd()
   return told(place, weigh(shift, way), says, 'Leave it as it was.')
 }
+
+/** How the values moved, null among them. */
+export const valueShifts = (before: Terms, after: Terms): Shift[] => [
+  ...shifts(before, after),
+  ...emptiness(before, after),
+]
 
 function emptiness({ nullable: was }: Terms, { nullable: is }: Terms): Shift[] {
   if (was === is) return []
@@ -131,6 +137,7 @@ function sending(place: string, before: Terms, after: Terms, traffic: Traffic, {
   return say(input && traffic.whole ? 'breaking' : 'none', says, `Leave the default as it was, ${was}.`)
 }
 
+// long because: one promise after the other
 /** What a consumer may rely on besides the values. */
 function promises(place: string, before: Terms, after: Terms, traffic: Traffic, way: Way): Difference[] {
   const turned = (name: 'writeOnly' | 'immutable' | 'unique' | 'fold') => before[name] !== after[name]
@@ -153,6 +160,14 @@ function promises(place: string, before: Terms, after: Terms, traffic: Traffic, 
       ? 'is unique now. A value that another item has is refused.'
       : 'need not be unique any more.'
     say(weight, says, 'Leave out `unique`.')
+  }
+  for (const name of ['read', 'write'] as const) {
+    if (before[name] === after[name]) continue
+    const scoped = after[name] !== undefined
+    const says = scoped
+      ? `takes the scope ${after[name]} to ${name === 'read' ? 'be seen' : 'be written'}.`
+      : `takes no scope any more.`
+    say(met(scoped ? 'breaking' : 'additive', name === 'read' ? way.output : way.input), says, `Leave out \`${name}\`.`)
   }
   const compared = after.filter !== undefined || after.sort === true || after.unique === true
   if (turned('fold')) {

@@ -116,6 +116,8 @@ const scales: Readonly<Record<string, Scale>> = {
   'limits.idleTimeout': quiet,
   'limits.writeTimeout': quiet,
   'limits.concurrency': quiet,
+  'limits.callerConcurrency': more,
+  'limits.loopDelay': quiet,
   'rateLimit.lease': quiet,
   'rateLimit.headers': once('none'),
   'versions.carriers': members,

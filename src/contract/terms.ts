@@ -31,6 +31,9 @@ export interface Terms {
   readonly default?: unknown
   readonly readOnly?: true
   readonly writeOnly?: true
+  /** The scopes that it takes to see it, and to write it. */
+  readonly read?: string
+  readonly write?: string
   readonly immutable?: true
   readonly unique?: true
   readonly fold?: true
@@ -70,6 +73,8 @@ function fieldTerms(name: string, field: Field, settings: Settings, operators: O
     default: usual ?? undefined,
     readOnly: said(options.readOnly),
     writeOnly: said(options.writeOnly),
+    read: options.read,
+    write: options.write,
     immutable: said(options.immutable),
     unique: said(options.unique),
     fold: said(options.fold),

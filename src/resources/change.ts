@@ -188,9 +188,15 @@ function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, a
   const found: [string, Field][] = []
   for (const [name, field] of Object.entries(fields)) {
     if (added.includes(name)) found.push(...back.splice(0))
-    else found.push([names.get(name) ?? name, retyped[name] ?? fieldBefore(name, field, change, around)])
+    else found.push([names.get(name) ?? name, unnamed(retyped[name] ?? fieldBefore(name, field, change, around))])
   }
   return Object.fromEntries([...found, ...back])
+}
+
+/** What a field was called in the tables is not for older versions. */
+function unnamed(field: Field): Field {
+  const { was, ...options } = field.options
+  return was === undefined ? field : { ...field, options }
 }
 
 /** A field that is in both versions, without what the change did to it. */

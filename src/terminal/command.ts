@@ -15,6 +15,8 @@ export interface Argument {
   readonly name: string
   /** What it is, as a message says when it is missing. */
   readonly about: string
+  /** Need not be given, nor those behind it. */
+  readonly optional?: true
 }
 
 export interface Command {
@@ -109,14 +111,15 @@ function valued(command: Command, name: string, shown: string, value: string | u
 
 function counted(command: Command, found: readonly string[]): void {
   const missing = command.arguments[found.length]
-  if (missing) throw complaint(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
+  if (missing && !missing.optional)
+    throw complaint(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
   const extra = found[command.arguments.length]
   if (extra !== undefined)
     throw complaint(`bylaw ${command.name} cannot do anything with "${extra}".`, `As in:  ${command.examples[0]}`)
 }
 
 const usage = (command: Command): string =>
-  [command.name, ...command.arguments.map(({ name }) => `<${name}>`)].join(' ')
+  [command.name, ...command.arguments.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))].join(' ')
 
 export function helpOf(command: Command): string {
   const flags = Object.entries({ ...command.flags, help }).map(([name, { value, env, about }]) => [

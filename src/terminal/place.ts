@@ -1,4 +1,7 @@
 /** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import type { Flag, Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
@@ -29,3 +32,12 @@ export const hostOf = (given: Given): string => given.worth('host')?.text ?? '12
 
 export const databaseOf = (given: Given, { name }: Service): string =>
   given.worth('database')?.text ?? `sqlite:./data/${name}.db`
+
+/** Where published contracts are kept: beside the declaration. */
+export const contractFolder = (file: string): string => join(dirname(file), 'contract')
+
+/** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */
+export async function broken(file: string, service: Service): Promise<readonly Mistake[]> {
+  const folder = contractFolder(file)
+  return existsSync(folder) ? (await import('./locks.ts')).gateOf(folder, service) : []
+}

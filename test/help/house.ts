@@ -11,6 +11,7 @@ const storied: readonly (readonly string[])[] = [
   ['endpoints'],
   ['service'],
   ['contract'],
+  ['proof'],
   ['describe'],
   ['http'],
   ['terminal'],

@@ -1,0 +1,150 @@
+/** `bylaw contract`: locks what was published, prints what is different, and writes the guide from one version to another. Part 9, versioning. */
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { changelog } from '../contract/changelog.ts'
+import type { Contract } from '../contract/contract.ts'
+import { breaking } from '../contract/difference.ts'
+import { differences } from '../contract/differences.ts'
+import { contractAt, servedOf } from '../contract/gate.ts'
+import { type Locking, locking, lockText } from '../contract/lock.ts'
+
+import { nearest } from '../resources/naming.ts'
+import type { Service } from '../service.ts'
+import type { Command, Given } from '../terminal/command.ts'
+import { complaint } from '../terminal/complaint.ts'
+import { load } from '../terminal/load.ts'
+import { labelIn, readLock, readLocks } from '../terminal/locks.ts'
+import { contractFolder } from '../terminal/place.ts'
+
+export const contract: Command = {
+  name: 'contract',
+  about: 'Locks what was published, and tells what is different from it.',
+  details:
+    'lock writes contract/v1.json and so on beside the declaration; keep them in version control. ' +
+    'diff prints the changelog between two files, folders, declarations or locked versions. ' +
+    'guide writes how to move from one version to another.',
+  arguments: [
+    { name: 'lock|diff|guide', about: 'a word for what to do: lock, diff or guide' },
+    { name: 'a', about: 'what comes first', optional: true },
+    { name: 'b', about: 'what comes after it', optional: true },
+    { name: 'api.ts', about: 'the file of the declaration', optional: true },
+  ],
+  flags: { anew: { about: 'Locks in spite of breaking differences: for a version that nobody uses yet.' } },
+  examples: [
+    'bylaw contract lock api.ts',
+    'bylaw contract lock api.ts --anew',
+    'bylaw contract diff contract/v1.json api.ts',
+    'bylaw contract diff v1 v2',
+    'bylaw contract guide v1 v2 api.ts',
+  ],
+  run,
+}
+
+const deeds: Readonly<Record<string, (given: Given) => Promise<number>>> = { lock, diff }
+const usualFile = 'api.ts'
+
+async function run(given: Given): Promise<number> {
+  const [word = ''] = given.arguments
+  const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
+  if (deed) return deed(given)
+  const guess = nearest(word, Object.keys(deeds))
+  const mend = guess ? `Did you mean \`bylaw contract ${guess}\`?` : 'It can lock, diff and guide.'
+  throw complaint(`bylaw contract cannot "${word}".`, mend)
+}
+
+/** Writes the contract of every version, in the folder beside the declaration. */
+async function lock(given: Given): Promise<number> {
+  const [, file = usualFile, ...more] = given.arguments
+  if (more.length > 0)
+    throw complaint(`bylaw contract lock cannot do anything with "${more[0]}".`, 'Name one declaration.')
+  const service = await load(file)
+  const folder = contractFolder(file)
+  const locks = readLocks(folder)
+  const made = servedOf(service.declaration).map((label) => {
+    const before = given.on('anew') ? null : (locks.get(label) ?? null)
+    return { label, before, ...locking(contractAt(service, label), label, before) }
+  })
+  for (const one of made) refuseBreaking(file, one)
+  mkdirSync(folder, { recursive: true })
+  for (const { label, lock: locked, found, before } of made) {
+    const path = join(folder, `${label}.json`)
+    writeFileSync(path, lockText(locked))
+    const what = !before ? 'locked' : found.length === 0 ? 'unchanged' : `${found.length} new`
+    console.log(`${path}  ${locked.version}  ${what}`)
+  }
+  return 0
+}
+
+function refuseBreaking(file: string, { label, found }: Locking & { readonly label: string }): void {
+  const broken = breaking(found)
+  if (broken.length === 0) return
+  throw complaint(
+    `${label} is locked, and consumers of it would meet:\n${broken.map(({ place, says }) => `  - ${place}: ${says}`).join('\n')}`,
+    `Publish this as another version; \`bylaw check ${file}\` shows the change to paste.\nIf nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
+  )
+}
+
+/** One contract, or those of several versions. */
+type Side =
+  | { readonly name: string; readonly one: Contract }
+  | { readonly name: string; readonly many: ReadonlyMap<string, Contract> }
+
+async function diff(given: Given): Promise<number> {
+  const [, a, b, ...more] = given.arguments
+  if (a === undefined || b === undefined || more.length > 0)
+    throw complaint('bylaw contract diff compares two things.', 'As in:  bylaw contract diff contract/v1.json api.ts')
+  const [from, to] = [await side(a), await side(b)]
+  console.log(compared(from, to).trimEnd())
+  return 0
+}
+
+/** What is meant: the label of a locked version, a lock, a folder of locks, or a declaration. */
+async function side(name: string): Promise<Side> {
+  if (/^v[1-9]\d{0,3}$/.test(name)) return { name, one: readLock(present(join('contract', `${name}.json`))) }
+  const path = present(name)
+  if (path.endsWith('.json')) return { name: labelIn(path) ?? basename(path), one: readLock(path) }
+  if (statSync(path).isDirectory()) return { name, many: locksIn(path) }
+  const service = await load(path)
+  return {
+    name,
+    many: new Map(servedOf(service.declaration).map((label) => [label, contractAt(service as Service, label)])),
+  }
+}
+
+function present(path: string): string {
+  if (existsSync(path)) return path
+  throw complaint(
+    `There is no ${path}.`,
+    'Name a locked version as v1, a file of one, a folder of them, or a declaration.',
+  )
+}
+
+function locksIn(folder: string): ReadonlyMap<string, Contract> {
+  const own = readLocks(folder)
+  const locks = own.size > 0 ? own : readLocks(join(folder, 'contract'))
+  if (locks.size > 0) return locks
+  throw complaint(`There is no locked contract in ${folder}.`, 'Write one with:  bylaw contract lock api.ts')
+}
+
+function compared(from: Side, to: Side): string {
+  if ('one' in from && 'one' in to) return changelog(from.name, to.name, differences(from.one, to.one))
+  const label = 'one' in from ? from.name : 'one' in to ? to.name : null
+  if (label === null) return [...labelsIn(from, to)].map((one) => versionDiff(one, from, to)).join('\n')
+  if (versionIn(from, label) && versionIn(to, label)) return versionDiff(label, from, to)
+  throw complaint(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
+}
+
+function labelsIn(...sides: readonly Side[]): string[] {
+  const labels = sides.flatMap((one) => ('many' in one ? [...one.many.keys()] : []))
+  return [...new Set(labels)].toSorted()
+}
+
+const versionIn = (side: Side, label: string): Contract | undefined => ('one' in side ? side.one : side.many.get(label))
+const titled = (side: Side, label: string): string => ('one' in side ? side.name : `${label} of ${side.name}`)
+
+function versionDiff(label: string, from: Side, to: Side): string {
+  const [before, after] = [versionIn(from, label), versionIn(to, label)]
+  if (!before) return `# ${label}\n\n${label} is new in ${to.name}.\n`
+  if (!after) return `# ${label}\n\n${label} is gone from ${to.name}.\n`
+  return changelog(titled(from, label), titled(to, label), differences(before, after))
+}

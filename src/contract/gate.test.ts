@@ -1,0 +1,198 @@
+/** What is locked stays as it is: what breaks it is told with the change to paste, and a change has to claim something. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Declaration, f, type ResourceDeclaration, type Service, service } from '../index.ts'
+import type { ResourceChange } from '../resources/change.ts'
+import { changelog } from './changelog.ts'
+import { differences } from './differences.ts'
+import { contractAt, gateMistakes, type Locks } from './gate.ts'
+import { type Lock, lockIn, locking, lockText } from './lock.ts'
+
+type Fields = ResourceDeclaration['fields']
+
+const first: Fields = {
+  firstName: f.text({ max: 100 }),
+  lastName: f.text({ max: 100, filter: true, sort: true }),
+  state: f.enum(['open', 'closed'], { filter: true }),
+  email: f.email({ unique: true, filter: true }),
+  visits: f.integer({ min: 1, max: 50 }),
+  note: f.text({ max: 10, optional: true }),
+}
+const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-11-01' } }
+const shop = (fields: Fields, more: Partial<Declaration> = {}): Service =>
+  service({
+    name: 'shop',
+    resources: { customers: { prefix: 'cus', fields, access: 'public' } },
+    ...more,
+  } as never) as never
+const changed = (made: Service, change: Partial<ResourceChange>, version = 'v2'): Service =>
+  (made as unknown as { change: (...given: unknown[]) => Service }).change(version, 'customers', {
+    about: 'It changed.',
+    ...change,
+  })
+const lockOf = (made: Service, label = 'v1'): Lock => locking(contractAt(made, label), label, null).lock
+const locked: Locks = new Map([['v1', lockOf(shop(first))]])
+const { lastName, ...others } = first
+
+/** The mistakes as one text. */
+const told = (made: Service, locks: Locks = locked): string =>
+  gateMistakes(made, locks)
+    .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
+    .join('\n\n')
+
+/** The service with what a mend says to paste. */
+function pasted(made: Service): Service {
+  const [mistake] = gateMistakes(made, locked)
+  const text = mistake?.mend.slice(mistake.mend.indexOf('.change(')) as string
+  return new Function('api', 'f', `return api${text}`)(made, f) as Service
+}
+
+describe('what is locked', () => {
+  test('is kept by the same declaration, and by one that only adds', () => {
+    assert.equal(told(shop(first)), '')
+    assert.equal(told(shop({ ...first, colour: f.text({ default: 'red' }) })), '')
+  })
+  test('is broken by what narrows requests or widens answers', () => {
+    assert.match(
+      told(shop(others)),
+      /^resources\.customers\nv1 is locked.*- resources\.customers\.fields\.lastName: .*gone/s,
+    )
+    assert.match(told(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
+    assert.match(told(shop(first, { settings: { list: { maxPageSize: 10 } } })), /^settings\.list\.maxPageSize\n/)
+  })
+  test('has to be declared', () => {
+    const next = shop(first, { versions: { v2: { released: '2026-11-01' } } })
+    assert.match(told(next), /^versions\.v1\nv1 is locked.*not declared/)
+  })
+  test('is not looked at where it is retired', () => {
+    const next = shop(others, {
+      versions: { v1: { released: '2026-01-01', retired: true }, v2: { released: '2026-11-01' } },
+    })
+    assert.equal(told(next), '')
+  })
+})
+
+describe('the change to paste', () => {
+  const next: Fields = {
+    name: f.text({ max: 200, filter: true, sort: true }),
+    state: f.enum(['open', 'shut', 'lost'], { filter: true }),
+    mail: f.email({ unique: true, filter: true, was: 'email' }),
+    visits: f.integer({ min: 0, max: 500 }),
+    note: f.text({ max: 10 }),
+  }
+  test('claims what is different, as it stands there', () => {
+    const made = shop(next, { versions })
+    assert.notEqual(told(made), '')
+    const done = pasted(made)
+    assert.equal(told(done), '')
+    const [change] = done.changes
+    assert.deepEqual(change?.renamed, { email: 'mail' })
+    assert.deepEqual(change?.added, ['name'])
+    assert.deepEqual(Object.keys(change?.removed ?? {}), ['firstName', 'lastName'])
+    assert.deepEqual(change?.required, { note: 'unknown' })
+    assert.deepEqual(Object.keys(change?.mapped?.state ?? {}), ['closed'])
+  })
+  test('is of the version behind the newest one, where that is locked too', () => {
+    const made = shop(others, { versions })
+    const both: Locks = new Map([...locked, ['v2', lockOf(shop(first), 'v2')]])
+    assert.match(told(made, both), /add v3 to `versions`.*\.change\('v3', 'customers'/s)
+  })
+  test('guesses a renamed field by its kind', () => {
+    const { visits, ...rest } = first
+    assert.match(
+      told(shop({ ...rest, calls: f.integer({ min: 1, max: 50 }) }, { versions })),
+      /renamed: \{ visits: 'calls' \}/,
+    )
+  })
+  test('is not offered where a version cannot tell', () => {
+    assert.doesNotMatch(told(shop(first, { versions, settings: { list: { pageSize: 5 } } })), /\.change/)
+  })
+})
+
+describe('changes', () => {
+  test('that claim a difference are fine', () => {
+    const { email, ...rest } = first
+    const made = shop({ ...rest, mail: f.email({ unique: true, filter: true }) }, { versions })
+    assert.equal(told(changed(made, { renamed: { email: 'mail' } })), '')
+  })
+  test('that claim what is not different are dead', () => {
+    const made = changed(shop(first, { versions }), { removed: { colour: f.text({ optional: true }) } })
+    assert.match(told(made), /^versions\.v2\nThe change of customers in v2 claims nothing/)
+    assert.match(told(changed(shop(first, { versions }), {})), /claims nothing/)
+  })
+  test('that hide what was only added claim it', () => {
+    const made = shop({ ...first, colour: f.text({ default: 'red' }) }, { versions })
+    assert.equal(told(changed(made, { added: ['colour'] })), '')
+  })
+  test('cannot be judged before the version before is locked', () => {
+    assert.equal(
+      gateMistakes(changed(shop(first, { versions }), {}), new Map([['v2', lockOf(shop(first), 'v2')]])).length,
+      0,
+    )
+  })
+  test('that lose values have to say what is told for them', () => {
+    const made = shop(
+      { ...first, visits: f.integer({ min: 1, max: 500 }), note: f.text({ max: 5, optional: true }) },
+      { versions },
+    )
+    const retyped = { visits: first.visits, note: first.note } as Fields
+    const text = told(changed(made, { retyped }))
+    assert.match(text, /versions\.v2\.customers\.retyped\.visits\n.*what v1 is told.*\nWrite response/)
+    assert.match(text, /versions\.v2\.customers\.retyped\.note\n.*what v2 is told.*\nWrite request/)
+    const fillers = { request: () => ({ note: null }), response: () => ({ visits: 50 }) }
+    assert.equal(told(changed(made, { retyped, ...fillers } as never)), '')
+  })
+})
+
+describe('a lock', () => {
+  const next = (fields: Fields, before: Lock) => locking(contractAt(shop(fields), 'v1'), 'v1', before).lock.version
+  test('has a number that follows from the differences', () => {
+    const lock = lockOf(shop(first))
+    assert.equal(lock.version, '1.0.0')
+    assert.equal(lockOf(shop(first), 'v3').version, '3.0.0')
+    assert.equal(next(first, lock), '1.0.0')
+    assert.equal(next({ ...first, colour: f.text({ default: 'red' }) }, { ...lock, version: '1.2.3' }), '1.3.0')
+    const read = (fields: Fields) =>
+      contractAt(
+        shop(fields, { resources: { customers: { prefix: 'cus', fields, access: 'public', methods: ['read'] } } }),
+        'v1',
+      )
+    const before = { ...locking(read(first), 'v1', null).lock, version: '1.2.3' }
+    const fixed = { ...first, note: f.text({ max: 10, optional: true, immutable: true }) }
+    assert.equal(locking(read(fixed), 'v1', before).lock.version, '1.2.4')
+  })
+  test('is one text, which is read back', () => {
+    const lock = lockOf(shop(first))
+    const text = lockText(lock)
+    assert.deepEqual(lockIn(text), JSON.parse(JSON.stringify(lock)))
+    assert.equal(lockText(lockIn(text) as Lock), text)
+    assert.ok(text.split('\n').every((line) => line.length < 200))
+    assert.deepEqual(differences(lockIn(text) as Lock, contractAt(shop(first), 'v1')), [])
+  })
+  test('that is none is told', () => {
+    for (const [text, says] of [
+      ['{', /no JSON/],
+      ['[]', /no object/],
+      ['{}', /no `version`/],
+      ['null', /no object/],
+    ] as const)
+      assert.match(String(lockIn(text)), says)
+    assert.match(String(lockIn(lockText({ ...lockOf(shop(first)), version: '1' }))), /no number/)
+  })
+  test('of a release before a setting was known says nothing of it', () => {
+    const { 'list.pageSize': _, ...settings } = lockOf(shop(first)).settings
+    assert.equal(told(shop(first), new Map([['v1', { ...lockOf(shop(first)), settings }]])), '')
+  })
+})
+
+test('a changelog tells what breaks first', () => {
+  const [was, is] = [shop(first), shop({ ...others, colour: f.text({ default: 'red' }) })].map((made) =>
+    contractAt(made, 'v1'),
+  )
+  const text = changelog('v1', 'v2', differences(was as never, is as never))
+  assert.match(
+    text,
+    /^# v1 to v2\n\nThis asks for a new major number\.\n\n## Breaking\n\n- `.*lastName.*\n\n## Added\n\n- `.*colour/,
+  )
+  assert.match(changelog('a', 'b', []), /No difference/)
+})

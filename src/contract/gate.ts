@@ -1,0 +1,174 @@
+/** Gate: compares a service with every version that was locked, and tells what would break its consumers. R195. */
+import { type Change, declarationAt, labelsOf, majorOf } from '../resources/change.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Declaration, Service } from '../service.ts'
+import { claim } from './claim.ts'
+import { type Contract, contractOf } from './contract.ts'
+import { breaking, type Difference, weigh } from './difference.ts'
+import { differences } from './differences.ts'
+import { valueShifts } from './fields.ts'
+import type { Lock } from './lock.ts'
+
+/** Locked versions by their labels. */
+export type Locks = ReadonlyMap<string, Lock>
+
+type Declared = Pick<Service, 'declaration' | 'changes'>
+
+/** What a version declares, as a service with that version alone would. */
+function declarationOf({ declaration, changes }: Declared, label: string): Declaration {
+  const { versions, settings, ...at } = declarationAt(declaration, changes, label)
+  const { default: usual, ...carrying } = settings?.versions ?? {}
+  return settings ? { ...at, settings: { ...settings, versions: carrying } } : at
+}
+
+/** The contract that a version of a service has today. */
+export function contractAt(service: Declared, label: string): Contract {
+  const contract = contractOf(declarationOf(service, label))
+  const usual = service.declaration.settings?.versions?.default || servedOf(service.declaration)[0]
+  return { ...contract, settings: { ...contract.settings, 'versions.default': usual } }
+}
+
+/** The versions that are served, the oldest first. */
+export function servedOf({ versions = {}, ...rest }: Declaration): string[] {
+  return labelsOf({ versions, ...rest }).filter((label) => versions[label]?.retired === undefined)
+}
+
+/** Everything that is declared otherwise than it was locked, so that consumers would notice; changes that claim nothing. */
+export function gateMistakes(service: Service, locks: Locks): Mistake[] {
+  const labels = labelsOf(service.declaration)
+  const lost = [...locks.keys()].filter((label) => !labels.includes(label))
+  const judged = servedOf(service.declaration)
+    .filter((label) => locks.has(label))
+    .toReversed()
+  const told = new Set<string>()
+  const broken = judged.flatMap((label) => {
+    const [lock, now] = [locks.get(label) as Lock, contractAt(service, label)]
+    const found = breaking(differences(lock, now)).filter(({ says }) => !told.has(says))
+    for (const { says } of found) told.add(says)
+    return grouped(found).map(([resource, some]) => mistake(service, label, locks, lock, now, resource, some))
+  })
+  return [...lost.map(undeclared), ...broken, ...dead(service, locks), ...lossy(service, locks)]
+}
+
+const undeclared = (label: string): Mistake => ({
+  place: `versions.${label}`,
+  reason: `${label} is locked in contract/${label}.json and is not declared any more.`,
+  mend: `Declare it again. When it has no consumers, remove contract/${label}.json and contract/${label}.answers.json.`,
+})
+
+/** The differences of each resource together, all others one by one. */
+function grouped(found: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
+  const all = new Map<string, Difference[]>()
+  for (const one of found) {
+    const resource = /^resources\.([^.]+)\./.exec(one.place)?.[1]
+    const name = resource ?? `= ${one.place}`
+    all.set(name, [...(all.get(name) ?? []), one])
+  }
+  return [...all].map(([name, some]) => [name.startsWith('= ') ? null : name, some])
+}
+
+function mistake(
+  service: Service,
+  label: string,
+  locks: Locks,
+  lock: Lock,
+  now: Contract,
+  resource: string | null,
+  found: readonly Difference[],
+): Mistake {
+  const where = `${label} is locked (contract/${label}.json), and its consumers would meet ${found.length === 1 ? 'a difference' : 'differences'}:`
+  const reason = [where, ...found.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
+  const [first] = found as [Difference, ...Difference[]]
+  const plain = { place: resource ? `resources.${resource}` : first.place, reason, mend: mendOf(found) }
+  const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
+  if (!resource || !before || !after) return plain
+  const version = nextOf(service, locks)
+  const former = Object.entries(service.declaration.resources[resource]?.fields ?? {}).flatMap(([name, { options }]) =>
+    options.was === undefined ? [] : [[name, options.was] as const],
+  )
+  const change = claim({ resource, version, before, after, found, former: Object.fromEntries(former) })
+  if (change === undefined) return plain
+  const declared = labelsOf(service.declaration).includes(version) && service.declaration.versions
+  const publish = declared
+    ? `tell it as a change of ${version}`
+    : `publish it: add ${version} to \`versions\`, and tell the change`
+  return {
+    ...plain,
+    mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indented(change)}\n`,
+  }
+}
+
+function mendOf(found: readonly Difference[]): string {
+  const mends = [...new Set(found.map(({ mend }) => mend))]
+  return mends.length === 1 ? (mends[0] as string) : 'Take them back.'
+}
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
+
+/** The version that a change belongs to: the newest one, or the one behind it where that is locked. */
+function nextOf({ declaration }: Service, locks: Locks): string {
+  const newest = labelsOf(declaration).at(-1) as string
+  return locks.has(newest) ? `v${majorOf(newest) + 1}` : newest
+}
+
+/** Changes without which the locked versions would not be told apart from what is declared any worse. */
+function dead(service: Service, locks: Locks): Mistake[] {
+  return service.changes
+    .filter((change) => isDead(change, service, locks))
+    .map(({ version, resource }) => ({
+      place: `versions.${version}`,
+      reason: `The change of ${resource} in ${version} claims nothing: what is locked is the same without it.`,
+      mend: 'Leave it out, or name in it what is different.',
+    }))
+}
+
+function isDead(change: Change, service: Service, locks: Locks): boolean {
+  const older = [...locks.keys()].filter((label) => majorOf(label) < majorOf(change.version))
+  if (older.length === 0) return false
+  const { declaration, changes } = service
+  const others = changes.filter((one) => one !== change)
+  return older.every((label) => {
+    const lock = locks.get(label) as Lock
+    const told = new Set(differences(lock, contractAt(service, label)).map(({ place, says }) => place + says))
+    const without = contractWithout({ declaration, changes: others }, label)
+    return without !== null && differences(lock, without).every(({ place, says }) => told.has(place + says))
+  })
+}
+
+/** Nothing where the declaration does not hold together any more. */
+function contractWithout(service: Declared, label: string): Contract | null {
+  try {
+    return contractAt(service, label)
+  } catch {
+    return null
+  }
+}
+
+/** Fields whose new values an old version does not allow, or whose old ones the new one does not, and nothing says what becomes of them. */
+function lossy(service: Service, locks: Locks): Mistake[] {
+  const labels = labelsOf(service.declaration)
+  return service.changes.flatMap(({ version, resource, was, retyped = {}, request, response }) => {
+    const older = labels[labels.indexOf(version) - 1]
+    if (older === undefined || !locks.has(older) || (request && response)) return []
+    const before = contractAt(service, older).resources[was ?? resource]?.fields ?? {}
+    const after = contractAt(service, version).resources[resource]?.fields ?? {}
+    return Object.keys(retyped).flatMap((name) => {
+      const [old, now] = [before[name], after[name]]
+      const found = old && now ? valueShifts(old, now) : []
+      const down = response ? undefined : found.find((one) => weigh(one, answered) === 'breaking')
+      const up = request ? undefined : found.find((one) => weigh(one, sent) === 'breaking')
+      const place = `versions.${version}.${resource}.retyped.${name}`
+      const told = (says: string, to: string, how: string): Mistake => ({
+        place,
+        reason: `Since ${version}, \`${name}\` ${says} It is not said what ${to} is told.`,
+        mend: `Write ${how} => ({ ${name}: … }) into the change.`,
+      })
+      return [
+        ...(down && old && !old.writeOnly ? [told(down.says, older, 'response: (now)')] : []),
+        ...(up && now && !now.readOnly ? [told(up.says, version, 'request: (old)')] : []),
+      ]
+    })
+  })
+}
+
+const answered = { input: false, output: true, filter: false }
+const sent = { input: true, output: false, filter: false }

@@ -1,0 +1,82 @@
+/** Lock: a contract that was published, with its number, as the file that is kept of it. Part 9, versioning. */
+import { isObject } from '../resources/values.ts'
+import type { Contract } from './contract.ts'
+import { type Difference, heaviest } from './difference.ts'
+import { differences } from './differences.ts'
+import type { Weight } from './noticed.ts'
+
+export interface Lock extends Contract {
+  /** The full number: major.minor.patch. R187. */
+  readonly version: string
+}
+
+/** A contract as the next lock of a version, and how it differs from the one before. */
+export interface Locking {
+  readonly lock: Lock
+  readonly found: readonly Difference[]
+}
+
+/** A breaking difference cannot be locked under the same major, so it does not count here: who locks it all the same, begins anew. */
+export function locking(contract: Contract, label: string, before: Lock | null): Locking {
+  const first = `${label.slice(1)}.0.0`
+  if (!before) return { lock: { version: first, ...contract }, found: [] }
+  const found = differences(before, contract)
+  return { lock: { version: numbered(before.version, heaviest(found), found.length > 0, first), ...contract }, found }
+}
+
+function numbered(before: string, weight: Weight, differs: boolean, first: string): string {
+  const [major = 0, minor = 0, patch = 0] = before.split('.').map(Number)
+  if (weight === 'breaking') return first
+  if (weight === 'additive') return `${major}.${minor + 1}.0`
+  return differs ? `${major}.${minor}.${patch + 1}` : before
+}
+
+const mostWidth = 110
+
+/** The one text of a lock: members in the order of their names, what is short on one line. */
+export const lockText = (lock: Lock): string => `${written(lock, '')}\n`
+
+function written(value: unknown, indent: string): string {
+  if (!isObject(value) && !Array.isArray(value)) return JSON.stringify(value)
+  const short = spaced(value)
+  if (indent !== '' && indent.length + short.length <= mostWidth) return short
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const members = Array.isArray(value)
+    ? value.map((one) => written(one, deeper))
+    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${written(one, deeper)}`)
+  return `${open}\n${members.map((one) => deeper + one).join(',\n')}\n${indent}${close}`
+}
+
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${spaced(one)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+const parts: readonly (keyof Lock)[] = [
+  'version',
+  'service',
+  'settings',
+  'scopes',
+  'errors',
+  'tiers',
+  'resources',
+  'more',
+]
+
+/** The lock in a text; a sentence where there is none. */
+export function lockIn(text: string): Lock | string {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch (error) {
+    return `it is no JSON (${(error as Error).message})`
+  }
+  if (!isObject(read)) return 'it holds no object'
+  const lost = parts.filter((part) => !Object.hasOwn(read, part))
+  if (lost.length > 0) return `it has no ${lost.map((part) => `\`${part}\``).join(', ')}`
+  if (!/^\d+\.\d+\.\d+$/.test(String(read.version))) return 'its `version` is no number as 1.0.0'
+  return read as unknown as Lock
+}

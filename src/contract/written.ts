@@ -1,0 +1,121 @@
+/** Written: fields and values as a declaration writes them, to be pasted. Part 9, versioning. */
+import type { FilterForm } from '../resources/field.ts'
+import { lengthsOf } from '../resources/values.ts'
+import type { Terms } from './terms.ts'
+
+/** A field as `f` makes it. */
+export function fieldCode(terms: Terms): string {
+  const options = code(optionsOf(terms))
+  const rest = options === '{}' ? '' : `, ${options}`
+  switch (terms.kind) {
+    case 'enum':
+      return `f.enum(${code(terms.values)}${rest})`
+    case 'ref':
+      return `f.ref(${code(terms.to)}${rest})`
+    case 'list':
+      return `f.list(${fieldCode(terms.item as Terms)}${rest})`
+    case 'object':
+      return `f.object({ ${Object.entries(terms.fields ?? {})
+        .map(([name, one]) => `${name}: ${fieldCode(one)}`)
+        .join(', ')} }${rest})`
+    default:
+      return `f.${terms.kind}(${options === '{}' ? '' : options})`
+  }
+}
+
+const forms: readonly (readonly [FilterForm, readonly string[]])[] = [
+  ['range', ['gte', 'lte']],
+  ['like', ['like']],
+  ['gt', ['gt']],
+  ['lt', ['lt']],
+  ['ne', ['ne']],
+]
+
+function optionsOf(terms: Terms): Record<string, unknown> {
+  const { kind, min, max, pattern, precision, scale, nullable, filter } = terms
+  const { readOnly, writeOnly, read, write, immutable, unique, fold, sort, onDelete } = terms
+  const usual = usualBounds(terms)
+  const extra = forms.filter(([, operators]) => operators.some((one) => filter?.includes(one))).map(([form]) => form)
+  const asked = filter && (extra.length === 0 ? true : extra.length === 1 ? extra[0] : extra)
+  const empty = (kind === 'list' && JSON.stringify(terms.default) === '[]') || kind === 'metadata'
+  const all = {
+    precision: precision === 18 ? undefined : precision,
+    scale,
+    min: min === usual.min ? undefined : min,
+    max: max === usual.max ? undefined : max,
+    pattern,
+    optional: nullable,
+    default: empty ? undefined : terms.default,
+    ...{ readOnly, writeOnly, read, write, immutable, unique, fold },
+    filter: asked,
+    sort,
+    onDelete: onDelete === 'cascade' ? onDelete : undefined,
+  }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
+function usualBounds({ kind, sort }: Terms): { min?: number; max?: number } {
+  if (kind === 'integer') return { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
+  return lengthsOf({ kind, options: sort ? { sort } : {} })
+}
+
+/** A value as source text. */
+export function code(value: unknown): string {
+  if (typeof value === 'string')
+    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+  if (Array.isArray(value)) return `[${value.map(code).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return String(value)
+  const members = Object.entries(value).map(
+    ([name, one]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : code(name)}: ${code(one)}`,
+  )
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+// long because: one line a kind of field
+/** A value that fits a field, to be replaced by one that means something. */
+export function filler(terms: Terms): unknown {
+  const { kind, min, max, scale = 0, values = [], item, fields = {} } = terms
+  if (terms.default !== undefined) return terms.default
+  if (terms.nullable) return null
+  switch (kind) {
+    case 'text':
+      return 'unknown'.slice(0, Number(max)).padEnd(Number(min ?? 0), '.')
+    case 'email':
+      return 'nobody@example.com'
+    case 'url':
+      return 'https://example.com/'
+    case 'integer':
+      return Number(min) > 0 ? min : Number(max) < 0 ? max : 0
+    case 'bigint':
+      return min ?? max ?? '0'
+    case 'decimal':
+      return min ?? max ?? (0).toFixed(scale)
+    case 'boolean':
+      return false
+    case 'timestamp':
+      return min ?? max ?? '1970-01-01T00:00:00.000Z'
+    case 'date':
+      return min ?? max ?? '1970-01-01'
+    case 'duration':
+      return 'PT0S'
+    case 'interval':
+      return '1970-01-01T00:00:00.000Z/PT0S'
+    case 'enum':
+      return values[0]
+    case 'list':
+      return Array.from({ length: Number(min ?? 0) }, () => filler(item as Terms))
+    case 'object':
+      return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, filler(one)]))
+    case 'metadata':
+      return {}
+    case 'country':
+      return 'IT'
+    case 'currency':
+      return 'EUR'
+    case 'ref':
+    case 'concept':
+      return ''
+    default:
+      return kind satisfies never
+  }
+}

@@ -1,0 +1,179 @@
+/** Make: values, bodies and documents made from the fields of a resource, for tests that a declaration brings with it. Part 9, versioning. */
+import type { Violation } from '../errors/problem.ts'
+import type { Field } from '../resources/field.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import { countries, currencies } from '../resources/texts.ts'
+import { absent, type Check, defaultPrecision, lengthsOf } from '../resources/values.ts'
+import { type Chance, one } from './chance.ts'
+import { matching } from './pattern.ts'
+
+/** What is needed besides a field: ids of what it refers to. */
+export interface Making {
+  readonly chance: Chance
+  /** An id of one of a resource; undefined where there is none. */
+  readonly idOf: (resource: string) => string | undefined
+}
+
+type Body = Record<string, unknown>
+
+/** What a caller could send for a new item; undefined where a field cannot be filled. */
+export function bodyFor(resource: Resource, making: Making): Body | undefined {
+  const body: Body = {}
+  for (const member of resource.members) {
+    const sent = member.from === 'caller' || member.name === resource.key
+    if (!sent || (member.absent !== undefined && making.chance.below(4) === 1)) continue
+    const value = fitting(member, making)
+    if (value === undefined && member.absent === undefined) return undefined
+    if (value !== undefined) body[member.name] = value
+  }
+  return body
+}
+
+const mostTries = 20
+
+/** A value that the field's own check takes. */
+export function fitting({ field, check }: Pick<Member, 'field' | 'check'>, making: Making): unknown {
+  for (let i = 0; i < mostTries; i++) {
+    const value = valueFor(field, making)
+    if (value !== undefined && fits(check, value)) return value
+  }
+  return undefined
+}
+
+function fits(check: Check, value: unknown): boolean {
+  const faults: Violation[] = []
+  check(value, '', faults)
+  return faults.length === 0
+}
+
+// long because: one line or two a kind of field
+function valueFor(field: Field, making: Making): unknown {
+  const { chance } = making
+  const { kind, options, values = [], item, fields = {}, target } = field
+  if (options.optional && chance.below(5) === 1) return null
+  switch (kind) {
+    case 'text':
+      return options.pattern === undefined ? text(field, chance) : matching(options.pattern, chance)
+    case 'email':
+      return `${word(chance)}@${word(chance)}.example`
+    case 'url':
+      return `https://${word(chance)}.example/${chance.below(2) === 0 ? '' : word(chance)}`
+    case 'integer':
+      return whole(
+        Number(options.min ?? Number.MIN_SAFE_INTEGER),
+        Number(options.max ?? Number.MAX_SAFE_INTEGER),
+        chance,
+      )
+    case 'bigint':
+      return String(great(options.min, options.max, 2n ** 63n, chance))
+    case 'decimal':
+      return decimal(field, chance)
+    case 'boolean':
+      return chance.below(2) === 1
+    case 'timestamp':
+      return new Date(moment(options.min, options.max, chance)).toISOString()
+    case 'date':
+      return new Date(moment(options.min, options.max, chance)).toISOString().slice(0, 10)
+    case 'duration':
+      return one(chance, ['P1D', 'PT0S', 'P3Y6M4DT12H30M5S', 'P2W', 'PT0.5S'])
+    case 'interval':
+      return one(chance, ['2026-01-01T00:00:00.000Z/P1M', '2026-01-01/2026-02-01', 'P1D/2026-01-01'])
+    case 'enum':
+      return one(chance, values)
+    case 'country':
+      return one(chance, [...countries])
+    case 'currency':
+      return one(chance, [...currencies])
+    case 'ref':
+      return making.idOf(target as string)
+    case 'metadata':
+      return Object.fromEntries(
+        Array.from({ length: chance.below(3) }, (_, i) => [`${word(chance)}${i}`, word(chance)]),
+      )
+    case 'list': {
+      const { min, max } = lengthsOf(field)
+      const length = min + chance.below(Math.min(max - min, 3) + 1)
+      return Array.from({ length }, () => valueFor(item as Field, making))
+    }
+    case 'object':
+      return inside(fields, making)
+    case 'concept':
+      return undefined
+    default:
+      return kind satisfies never
+  }
+}
+
+function inside(fields: NonNullable<Field['fields']>, making: Making): Body {
+  const needless = (field: Field) => absent(field, (value) => value) !== undefined
+  const sent = Object.entries(fields).filter(([, field]) => !needless(field) || making.chance.below(4) !== 1)
+  return Object.fromEntries(sent.map(([name, field]) => [name, valueFor(field, making)]))
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz']
+const characters = [...letters, ...'AZ09 -_%\'"\\/.,<&', 'é', 'ß', 'Ω', '漢', 'א', '😀', 'e\u0301']
+
+const word = (chance: Chance): string =>
+  Array.from({ length: 1 + chance.below(8) }, () => one(chance, letters)).join('')
+
+const mostLetters = 300
+
+/** Mostly short, sometimes as short or as long as may be. */
+function text(field: Field, chance: Chance): string {
+  const { min, max } = lengthsOf(field)
+  const most = Math.min(max, Math.max(min, mostLetters))
+  const way = chance.below(5)
+  const length = way === 3 ? min : way === 4 ? most : min + chance.below(Math.min(most - min, 12) + 1)
+  const made = Array.from({ length }, () => one(chance, characters)).join('')
+  return [...made].slice(0, max).join('')
+}
+
+/** One near zero, any, or one of the bounds. */
+function whole(min: number, max: number, chance: Chance): number {
+  const nearest = Math.min(Math.max(0, min), max)
+  const way = chance.below(6)
+  if (way === 4) return min
+  if (way === 5) return max
+  if (way < 3) return Math.min(max, nearest + chance.below(Math.min(100, max - nearest) + 1))
+  return Math.min(max, Math.max(min, Math.floor(min / 2 + max / 2) - 500 + chance.below(1000)))
+}
+
+function great(min: unknown, max: unknown, most: bigint, chance: Chance): bigint {
+  const [least, greatest] = [
+    min === undefined ? -most : BigInt(String(min)),
+    max === undefined ? most - 1n : BigInt(String(max)),
+  ]
+  const bounded = (value: bigint) => (value < least ? least : value > greatest ? greatest : value)
+  const way = chance.below(6)
+  if (way >= 4) return way === 4 ? least : greatest
+  return bounded(BigInt(chance.below(way < 3 ? 1000 : Number.MAX_SAFE_INTEGER)))
+}
+
+function decimal({ options }: Field, chance: Chance): string {
+  const { precision = defaultPrecision, scale = 0, min, max } = options
+  const steps = (bound: unknown) => {
+    const [units = '', fraction = ''] = String(bound).split('.')
+    return units + fraction.padEnd(scale, '0')
+  }
+  const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : steps(bound)))
+  const value = great(
+    least ?? -(10n ** BigInt(precision)) + 1n,
+    most ?? 10n ** BigInt(precision) - 1n,
+    10n ** BigInt(precision),
+    chance,
+  )
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return value < 0n ? `-${text}` : text
+}
+
+const century = 100 * 365.25 * 86_400_000
+const begins = Date.parse('2000-01-01')
+
+/** A time between bounds, in this century unless they say otherwise. */
+function moment(min: unknown, max: unknown, chance: Chance): number {
+  const [least, most] = [min, max].map((bound) => (bound === undefined ? Number.NaN : Date.parse(String(bound))))
+  const from = Number(least) || (Number.isNaN(most) ? begins : Math.min(begins, Number(most) - century / 100))
+  const to = Number(most) || from + century
+  return from + chance.below(Math.floor((to - from) / 1000) + 1) * 1000
+}

@@ -1,0 +1,32 @@
+/** Locks: the files that published contracts are kept in, in the folder `contract` beside the declaration. Part 9, versioning. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { gateMistakes, type Locks } from '../contract/gate.ts'
+import { type Lock, lockIn } from '../contract/lock.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Service } from '../service.ts'
+import { complaint } from './complaint.ts'
+
+const lockName = /^(v[1-9]\d{0,3})\.json$/
+
+export function readLocks(folder: string): Locks {
+  if (!existsSync(folder)) return new Map()
+  const names = readdirSync(folder).filter((name) => lockName.test(name))
+  return new Map(names.map((name) => [lockName.exec(name)?.[1] as string, readLock(join(folder, name))]))
+}
+
+export function readLock(path: string): Lock {
+  const lock = lockIn(readFileSync(path, 'utf8'))
+  if (typeof lock !== 'string') return lock
+  const mend = 'Take it back from version control, or write it anew with `bylaw contract lock`.'
+  throw complaint(`${path} is no locked contract: ${lock}.`, mend)
+}
+
+/** What consumers of locked versions would meet otherwise; nothing where none is locked. */
+export const gateOf = (folder: string, service: Service): Mistake[] => {
+  const locks = readLocks(folder)
+  return locks.size === 0 ? [] : gateMistakes(service, locks)
+}
+
+/** A label of a version, from the name of its lock. */
+export const labelIn = (path: string): string | undefined => lockName.exec(basename(path))?.[1]

@@ -1,0 +1,144 @@
+/** `bylaw contract`, and what `check`, `serve` and `dev` say of locked versions. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { folder, launch, notes, run } from '../help/command.ts'
+
+const longer = notes.replace('max: 200', 'max: 300')
+const lengthened = longer.replace(
+  "name: 'notes',",
+  "name: 'notes', versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-11-01' } },",
+)
+const added = notes.replace('fields: {', "fields: { colour: f.text({ default: 'red' }),")
+
+async function locked(): Promise<string> {
+  const cwd = folder({ 'api.ts': notes })
+  const { code, stdout, stderr } = await run(['contract', 'lock'], { cwd })
+  assert.equal(code, 0, stderr)
+  assert.equal(stdout, `${join('contract', 'v1.json')}  1.0.0  locked\n`)
+  return cwd
+}
+const write = (cwd: string, text: string, name = 'api.ts') => writeFileSync(join(cwd, name), text)
+const lockIn = (cwd: string, label = 'v1') => JSON.parse(readFileSync(join(cwd, 'contract', `${label}.json`), 'utf8'))
+
+describe('bylaw contract lock', { concurrency: 3 }, () => {
+  test('writes one text, and again the same', async () => {
+    const cwd = await locked()
+    const text = readFileSync(join(cwd, 'contract/v1.json'), 'utf8')
+    assert.match(text, /"text": \{ "kind": "text", "max": 200, "required": true \}/)
+    const again = await run(['contract', 'lock', 'api.ts'], { cwd })
+    assert.match(again.stdout, /1\.0\.0 {2}unchanged/)
+    assert.equal(readFileSync(join(cwd, 'contract/v1.json'), 'utf8'), text)
+  })
+  test('counts up by what is different, and refuses what breaks', async () => {
+    const cwd = await locked()
+    write(cwd, added)
+    assert.match((await run(['contract', 'lock', 'api.ts'], { cwd })).stdout, /1\.1\.0 {2}1 new/)
+    write(cwd, longer)
+    const refused = await run(['contract', 'lock', 'api.ts'], { cwd })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /`colour` is gone.*`text` has a `max` of 300.*--anew/s)
+    assert.equal(lockIn(cwd).version, '1.1.0')
+    const anew = await run(['contract', 'lock', 'api.ts', '--anew'], { cwd })
+    assert.match(anew.stdout, /1\.0\.0 {2}locked/)
+  })
+  test('writes every version', async () => {
+    const cwd = folder({
+      'api.ts': `${lengthened.trimEnd()}.change('v2', 'notes', {
+      about: 'Longer.', retyped: { text: f.text({ max: 200 }) }, response: ({ text }) => ({ text: text.slice(0, 200) }), request: ({ text }) => ({ text }) })`,
+    })
+    const { stdout, stderr } = await run(['contract', 'lock', 'api.ts'], { cwd })
+    assert.match(stdout, /v1\.json {2}1\.0\.0 {2}locked\n.*v2\.json {2}2\.0\.0 {2}locked/, stderr)
+    assert.deepEqual(
+      [lockIn(cwd).resources.notes.fields.text.max, lockIn(cwd, 'v2').resources.notes.fields.text.max],
+      [200, 300],
+    )
+  })
+  test('says what is wrong with a file that is none', async () => {
+    const cwd = await locked()
+    writeFileSync(join(cwd, 'contract/v1.json'), '{')
+    const { code, stderr } = await run(['check', 'api.ts'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stderr, /contract\/v1\.json is no locked contract: it is no JSON/)
+  })
+})
+
+describe('what breaks a locked version', { concurrency: 3 }, () => {
+  test('is a mistake for check, with the change to paste', async () => {
+    const cwd = await locked()
+    assert.equal((await run(['check', 'api.ts'], { cwd })).code, 0)
+    write(cwd, longer)
+    const { code, stdout } = await run(['check', 'api.ts'], { cwd })
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      /1\. resources\.notes\n.*v1 is locked.*`max` of 300.*add v2 to `versions`.*\.change\('v2', 'notes', \{/s,
+    )
+    const { mistakes } = JSON.parse((await run(['check', 'api.ts', '--json'], { cwd })).stdout)
+    assert.equal(mistakes.length, 1)
+  })
+  test('what is pasted is taken', async () => {
+    const cwd = await locked()
+    write(cwd, lengthened)
+    const { stdout } = await run(['check', 'api.ts'], { cwd })
+    write(cwd, lengthened.trimEnd() + stdout.slice(stdout.indexOf('.change(')))
+    const after = await run(['check', 'api.ts'], { cwd })
+    assert.equal(after.code, 0, after.stdout)
+  })
+  test('does not start', async () => {
+    const cwd = await locked()
+    write(cwd, longer)
+    const { code, stderr } = await run(['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stderr, /v1 is locked/)
+    assert.ok(!existsSync(join(cwd, 'data')))
+  })
+  test('starts while it is written, with a warning', async () => {
+    const cwd = await locked()
+    write(cwd, longer)
+    const dev = launch(['dev', 'api.ts', '--port', '0', '--database', 'sqlite::memory:'], { cwd })
+    await dev.hear(/serves notes/)
+    await dev.stop()
+    assert.match(dev.said.stderr, /v1 is locked/)
+  })
+})
+
+describe('bylaw contract diff', { concurrency: 3 }, () => {
+  test('compares versions, files, folders and declarations', async () => {
+    const cwd = await locked()
+    write(cwd, added)
+    for (const [a, b] of [
+      ['v1', 'api.ts'],
+      ['contract/v1.json', 'api.ts'],
+      ['contract', 'api.ts'],
+    ] as const) {
+      const { code, stdout, stderr } = await run(['contract', 'diff', a, b], { cwd })
+      assert.equal(code, 0, stderr)
+      assert.match(
+        stdout,
+        /^# .*v1.* to v1 of api\.ts\n\nThis asks for a new minor number\.\n\n## Added\n\n- `resources\.notes\.fields\.colour`: `colour` is new\.\n$/,
+      )
+    }
+    const other = folder()
+    mkdirSync(join(other, 'contract'))
+    writeFileSync(join(other, 'contract/v1.json'), readFileSync(join(cwd, 'contract/v1.json')))
+    writeFileSync(join(other, 'contract/v2.json'), readFileSync(join(cwd, 'contract/v1.json')))
+    const both = await run(['contract', 'diff', 'contract', other], { cwd })
+    assert.match(both.stdout, /# v1 of contract to v1 of .*\n\nNo difference\.\n\n# v2\n\nv2 is new in/)
+  })
+  test('says what it cannot compare', async () => {
+    const cwd = await locked()
+    for (const [words, says] of [
+      [['diff', 'v1'], /compares two things/],
+      [['diff', 'v1', 'v2'], /There is no contract\/v2\.json/],
+      [['diff', 'v1', '.'], /^$/],
+      [['dif', 'a', 'b'], /Did you mean `bylaw contract diff`/],
+      [['lock', 'api.ts', 'more'], /cannot do anything with "more"/],
+      [[], /needs a word for what to do/],
+    ] as const) {
+      const { stderr } = await run(['contract', ...words], { cwd })
+      assert.match(stderr, says)
+    }
+  })
+})
