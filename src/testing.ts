@@ -1,11 +1,12 @@
 /** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerOf } from './flow/credential.ts'
+import type { Store } from './flow/store.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { gate, type Log } from './http/house.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
-import { openStore } from './sqlite/open.ts'
+import { openStore } from './terminal/open.ts'
 
 /** Who a test calls as: whoever it is to be, without a key. */
 export interface As {
@@ -34,17 +35,24 @@ export function testing(
   service: Service,
   { database = 'sqlite::memory:', log = silent }: { database?: string; log?: Log } = {},
 ): Testing {
-  const collections = [...service.resources.values()].map(({ collection }) => collection)
-  const store = openStore(database, collections, 'apply', service.settings.limits.handlerTimeout)
+  const opened = openStore(service, database, 'apply')
+  const house =
+    opened instanceof Promise ? opened.then((store) => doors(service, store, log)) : doors(service, opened, log)
+  if (house instanceof Promise) house.catch(() => {}) // told by the first call
+  return {
+    call: async (path, { as, ...init } = {}) =>
+      (await house).doorOf(as)(new Request(`http://localhost${path}`, sent(init))),
+    close: async () => (await house).close(),
+  }
+}
+
+/** A door for each who calls. */
+function doors(service: Service, store: Store, log: Log) {
   const world = realWorld([store.secret])
   const house = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)
-  const doorOf = (as: As) => fetchDoor({ ...house, authenticate: callerAs(as) })
-  return {
-    call: (path, { as, ...init } = {}) =>
-      (as === undefined ? door : doorOf(as))(new Request(`http://localhost${path}`, sent(init))),
-    close: () => store.close(),
-  }
+  const doorOf = (as: As | undefined) => (as === undefined ? door : fetchDoor({ ...house, authenticate: callerAs(as) }))
+  return { doorOf, close: store.close }
 }
 
 const callerAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {

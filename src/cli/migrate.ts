@@ -1,6 +1,6 @@
 /** `bylaw migrate`: shows and carries out what the database lacks of the declaration. The cellar. */
 import { nearest } from '../resources/naming.ts'
-import type { Migration } from '../sqlite/open.ts'
+import type { Migration } from '../store/migration.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
@@ -22,7 +22,11 @@ export const migrate: Command = {
   run,
 }
 
-const deeds: Readonly<Record<string, (migration: Migration, database: string) => number>> = { plan, apply, status }
+const deeds: Readonly<Record<string, (migration: Migration, database: string) => number | Promise<number>>> = {
+  plan,
+  apply,
+  status,
+}
 
 async function run(given: Given): Promise<number> {
   const [word = '', file = ''] = given.arguments
@@ -36,9 +40,9 @@ async function run(given: Given): Promise<number> {
   }
   const service = await load(file)
   const database = databaseOf(given, service)
-  const migration = migrationOf(service, database)
+  const migration = await migrationOf(service, database)
   try {
-    return deed(migration, database)
+    return await deed(migration, database)
   } finally {
     migration.close()
   }
@@ -50,8 +54,8 @@ function plan({ steps }: Migration, database: string): number {
   return said(texts.join('\n\n'))
 }
 
-function apply({ steps, apply: carryOut }: Migration, database: string): number {
-  carryOut()
+async function apply({ steps, apply: carryOut }: Migration, database: string): Promise<number> {
+  await carryOut()
   if (steps.length === 0) return said(`${database} is as declared; nothing was done.`)
   return said([...steps.map(({ about }) => `done: ${about}`), `${database} is as declared.`].join('\n'))
 }

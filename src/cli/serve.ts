@@ -52,10 +52,10 @@ async function run(given: Given): Promise<number> {
   if (unkept.length > 0) throw complaint(mistakesText(file, unkept), '')
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
-  if (production) requireSchema(service, file, database)
+  if (production) await requireSchema(service, file, database)
   const exposed = exposedOf(given)
   const log = jsonLog(service.name, level)
-  const store = storeOf(service, database, production ? 'require' : 'apply')
+  const store = await storeOf(service, database, production ? 'require' : 'apply')
   const started = await start(service, { store, port, host, log, exposed, ...hostsOf(given) })
   const ended = untilSignal(log, () => started.stop(times))
   process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
@@ -97,8 +97,8 @@ function timeOf(given: Given, flag: string, unless: string): number {
 }
 
 /** In production the schema is changed by hand, never in passing by a process that starts. */
-function requireSchema(service: Service, file: string, database: string): void {
-  const { steps, close } = migrationOf(service, database)
+async function requireSchema(service: Service, file: string, database: string): Promise<void> {
+  const { steps, close } = await migrationOf(service, database)
   close()
   if (steps.length === 0) return
   const rest = `${file} --database ${database}`

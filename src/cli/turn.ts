@@ -58,7 +58,7 @@ async function open(given: Given): Promise<{ service: Service; store: Store; dat
     const unkept = await broken(given.arguments[0] as string, service)
     if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
     const database = databaseOf(given, service)
-    const store = storeOf(service, database, 'apply')
+    const store = await storeOf(service, database, 'apply')
     await say({ files: [...files], mendable: false })
     return { service, store, database }
   } catch (error) {

@@ -58,6 +58,11 @@ export interface Spent {
   readonly until: number
 }
 
+/** What came of a deed that stays; anything else leaves nothing behind. */
+const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent', 'credentials'])
+
+export const isLasting = ({ is }: Outcome): boolean => lasting.has(is)
+
 export type Outcome =
   | Found
   | Absent

@@ -1,6 +1,6 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Outcome } from '../flow/outcome.ts'
+import { isLasting, type Outcome } from '../flow/outcome.ts'
 import type { Deed, Spend } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import { credentials, type Statement } from '../store/compile.ts'
@@ -97,7 +97,7 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
     run(savepoint)
     try {
       const outcome = finish(perform(cellar, plan), run)
-      if (!lasting.has(outcome.is)) run(rollback) // what was refused leaves nothing behind
+      if (!isLasting(outcome)) run(rollback) // what was refused leaves nothing behind
       run(release)
       return () => done(outcome)
     } catch (error) {
@@ -120,7 +120,6 @@ function collectionOf(plan: Exclude<Deed, Spend>): string {
   return (plan.do === 'once' ? plan.decide : plan).read.collection
 }
 
-const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent', 'credentials'])
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }

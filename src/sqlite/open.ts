@@ -8,20 +8,9 @@ import type { Collection } from '../resources/collection.ts'
 import { cellar, type Run } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
-import type { Step } from '../store/schema.ts'
+import { type Migration, type SchemaMode, unlike } from '../store/migration.ts'
 import { migrate, missingSteps, stored } from './migrate.ts'
 import { openFile, runner, sqliteStore } from './sqlite.ts'
-
-/** What a store's schema is, what it should be, and the steps between. */
-export interface Migration {
-  readonly steps: readonly Step[]
-  /** Runs the steps, all or none. */
-  readonly apply: () => void
-  readonly close: () => void
-}
-
-/** `apply` brings the schema up to date at start; `require` refuses where it is not. */
-export type SchemaMode = 'apply' | 'require'
 
 export function openStore(url: string, collections: readonly Collection[], mode: SchemaMode, patience = 10_000): Store {
   return opened(url, (db, file) => {
@@ -47,13 +36,6 @@ export function openMigration(url: string, collections: readonly Collection[]): 
     apply: () => guarded(url, () => migrate(db, collections)),
     close: () => db.close(),
   }))
-}
-
-function unlike(steps: readonly Step[]): Error {
-  const list = steps.map(({ about }) => `  - ${about}`).join('\n')
-  return new Error(
-    `It is not as the declaration asks:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
-  )
 }
 
 /** Opens a file for something that is made with it; closes it where that fails. */

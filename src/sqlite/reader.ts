@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
-import type { Answer, Steps } from '../store/cellar.ts'
+import { type Answer, finishLater, type Steps } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 
 interface Job {
@@ -53,7 +53,7 @@ export function reader(file: string): Reader {
       working ??= started()
       const ask = asking(working, until)
       await ask({ text: 'BEGIN', values: [] })
-      const value = await finished(steps, ask)
+      const value = await finishLater(steps, ask)
       await ask({ text: 'COMMIT', values: [] })
       done(value as never)
     } catch (error) {
@@ -111,12 +111,6 @@ function asking(thread: Worker, until: number): (statement: Statement) => Promis
         how()
       }
     })
-}
-
-async function finished<T>(steps: Steps<T>, ask: (statement: Statement) => Promise<readonly Answer[]>): Promise<T> {
-  let step = steps.next()
-  while (!step.done) step = steps.next(await ask(step.value))
-  return step.value
 }
 
 /** What the thread answers: rows, or what went wrong. */

@@ -18,6 +18,27 @@ export function finish<T>(steps: Steps<T>, run: Run): T {
   return step.value
 }
 
+/** Carries steps out where each statement has to be waited for. */
+export async function finishLater<T>(
+  steps: Steps<T>,
+  run: (statement: Statement) => Promise<readonly Answer[]>,
+): Promise<T> {
+  let step = steps.next()
+  while (!step.done) step = steps.next(await run(step.value))
+  return step.value
+}
+
+const movedRows = new WeakSet<object>()
+
+/** Told where a row is no longer as it was read: whoever runs the steps begins again. */
+export function moved(collection: string): Error {
+  const error = new Error(`A row of ${collection} moved between being read and written.`)
+  movedRows.add(error)
+  return error
+}
+
+export const isMoved = (error: unknown): boolean => movedRows.has(error as object)
+
 /** A collection with what was prepared for it. */
 export interface Shelf {
   readonly collection: Collection

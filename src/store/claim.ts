@@ -1,7 +1,7 @@
 /** Holds idempotency keys, in the transaction of what is made with them. The cellar. */
 import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
-import type { Answer, Cellar, Steps } from './cellar.ts'
+import { type Answer, type Cellar, moved, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
 
 /** What was made with a key, if it was used. */
@@ -42,7 +42,7 @@ export function* hold(
     return null
   }
   const before = yield* recall(cellar, { do: 'recall', claim })
-  if (before.is !== 'claimed') throw new Error('An idempotency key is neither free nor taken.')
+  if (before.is !== 'claimed') throw moved(keys) // it was taken, and given up since
   return before
 }
 

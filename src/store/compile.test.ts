@@ -186,7 +186,7 @@ test('a count goes no further than it has to', () => {
   const asked = plan([{ column: 'by_name', is: 'eq', value: 'a' }])
   shown(
     (dialect) => countStatement(orders, asked, null, 101, dialect).text,
-    'SELECT count(*) AS total FROM (SELECT 1 FROM "orders" WHERE "by_name" = ?1 LIMIT ?2) AS some',
+    'SELECT count(*) AS total FROM (SELECT 1 FROM "orders" WHERE "by_name" = ?1 LIMIT ?2) AS matching',
   )
 })
 

@@ -13,7 +13,13 @@ export interface Statement {
 /** The texts of a collection's statements, made once. */
 export interface Texts {
   readonly read: string
+  /** The same, keeping the row from being written by others. */
+  readonly own: string
   readonly exists: string
+  /** The same, keeping the row from being deleted until the transaction ends. */
+  readonly kept: string
+  /** Finds a row at a revision, and keeps it from being changed or referred to. */
+  readonly still: string
   readonly insert: string
   readonly remove: string
 }
@@ -32,11 +38,17 @@ export function texts(collection: Collection, dialect: Dialect): Texts {
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
   const where = (from: number) => names.map((name, i) => `${name} = ${dialect.mark(from + i)}`).join(' AND ')
   const all = [...names, ...stored]
+  const read = `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where(1)}`
+  const exists = `SELECT 1 AS found FROM ${table} WHERE ${where(1)}`
+  const unchanged = `revision = ${dialect.mark(names.length + 1)}`
   return {
-    read: `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where(1)}`,
-    exists: `SELECT 1 AS found FROM ${table} WHERE ${where(1)}`,
+    read,
+    own: read + (dialect.holds?.own ?? ''),
+    exists,
+    kept: exists + (dialect.holds?.kept ?? ''),
+    still: `${exists} AND ${unchanged}${dialect.holds?.still ?? ''}`,
     insert: `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
-    remove: `DELETE FROM ${table} WHERE ${where(1)} AND revision = ${dialect.mark(names.length + 1)} RETURNING revision`,
+    remove: `DELETE FROM ${table} WHERE ${where(1)} AND ${unchanged} RETURNING revision`,
   }
 }
 
@@ -117,7 +129,7 @@ export function countStatement(
   const binding_ = binding(dialect)
   const where = conditions(collection, plan, stretch?.bounds ?? [], binding_)
   const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
-  return { text: `SELECT count(*) AS total FROM (${some}) AS some`, values: binding_.values }
+  return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }
 
 function conditions(

@@ -1,4 +1,5 @@
 /** Dialect: the few questions that the databases answer differently. The cellar. */
+import { createHash } from 'node:crypto'
 
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
@@ -12,11 +13,36 @@ export interface Dialect {
   readonly rare: (condition: string) => string
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
+  /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
+  readonly holds: {
+    /** They can be changed, but not deleted. */
+    readonly kept: string
+    /** They can be neither changed nor deleted. */
+    readonly own: string
+    /** They can be neither changed nor referred to. */
+    readonly still: string
+  } | null
   /** A field of a document, as a typed column of the view. */
   readonly member: (name: string, type: 'text' | 'integer' | 'numeric' | 'boolean' | 'json') => string
 }
 
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const mostBytes = 63
+
+/** A name as an identifier; PostgreSQL cuts longer ones, so that different ones could become the same. */
+export function quoted(name: string): string {
+  return `"${shortened(name).replaceAll('"', '""')}"`
+}
+
+/** A name as it is found in the database. */
+export function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= mostBytes) return name
+  const tail = createHash('sha256').update(name).digest('hex').slice(0, 16)
+  return `${Buffer.from(name)
+    .subarray(0, mostBytes - tail.length - 1)
+    .toString()
+    .replace(/\ufffd+$/, '')}_${tail}`
+}
+
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const sqlite: Dialect = {
@@ -27,8 +53,23 @@ export const sqlite: Dialect = {
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
   tableOptions: ' STRICT, WITHOUT ROWID',
+  holds: null,
   member: (name, type) => {
     const value = `json_extract(doc, ${literal(`$."${name}"`)})`
     return type === 'numeric' || type === 'integer' ? `CAST(${value} AS ${type.toUpperCase()})` : value
   },
+}
+
+const views = { text: '', integer: '::bigint', numeric: '::numeric', boolean: '::boolean', json: '' } as const
+
+export const postgres: Dialect = {
+  name: 'postgres',
+  mark: (n) => `$${n}`,
+  type: (type) => (type === 'text' ? 'text COLLATE "C"' : 'bigint'),
+  like: (column, pattern) => `${column} LIKE ${pattern}`,
+  pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
+  rare: (condition) => condition,
+  tableOptions: '',
+  holds: { kept: ' FOR KEY SHARE', own: ' FOR NO KEY UPDATE', still: ' FOR UPDATE' },
+  member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${views[type]}`,
 }

@@ -2,7 +2,7 @@
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
 import type { Collection } from '../resources/collection.ts'
-import { type Answer, type Cellar, found, type Shelf, type Steps, settled, shelf } from './cellar.ts'
+import { type Answer, type Cellar, found, moved as movedRow, type Shelf, type Steps, settled, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
@@ -13,7 +13,8 @@ import { spend } from './spend.ts'
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
 
-export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
+/** Where rows moved before, they are `held` from being read to being written. */
+export function* perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
       return yield* read(cellar, plan)
@@ -24,11 +25,11 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
     case 'create':
       return yield* create(cellar, plan)
     case 'decide': {
-      const seen = yield* read(cellar, plan.read)
+      const seen = yield* read(cellar, plan.read, held)
       return yield* write(cellar, plan.decide(seen), seen)
     }
     case 'once':
-      return yield* once(cellar, plan)
+      return yield* once(cellar, plan, held)
     case 'spend':
       return yield* spend(cellar, plan)
     case 'identify':
@@ -43,8 +44,12 @@ export function* perform(cellar: Cellar, plan: Plan): Steps<Outcome> {
 }
 
 /** A key is looked at behind the target and its conditions, and before the fields. R99 */
-function* once(cellar: Cellar, { claim, admit, decide: { read: target, decide } }: Once): Steps<Outcome> {
-  const seen = yield* read(cellar, target)
+function* once(
+  cellar: Cellar,
+  { claim, admit, decide: { read: target, decide } }: Once,
+  held: boolean,
+): Steps<Outcome> {
+  const seen = yield* read(cellar, target, held)
   admit(seen)
   const taken = yield* hold(cellar, target, claim)
   if (taken) return taken
@@ -68,9 +73,9 @@ function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
   }
 }
 
-function* read(cellar: Cellar, { collection, key, time }: Read): Steps<Seen> {
+function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {
   const own = shelf(cellar, collection)
-  const [row] = yield { text: own.texts.read, values: keyValues(own.collection, key) }
+  const [row] = yield { text: held ? own.texts.own : own.texts.read, values: keyValues(own.collection, key) }
   if (row) return found(own, row)
   if (own.collection.composite) {
     const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)
@@ -84,16 +89,17 @@ const parentOf = ({ parent }: Collection, key: Key): NonNullable<List['parent']>
   id: key.parent as string,
 })
 
-/** The owner, if it is not there; null where it is. */
+/** The owner, if it is not there; null where it is, and is kept where something is to be written below it. */
 function* absentOwner(
   cellar: Cellar,
   { collection: name, id }: NonNullable<List['parent']>,
   account: string | null,
   time: number,
+  how: 'exists' | 'kept' = 'exists',
 ): Steps<Absent | null> {
   const { collection, texts } = shelf(cellar, name)
   const key = { id, parent: null, account }
-  const [row] = yield { text: texts.exists, values: keyValues(collection, key) }
+  const [row] = yield { text: texts[how], values: keyValues(collection, key) }
   return row ? null : yield* departed(cellar, collection, key, time)
 }
 
@@ -210,7 +216,7 @@ function page(
 function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const { collection, texts, shape } = shelf(cellar, plan.collection)
   if (plan.parent) {
-    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time)
+    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'kept')
     if (owner) return owner
   }
   const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))
@@ -222,6 +228,11 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const { doc, hidden, cells } = plan.row
   const revision = Math.max(collection.retention === null ? 1 : plan.time, (before?.revision ?? 0) + 1)
   yield { text: texts.insert, values: [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells] }
+  if (before && cellar.dialect.holds) {
+    // Made and deleted by others since it was looked for: what they left behind is to be seen.
+    const since = yield* departed(cellar, collection, plan.key, plan.time)
+    if (since.revision > 0) throw movedRow(plan.collection)
+  }
   if (plan.claim?.keeps) yield* keep(cellar, plan.claim, { doc, revision })
   return { is: 'created', doc, revision }
 }
@@ -248,7 +259,7 @@ function* unmet(
     if (reference.collection === collection && reference.id === key.id) continue
     const { collection: target, texts } = shelf(cellar, reference.collection)
     const named = { id: reference.id, parent: null, account: key.account }
-    const [row] = yield { text: texts.exists, values: keyValues(target, named) }
+    const [row] = yield { text: texts.kept, values: keyValues(target, named) }
     if (!row) missing.push(reference)
   }
   return missing
@@ -264,6 +275,6 @@ function* update(cellar: Cellar, plan: Update): Steps<Outcome> {
     text: updateText(collection, plan.moved, cellar.dialect),
     values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key), plan.revision],
   }
-  if (!row) throw new Error(`A row of ${plan.collection} moved between being read and written.`)
+  if (!row) throw movedRow(plan.collection)
   return { is: 'changed', doc, revision: Number(row.revision) }
 }

@@ -2,7 +2,7 @@
 import type { Outcome } from '../flow/outcome.ts'
 import type { Absent, Key, Remove } from '../flow/plan.ts'
 import { type Collection, type Dependent, documentIn, keyColumns, type Texts } from '../resources/collection.ts'
-import { type Answer, type Cellar, type Steps, shelf } from './cellar.ts'
+import { type Answer, type Cellar, moved, type Steps, shelf } from './cellar.ts'
 import { keyValues, tombstoneId, tombstones } from './compile.ts'
 import { quoted } from './dialect.ts'
 
@@ -18,6 +18,7 @@ export function* remove(cellar: Cellar, { collection, key, revision, time }: Rem
   const first: Doomed = { collection: shelf(cellar, collection).collection, key, revision }
   const going = new Map([[nameOf(first), first]])
   for (const row of going.values()) {
+    if (cellar.dialect.holds) yield* hold(cellar, row)
     for (const dependent of dependents(row, 'cascade'))
       for (const below of yield* referring(cellar, row, dependent, Number.MAX_SAFE_INTEGER))
         if (!going.has(nameOf(below))) going.set(nameOf(below), below)
@@ -29,14 +30,22 @@ export function* remove(cellar: Cellar, { collection, key, revision, time }: Rem
     }
   }
   for (const row of going.values()) {
-    yield {
+    const [gone] = yield {
       text: shelf(cellar, row.collection.name).texts.remove,
       values: [...keyValues(row.collection, row.key), row.revision],
     }
+    if (!gone) throw moved(row.collection.name)
     yield* bury(cellar, row.collection, row.key, { revision: row.revision, time })
   }
   for (const one of new Set([...going.values()].map((row) => row.collection))) yield* sweep(cellar, one, time)
   return { is: 'removed' }
+}
+
+/** From here on nothing new can refer to the row. */
+function* hold(cellar: Cellar, { collection, key, revision }: Doomed): Steps<void> {
+  const { texts } = shelf(cellar, collection.name)
+  const [row] = yield { text: texts.still, values: [...keyValues(collection, key), revision] }
+  if (!row) throw moved(collection.name)
 }
 
 const nameOf = ({ collection, key }: Doomed): string => `${collection.name}/${tombstoneId(collection, key)}`

@@ -73,13 +73,18 @@ function tableLayout(one: Collection, before: TableLayout | undefined, dialect: 
 }
 
 /** Names cannot meet: no name of a table or a column has two underscores in a row. */
+const indexName = (kind: string, { table }: Collection, names: readonly string[]): string =>
+  [kind, table, ...names].join('__')
+
+/** The name of the index that keeps values unique. */
+export const uniqueName = (one: Collection, columns: readonly string[]): string => indexName('unique', one, columns)
+
 function namedIndexes(one: Collection): Record<string, readonly string[]> {
   const unique = one.uniques.map(({ columns }) => columns)
   const free = indexesOf(one).filter(({ of }) => !unique.some((columns) => columns.join() === of.join()))
-  const named = (kind: string, names: readonly string[]) => [kind, one.table, ...names].join('__')
   return Object.fromEntries([
-    ...unique.map((columns) => [named('unique', columns), columns]),
-    ...free.map(({ of, columns }) => [named('index', of), columns]),
+    ...unique.map((columns) => [uniqueName(one, columns), columns]),
+    ...free.map(({ of, columns }) => [indexName('index', one, of), columns]),
   ])
 }
 

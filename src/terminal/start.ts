@@ -6,8 +6,9 @@ import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
-import { type Migration, openMigration, openStore, type SchemaMode } from '../sqlite/open.ts'
+import type { Migration, SchemaMode } from '../store/migration.ts'
 import { complaint } from '../terminal/complaint.ts'
+import { openMigration, openStore } from '../terminal/open.ts'
 import { peppersOf, secretsOf } from './secrets.ts'
 
 export interface Started {
@@ -51,21 +52,19 @@ export async function start(service: Service, { store, port, host, known, ...res
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
-export function storeOf(service: Service, database: string, mode: SchemaMode): Store {
-  return foreseen(() => openStore(database, collectionsOf(service), mode, service.settings.limits.handlerTimeout))
+export function storeOf(service: Service, database: string, mode: SchemaMode): Promise<Store> {
+  return foreseen(() => openStore(service, database, mode))
 }
 
-export function migrationOf(service: Service, database: string): Migration {
-  const migration = foreseen(() => openMigration(database, collectionsOf(service)))
+export async function migrationOf(service: Service, database: string): Promise<Migration> {
+  const migration = await foreseen(() => openMigration(service, database))
   return { ...migration, apply: () => foreseen(migration.apply) }
 }
 
-const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
-
 /** What the cellar refuses at start is said without a stack. */
-function foreseen<T>(open: () => T): T {
+async function foreseen<T>(open: () => T | Promise<T>): Promise<T> {
   try {
-    return open()
+    return await open()
   } catch (error) {
     throw complaint((error as Error).message, '')
   }

@@ -95,8 +95,8 @@ export async function cluster(settings: readonly string[] = []): Promise<Cluster
       said = `${said}${chunk}`.slice(-4000)
     })
     child = started
-    running.add(started)
-    started.once('close', () => running.delete(started))
+    started.unref() // a process that is through is not held up
+    unref(started.stderr)
     said = ''
     await taking()
   }
@@ -114,6 +114,7 @@ export async function cluster(settings: readonly string[] = []): Promise<Cluster
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
     const over = new Promise((resolve) => ending.once('close', resolve))
     const servants = how === 'kill' ? children(ending.pid as number) : []
+    ending.ref()
     ending.kill(signals[how])
     for (const pid of servants) end(pid)
     await over
@@ -122,6 +123,7 @@ export async function cluster(settings: readonly string[] = []): Promise<Cluster
   }
 
   await start()
+  keep(folder)
   return {
     url,
     port,
@@ -137,6 +139,9 @@ export async function cluster(settings: readonly string[] = []): Promise<Cluster
     },
   }
 }
+
+/** A pipe that holds no process up. */
+const unref = (pipe: unknown): void => (pipe as { unref: () => void }).unref()
 
 const children = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -155,8 +160,10 @@ function lives(pid: number): boolean {
   }
 }
 
-/** None is left behind. */
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGQUIT')
-})
+/** None is left behind: the system closes the pipe to the keeper when this process ends, in whatever way. */
+function keep(folder: string): void {
+  const over = 'read -r _; kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"; sleep 1; rm -rf "$1"'
+  const keeper = spawn('sh', ['-c', over, 'keeper', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  keeper.unref()
+  unref(keeper.stdin)
+}

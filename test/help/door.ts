@@ -1,4 +1,4 @@
-/** Runs the same test through every door of the house: node:http over a real socket, and fetch without one. */
+/** Runs the same test through every door of the house, and on every store: node:http over a real socket, and fetch without one. */
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
@@ -11,7 +11,8 @@ import { gate, type House, type Log } from '../../src/http/house.ts'
 import { type Listening, listen } from '../../src/http/node.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { freshPostgres } from './postgres.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -47,6 +48,7 @@ export interface Door {
 }
 
 export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
+  /** The one database that it is about; all stores have a turn where none is given. */
   readonly database?: string
   /** Only over a socket: for what fetch cannot send or does not show. */
   readonly socketOnly?: boolean
@@ -58,30 +60,33 @@ export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
   readonly holders?: Readonly<Record<string, Partial<Holder>>>
 }
 
-/** A group of tests that is run once for each door, on a store of its own. */
+const turns = [
+  { name: 'node:http', store: 'SQLite' },
+  { name: 'fetch', store: 'SQLite' },
+  { name: 'fetch', store: 'PostgreSQL' },
+] as const
+
+/** A group of tests that is run once for each door and store, on a database of its own. */
 export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  {
-    database = 'sqlite::memory:',
-    socketOnly = false,
-    now,
-    store: replaced = (store) => store,
-    holders = {},
-    ...around
-  }: Stage = {},
+  { database, socketOnly = false, now, store: replaced = (store) => store, holders = {}, ...around }: Stage = {},
 ): void {
-  for (const name of socketOnly ? (['node:http'] as const) : (['node:http', 'fetch'] as const)) {
-    describe(`${title} (${name})`, () => {
+  for (const { name, store: kind } of turns) {
+    if (socketOnly && name !== 'node:http') continue
+    if (database !== undefined && kind !== 'SQLite') continue
+    describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: Listening | undefined
       let house: House | undefined
+      let drop = async () => {}
       before(async () => {
-        const collections = [...service.resources.values()].map(({ collection }) => collection)
-        const store = replaced(openStore(database, collections, 'apply', service.settings.limits.handlerTimeout))
+        let url = database ?? 'sqlite::memory:'
+        if (kind === 'PostgreSQL') ({ url, drop } = await freshPostgres())
+        const store = replaced(await openStore(service, url, 'apply'))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
         const authenticate = gate(service, store, world)
         door.as = await issued(store, holders, world.now())
@@ -94,6 +99,7 @@ export function doors(
       after(async () => {
         await listening?.stop(1000)
         await house?.store.close()
+        await drop()
       })
       tests(door)
     })
