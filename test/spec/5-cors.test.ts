@@ -42,7 +42,7 @@ doors('pages of other origins', open, (door) => {
     }
   })
 
-  spec('R176, R145', 'every answer to a page can be read, refusals and 304 too, and caches are told', async () => {
+  spec('R176 R145', 'every answer to a page can be read, refusals and 304 too, and caches are told', async () => {
     const made = await door.send('POST', '/notes', { json: { text: 'a' }, headers: { origin: app } })
     const path = made.headers.location as string
     const tag = made.headers.etag as string

@@ -84,7 +84,7 @@ doors(
       assert.notEqual(lists[0]?.headers.etag, lists[1]?.headers.etag)
     })
 
-    spec('R143, R145', 'what depends on the caller is private, also where everybody may read', async () => {
+    spec('R143 R145', 'what depends on the caller is private, also where everybody may read', async () => {
       const { headers } = await as(null, 'GET', await made())
       assert.match(headers['cache-control'] as string, /^private/)
       assert.match(headers.vary as string, /Authorization/)
@@ -113,7 +113,7 @@ doors(
       assert.equal((await as('clerk', 'GET', path)).headers.etag, tag)
     })
 
-    spec('R169, R48', 'a field that takes a scope to write can be sent back as it is, and not otherwise', async () => {
+    spec('R169 R48', 'a field that takes a scope to write can be sent back as it is, and not otherwise', async () => {
       const path = await made()
       refused(await as('nurse', 'PATCH', path, { json: { level: 'plain' } }), 'vip')
       refused(await as('nurse', 'PUT', path, { json: { name: 'A', level: 'plain' } }), 'vip')
@@ -126,7 +126,7 @@ doors(
       assert.equal((await as('chief', 'PATCH', path, { json: { level: 'plain', doctors: [] } })).json.level, 'plain')
     })
 
-    spec('R111, R110', 'a PUT keeps what its caller cannot see or cannot write', async () => {
+    spec('R111 R110', 'a PUT keeps what its caller cannot see or cannot write', async () => {
       const path = await made({ ...whole, secret: 's' })
       const put = await as('clerk', 'PUT', path, { json: { name: 'New' } })
       assert.deepEqual([put.status, put.json.name], [200, 'New'])

@@ -1,0 +1,154 @@
+/** Every caller, every resource, every operation, every kind of row: what is another account's is what nobody has. Part 5, authentication. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { Route } from '../../src/flow/route.ts'
+import { type Answer, type Door, doors, type Sent } from '../help/door.ts'
+import { holders, known, tenants } from '../help/tenants.ts'
+
+type Who = keyof typeof holders
+type Kind = 'own' | 'foreign' | 'unknown' | 'gone' | 'gone of others'
+const kinds: readonly Kind[] = ['own', 'foreign', 'unknown', 'gone', 'gone of others']
+const callers: readonly (Who | null)[] = [null, 'nil', 'ann', 'amy', 'bob', 'bea']
+const nowhere = '01h455vb4pex5vsknk084sn02q'
+
+/** What a new item of each resource is made from; `mark` names whose it is, and must never be seen by others. */
+const bodies: Readonly<Record<string, (mark: string) => Record<string, unknown>>> = {
+  products: (mark) => ({ name: mark }),
+  deals: (mark) => ({ name: mark }),
+  parts: (mark) => ({ text: mark }),
+  seats: (mark) => ({ number: mark.slice(-8), note: mark }),
+  tags: (mark) => ({ name: mark.slice(-20), hue: mark }),
+  reviews: (mark) => ({ text: mark }),
+}
+
+doors(
+  'the matrix',
+  tenants,
+  (door: Door) => {
+    const send = (who: Who | null, method: string, path: string, { headers, ...sent }: Sent = {}): Promise<Answer> =>
+      door.send(method, path, { ...sent, headers: { ...(who && door.as(who)), ...headers } })
+
+    /** Makes an item with all that it lies below, and gives its path and the one of what it lies below. */
+    async function made(who: Who, name: string, mark: string): Promise<{ path: string; below: string }> {
+      const { parent } = resource(name)
+      const above = parent
+        ? await made(resource(parent.resource).collection.account ? who : 'nil', parent.resource, mark)
+        : null
+      const below = above?.path ?? ''
+      const answer = await send(who, 'POST', `${below}/${name}`, { json: bodies[name]?.(mark) })
+      assert.equal(answer.status, 201, answer.text)
+      return { path: answer.headers.location as string, below }
+    }
+
+    /** The path of a request for a kind of row. */
+    async function pathTo(route: Route, template: string, kind: Kind, who: Who, mark: string): Promise<string> {
+      const { name, parent, collection } = route.resource
+      const others: Who = who === 'bob' || who === 'bea' ? 'ann' : 'bob'
+      const owner = kind === 'foreign' || kind === 'gone of others' ? others : who === 'bea' ? 'bob' : who
+      const isItem = template.endsWith('}')
+      if (!isItem && (!parent || !template.startsWith(`/${parent.resource}/`))) return template
+      const { path, below } = await made(owner, name, mark)
+      const target = isItem ? path : below
+      if (kind.startsWith('gone') && (isItem || collection.account))
+        assert.ok([204, 409].includes((await send(owner, 'DELETE', target)).status))
+      const shown = isItem ? target : `${target}/${name}`
+      return kind === 'unknown' ? unknownFor(shown, mark) : shown
+    }
+
+    for (const { template, methods } of tenants.places) {
+      for (const [method, route] of methods) {
+        const { name, collection } = route.resource
+        for (const who of callers) {
+          it(`${who ?? 'nobody'} ${method} ${template}`, async () => {
+            const seen = new Map<Kind, string>()
+            for (const kind of kinds) {
+              const mark = randomUUID().replaceAll('-', '')
+              const scribe = who === null || who === 'nil' ? (collection.account === null ? 'nil' : 'ann') : who
+              const path = await pathTo(route, template, kind, scribe, mark)
+              const json =
+                method === 'POST' || method === 'PUT'
+                  ? bodies[name]?.(`new${mark}`)
+                  : method === 'PATCH'
+                    ? {}
+                    : undefined
+              const headers: Record<string, string> = method === 'PUT' ? { 'if-match': '*' } : {}
+              const answer = await send(who, method, path, { ...(json && { json: keyed(path, name, json) }), headers })
+              assert.ok(answer.status < 500, `${path}: ${answer.status}`)
+              seen.set(
+                kind,
+                known(answer, `-`)
+                  .replaceAll(mark, '{mark}')
+                  .replaceAll(new RegExp(idsIn(path), 'g'), '{id}'),
+              )
+              judge(who, route, kind, answer, mark)
+            }
+            if (collection.account !== null && who !== null && who !== 'nil' && template.includes('{')) {
+              const sharedAbove = route.resource.parent?.resource === 'products' && !template.endsWith('}')
+              if (sharedAbove) return // what several accounts share is there for each of them
+              assert.equal(
+                seen.get('foreign'),
+                seen.get('unknown'),
+                `${method} ${template}: another account's is told from none`,
+              )
+              assert.equal(
+                seen.get('gone of others'),
+                seen.get('unknown'),
+                `${method} ${template}: a deleted one is told from none`,
+              )
+            }
+          })
+        }
+      }
+    }
+
+    function judge(
+      who: Who | null,
+      { rule, resource: { collection } }: Route,
+      kind: Kind,
+      answer: Answer,
+      mark: string,
+    ): void {
+      const foreign = kind === 'foreign' || kind === 'gone of others'
+      if (who === null) assert.equal(answer.status, 401)
+      else if (rule !== 'authenticated' && !holders[who].scopes.some((scope) => scope === rule))
+        assert.equal(answer.status, 403)
+      else if (who === 'nil' && collection.account !== null) assert.equal(answer.status, 403)
+      else if (foreign && collection.account !== null) assert.ok(!answer.text.includes(`"${mark}"`), answer.text)
+    }
+  },
+  { holders },
+)
+
+describe('the matrix itself', () => {
+  it('has every resource and every operation', () => {
+    const all = tenants.places.flatMap(({ methods }) =>
+      [...methods.values()].map((one) => `${one.resource.name} ${one.operation}`),
+    )
+    assert.deepEqual([...new Set(all.map((one) => one.split(' ')[0]))].sort(), Object.keys(bodies).sort())
+    assert.equal(new Set(all).size, Object.keys(bodies).length * 6)
+  })
+})
+
+const resource = (name: string) => tenants.resources.get(name) ?? assert.fail(name)
+
+/** The same path with identifiers that nobody has. */
+const unknownFor = (path: string, mark: string): string =>
+  path
+    .replaceAll(/\b([a-z]{3})_[0-9a-z]{26}/g, `$1_${nowhere}`)
+    .replaceAll(mark.slice(-20), 'n'.repeat(20))
+    .replaceAll(mark.slice(-8), 'n'.repeat(8))
+
+/** What stands for an identifier in a path. */
+const idsIn = (path: string): string =>
+  path
+    .split('/')
+    .filter((part) => /^[a-z]{3}_|^[0-9a-fn]{8,}$/.test(part))
+    .join('|') || '$^'
+
+/** A body whose key is the one of the address. */
+const keyed = (path: string, name: string, json: Record<string, unknown>): Record<string, unknown> => {
+  const { key } = resource(name)
+  const last = path.split('/').at(-1) as string
+  return key === null || last === name ? json : { ...json, [key]: last }
+}
