@@ -8,7 +8,8 @@ import { imports, mask, type Source, sources } from './help/source.ts'
 
 const root = new URL('../', import.meta.url)
 const files = sources(root)
-const dependencies = Object.keys(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')).dependencies)
+const declared = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+const dependencies = Object.keys({ ...declared.dependencies, ...declared.peerDependencies })
 
 /** A made-up house: path and text in turn. */
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))

@@ -4,6 +4,7 @@ import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
+import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
 import { load, mistakesText } from '../terminal/load.ts'
 import { broken, databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from '../terminal/place.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
@@ -27,6 +28,8 @@ export const serve: Command = {
       env: 'ALLOWED_HOSTS',
       about: 'The hosts that are answered for; all unless given.',
     },
+    'trusted-proxies': proxiesFlag,
+    'rate-limit': rateLimitFlag,
     'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
     grace: {
       value: 'T',
@@ -54,9 +57,11 @@ async function run(given: Given): Promise<number> {
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(service, file, database)
   const exposed = exposedOf(given)
+  const around = { ...hostsOf(given), ...proxiesOf(given) }
+  const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const store = await storeOf(service, database, production ? 'require' : 'apply')
-  const started = await start(service, { store, port, host, log, exposed, ...hostsOf(given) })
+  const started = await start(service, { store, port, host, log, exposed, counting, ...around })
   const ended = untilSignal(log, () => started.stop(times))
   process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
   const code = await ended

@@ -1,10 +1,12 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Network } from '../flow/address.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Store } from '../flow/store.ts'
 import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
+import type { RedisLedger } from '../limits/redis.ts'
 import type { Service } from '../service.ts'
 import type { Migration, SchemaMode } from '../store/migration.ts'
 import { complaint } from '../terminal/complaint.ts'
@@ -34,18 +36,27 @@ export interface Terms {
   /** The hosts that it answers for; all where there are none. R17. */
   readonly hosts?: readonly string[]
   readonly exposed?: boolean
+  /** The proxies that are believed when they say where a call comes from. R184. */
+  readonly proxies?: readonly Network[]
+  /** Counts requests against quotas, where the store does not. R184. */
+  readonly counting?: RedisLedger | undefined
 }
 
-export async function start(service: Service, { store, port, host, known, ...rest }: Terms): Promise<Started> {
+export async function start(
+  service: Service,
+  { store, port, host, known, counting, ...rest }: Terms,
+): Promise<Started> {
   let open = true
   const world = realWorld(secretsOf(store))
   const authenticate = gate(service, store, world, { peppers: peppersOf(service, store), ...(known && { known }) })
-  const house: House = { ...rest, service, store, world, authenticate, open: () => open }
+  const ledger = counting && { ledger: counting.ledger }
+  const house: House = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
   const listening = await door(house, port, host)
   const stop = async ({ grace, drain }: Times): Promise<void> => {
     open = false // readiness fails first
     await pause(grace)
     await listening.stop(drain)
+    counting?.close()
     await store.close()
   }
   return { url: listening.url, stop }

@@ -1,0 +1,103 @@
+/** Two processes on one database, or with one Redis: what they grant together, and what a restart forgets. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Running, startService } from '../help/process.ts'
+import { type Redis, startRedis } from '../help/redis.ts'
+
+const quota = 300
+const lease = 6 // 2 % of it
+const bylaw = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
+const declaration = `import { f, service } from ${JSON.stringify(bylaw)}
+export default service({
+  name: 'quotas',
+  resources: { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } },
+  tiers: { anonymous: { hourly: ${quota} } },
+  settings: { rateLimit: { lease: 2 } },
+})
+`
+const args = ['--trusted-proxies', '127.0.0.1']
+let folder = ''
+let file = ''
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bylaw-nodes-'))
+  file = join(folder, 'api.ts')
+  writeFileSync(file, declaration)
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+async function ask({ url }: Running, from: string): Promise<Response> {
+  const answer = await fetch(`${url}/notes`, { headers: { 'x-forwarded-for': from } })
+  await answer.text()
+  return answer
+}
+
+/** How many of so many requests, sent by a few clients to all nodes in turn, are granted. */
+async function granted(nodes: readonly Running[], count: number, from: string): Promise<number> {
+  let sent = 0
+  let got = 0
+  const client = async () => {
+    while (sent < count) {
+      const { status } = await ask(nodes[sent++ % nodes.length] as Running, from)
+      assert.ok(status === 200 || status === 429, String(status))
+      if (status === 200) got++
+    }
+  }
+  await Promise.all(Array.from({ length: 6 }, client))
+  return got
+}
+
+function together(title: string, start: () => Promise<Running>): void {
+  describe(title, () => {
+    const nodes: Running[] = []
+    before(async () => {
+      nodes.push(await start(), await start())
+    })
+    after(() => Promise.all(nodes.map((node) => node.stop())))
+
+    it('two processes grant the whole quota, and beyond it no more than a lease each', async () => {
+      const got = await granted(nodes, 2 * quota, '192.0.2.1')
+      assert.ok(got >= quota && got <= quota + lease, String(got))
+    })
+
+    it('a process that is killed and started again forgets no more than a lease', async () => {
+      assert.equal(await granted(nodes, 100, '192.0.2.2'), 100)
+      await nodes.pop()?.stop('SIGKILL')
+      nodes.push(await start())
+      const got = 100 + (await granted(nodes, 2 * quota, '192.0.2.2'))
+      assert.ok(got >= quota && got <= quota + 2 * lease, String(got))
+    })
+  })
+}
+
+together('one SQLite file', () => startService(file, { database: `sqlite:${join(folder, 'quotas.db')}`, args }))
+
+describe('Redis', () => {
+  let redis: Redis
+  before(async () => {
+    redis = await startRedis(undefined, 'sesame-open')
+  })
+  after(() => redis?.stop())
+  together('a Redis, and a database each', () =>
+    startService(file, { args: [...args, '--rate-limit', redis.url], env: { LOG_LEVEL: 'info' } }),
+  )
+
+  it('a Redis that is not there refuses the start, and its password is not told', async () => {
+    const url = 'redis://:sesame-open@127.0.0.1:1'
+    await assert.rejects(startService(file, { env: { RATE_LIMIT_URL: url } }), ({ message }: Error) => {
+      assert.match(message, /The Redis at 127\.0\.0\.1:1 cannot be used: ECONNREFUSED/)
+      assert.doesNotMatch(message, /sesame/)
+      return true
+    })
+    for (const wrong of ['127.0.0.1:6379', 'http://127.0.0.1', 'redis://'])
+      await assert.rejects(startService(file, { args: ['--rate-limit', wrong] }), /has to be the URL of a Redis/)
+  })
+})
+
+it('proxies that are none refuse the start', async () => {
+  await assert.rejects(startService(file, { args: ['--trusted-proxies', '10.0.0.0/8,proxy'] }), /"proxy" is neither/)
+})
