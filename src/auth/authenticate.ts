@@ -35,6 +35,21 @@ interface Known {
 }
 
 const mostKnown = 10_000
+const blink = 10
+
+/** The state of the store as it was a moment ago at most: asking for it costs more than all the rest. */
+function glance(look: () => string | null, now: () => number): () => string | null {
+  let seen: string | null = null
+  let at = Number.NEGATIVE_INFINITY
+  return () => {
+    const time = now()
+    if (time - at >= blink || time < at) {
+      seen = look()
+      at = time
+    }
+    return seen
+  }
+}
 
 /** Credentials are remembered by their digest, for a short while: one that is known costs no store and no signature. */
 // long because: its steps share what is remembered
@@ -43,7 +58,8 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
   const underWay = new Map<string, Promise<Verdict>>()
   const failed = failures()
   const keys = keyring(store, peppers, now)
-  const mark = (text: string): string | null => (isKey(text) ? store.mark([keyCollection]) : null)
+  const state = glance(() => store.mark([keyCollection]), now)
+  const mark = (text: string): string | null => (isKey(text) ? state() : null)
 
   return (call, rule) => {
     admitTarget(call.target, auth)
@@ -56,10 +72,10 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     const before = remembered.get(digest)
     if (before && before.until > now() && before.mark === mark(given.text)) return before.caller
     if (!before) failed.admit(call.address, now()) // a caller that was known is not kept out by its neighbours
-    const state = mark(given.text)
+    const seen = mark(given.text)
     const verdict = underWay.get(digest) ?? judged(given, digest)
-    if (!(verdict instanceof Promise)) return told(verdict, call, digest, state)
-    return verdict.then((one) => told(one, call, digest, state))
+    if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
+    return verdict.then((one) => told(one, call, digest, seen))
   }
 
   function judged({ text, own }: Given, digest: string): Verdict | Promise<Verdict> {
@@ -75,7 +91,7 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     return verdict
   }
 
-  function told(verdict: Verdict, { address }: Call, digest: string, state: string | null): Caller {
+  function told(verdict: Verdict, { address }: Call, digest: string, seen: string | null): Caller {
     const before = remembered.get(digest)
     remembered.delete(digest) // who was seen last stands last
     if ('refused' in verdict) {
@@ -84,7 +100,7 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     }
     if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)
     const caller = before && isSame(before.caller, verdict.caller) ? before.caller : verdict.caller
-    remembered.set(digest, { caller, until: verdict.until, mark: state })
+    remembered.set(digest, { caller, until: verdict.until, mark: seen })
     return caller
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { check } from '../../src/cli/check.ts'
 import { dev } from '../../src/cli/dev.ts'
+import { keys } from '../../src/cli/keys.ts'
 import { migrate } from '../../src/cli/migrate.ts'
 import { routes } from '../../src/cli/routes.ts'
 import { serve } from '../../src/cli/serve.ts'
@@ -13,7 +14,7 @@ import { type Complaint, isComplaint } from '../../src/terminal/complaint.ts'
 import { folder, notes, run } from '../help/command.ts'
 
 const cwd = folder({ 'api.ts': notes })
-const commands: Readonly<Record<string, Command>> = { dev, serve, check, routes, migrate }
+const commands: Readonly<Record<string, Command>> = { dev, serve, check, routes, keys, migrate }
 
 /** What a command answers to words it cannot follow. */
 async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<Complaint> {
@@ -69,7 +70,7 @@ describe('bylaw', { concurrency: 3 }, () => {
 
   for (const [words, ...says] of [
     ['srve api.ts', 'no command "srve"', 'Did you mean `bylaw serve`?'],
-    ['toString', 'no command "toString"', 'dev, serve, check, routes and migrate'],
+    ['toString', 'no command "toString"', 'dev, serve, check, routes, keys and migrate'],
     ['api.ts', '"api.ts" is a file', 'bylaw serve api.ts'],
     ['--prot', 'no flag --prot', '--version and --help'],
     ['serve api.ts --prot 1', 'bylaw serve has no flag --prot', 'Did you mean --port?'],

@@ -9,8 +9,10 @@ export function pasted(line: string): Promise<Response> {
   assert.equal(curl, 'curl')
   const url = rest.find((word) => word.startsWith('http://')) as string
   const after = (flag: string): string | undefined => (rest.includes(flag) ? rest[rest.indexOf(flag) + 1] : undefined)
-  const [header, body] = [after('-H'), after('-d')]
-  const headers =
-    header === undefined ? {} : { [header.split(':', 1)[0] as string]: header.slice(header.indexOf(':') + 1).trim() }
+  const body = after('-d')
+  const given = rest.flatMap((word, i) => (rest[i - 1] === '-H' ? [word] : []))
+  const headers = Object.fromEntries(
+    given.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]),
+  )
   return fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
 }
