@@ -80,7 +80,7 @@ export const challengeOf = (realm: string, metadata: string | null): string =>
 export const missing = (challenge: string, { apiKeyHeader }: Pick<Scheme, 'apiKeyHeader'>): Problem =>
   new Problem(
     'credentials-missing',
-    `This needs credentials. Send them as Authorization: Bearer${apiKeyHeader === null ? '' : `, or an API key as ${apiKeyHeader}`}.`,
+    `This needs credentials. Send an API key or an access token as Authorization: Bearer …${apiKeyHeader === null ? '' : `, or an API key as ${apiKeyHeader}: …`}.`,
     { headers: { 'WWW-Authenticate': challenge } },
   )
 

@@ -1,0 +1,74 @@
+/** Parts 1 and 5 of the contract: where authentication and permission stand among all that can be wrong. */
+import assert from 'node:assert/strict'
+import { type Door, doors, spec } from '../help/door.ts'
+import { holders, staff } from '../help/staff.ts'
+
+type Sent = NonNullable<Parameters<Door['send']>[2]>
+
+doors(
+  'the order of checks, for callers',
+  staff,
+  (door) => {
+    const told = async (method: string, path: string, sent: Sent = {}) => {
+      const { status, json } = await door.send(method, path, sent)
+      return [status, json?.type ?? null]
+    }
+    const missing = '/files/fil_00000000000000000000000000'
+    const broken: Sent = {
+      body: '{"text":',
+      headers: { 'content-type': 'text/plain', accept: 'text/html', 'if-match': '"x"' },
+    }
+    const as = (who: string): Sent => ({ ...broken, headers: { ...broken.headers, ...door.as(who) } })
+
+    spec('R1', 'path and method come before who calls', async () => {
+      assert.deepEqual(await told('PATCH', '/nowhere', broken), [404, 'route-not-found'])
+      assert.deepEqual(await told('PATCH', '/files', broken), [405, 'method-not-allowed'])
+      assert.deepEqual(await told('OPTIONS', '/files'), [204, null])
+    })
+    spec('R1', 'who calls comes before what they may do, and that before all the rest', async () => {
+      assert.deepEqual(await told('PATCH', `${missing}?x=1`, broken), [401, 'credentials-missing'])
+      const wrong = { ...broken, headers: { ...broken.headers, authorization: 'Bearer wrong' } }
+      assert.deepEqual(await told('PATCH', `${missing}?x=1`, wrong), [401, 'invalid-credentials'])
+      assert.deepEqual(await told('PATCH', `${missing}?x=1`, as('ben')), [403, 'insufficient-scope'])
+      assert.deepEqual(await told('PATCH', `${missing}?x=1`, as('ann')), [406, 'not-acceptable'])
+    })
+    spec('R1 R173', 'what is refused is refused whatever is there, so that nothing can be told from it', async () => {
+      const made = await door.send('POST', '/files', { json: { text: 'a' }, headers: door.as('ann') })
+      const there = `/files/${made.json.id}`
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+        const sent = method === 'GET' || method === 'DELETE' ? {} : { json: { text: 5 } }
+        assert.deepEqual(await told(method, there, sent), await told(method, missing, sent))
+        const none = { ...sent, headers: door.as('cay') }
+        assert.deepEqual(await told(method, there, none), [403, 'insufficient-scope'])
+        assert.deepEqual(await told(method, missing, none), [403, 'insufficient-scope'])
+      }
+      assert.equal((await door.send('HEAD', there)).status, 401)
+      const tagged = { 'if-none-match': made.headers.etag as string }
+      assert.equal((await door.send('GET', there, { headers: tagged })).status, 401)
+      assert.equal((await door.send('GET', there, { headers: { ...tagged, ...door.as('cay') } })).status, 403)
+      assert.equal((await door.send('GET', there, { headers: { ...tagged, ...door.as('ben') } })).status, 304)
+    })
+    spec('R85', 'a cursor carries no right: each page is asked for anew', async () => {
+      for (const text of ['a', 'b', 'c']) await door.send('POST', '/files', { json: { text }, headers: door.as('ann') })
+      const first = await door.send('GET', '/files?limit=1&cursor=', { headers: door.as('ann') })
+      const path = `/files?limit=1&cursor=${first.json.pagination?.nextCursor}`
+      assert.equal((await door.send('GET', path, { headers: door.as('ann') })).status, 200, first.text)
+      assert.equal((await door.send('GET', path, { headers: door.as('ben') })).status, 200)
+      assert.deepEqual(await told('GET', path, { headers: door.as('cay') }), [403, 'insufficient-scope'])
+      assert.deepEqual(await told('GET', path), [401, 'credentials-missing'])
+    })
+    spec('R144 R165', 'a refusal is kept by nobody', async () => {
+      for (const headers of [{}, door.as('cay')]) {
+        const answer = await door.send('GET', '/files', { headers })
+        assert.equal(answer.headers['cache-control'], 'no-store')
+        assert.ok(answer.headers['www-authenticate'])
+      }
+      assert.equal(
+        (await door.send('GET', '/files', { headers: door.as('ann') })).headers['www-authenticate'],
+        undefined,
+      )
+      assert.equal((await door.send('GET', '/nowhere')).headers['www-authenticate'], undefined)
+    })
+  },
+  { holders },
+)
