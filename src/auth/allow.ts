@@ -7,10 +7,14 @@ import type { Resource } from '../resources/resource.ts'
 /** Refuses a caller without the scope that the rule names. Who is known at all was settled before. R168, R169. */
 export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
   if (rule === 'public' || rule === 'authenticated' || scopes.has(rule)) return
-  throw new Problem('insufficient-scope', `This needs the scope ${rule}, which the credentials do not have. Take others, or have it given to them.`, {
-    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
-    extra: { scope: rule },
-  })
+  throw new Problem(
+    'insufficient-scope',
+    `This needs the scope ${rule}, which the credentials do not have. Take others, or have it given to them.`,
+    {
+      headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
+      extra: { scope: rule },
+    },
+  )
 }
 
 /** Refuses a caller that has no account where items belong to accounts: it could neither have any nor make one. R168, R170. */
