@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: opened, set up, asked, and given up when it fails. The cellar. */
+/** One connection to PostgreSQL: opened, asked, and given up when it fails or hangs. The cellar. */
 import pg from 'pg'
 import type { Answer } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
@@ -11,10 +11,17 @@ export interface Times {
   readonly lock: number
   /** How long a transaction may stand still, so that a node that hangs holds nothing for ever. */
   readonly idle: number
+  /** How long the server may say nothing while it is asked something. */
+  readonly silence: number
 }
 
 export interface Connection {
-  readonly ask: (statement: Statement) => Promise<readonly Answer[]>
+  /** Asks one statement; several are sent one behind the other, without waiting for answers in between. */
+  readonly ask: (statement: Pick<Statement, 'text' | 'values'>) => Promise<readonly Answer[]>
+  /** How many statements are not answered yet. */
+  readonly waiting: () => number
+  /** How often the server warned so far. */
+  readonly warnings: () => number
   /** False once it failed; it is of no more use then. */
   readonly isOpen: () => boolean
   readonly close: () => void
@@ -40,9 +47,23 @@ export async function connect(address: Address, times: Times): Promise<Connectio
   throw failure
 }
 
-async function reach(address: Address, { host, port }: Host, times: Times): Promise<Connection> {
+async function reach(address: Address, host: Host, times: Times): Promise<Connection> {
+  const client = new pg.Client(settings(address, host, times))
+  client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
+  await client.connect()
+  const connection = connected(client, times, !address.pooled)
+  if (address.hosts.length > 1) await insistOnPrimary(connection)
+  return connection
+}
+
+function settings(address: Address, { host, port }: Host, times: Times): pg.ClientConfig {
   const { user, database, password, tls, name, options, pooled } = address
-  const client = new pg.Client({
+  const timeouts = {
+    statement_timeout: times.statement,
+    lock_timeout: times.lock,
+    idle_in_transaction_session_timeout: times.idle,
+  }
+  const config = {
     host,
     port,
     user,
@@ -53,32 +74,88 @@ async function reach(address: Address, { host, port }: Host, times: Times): Prom
     connectionTimeoutMillis: times.connect,
     keepAlive: true,
     pipeline: true,
-    types: parsers as never,
+    types: parsers,
     ...(options !== null && { options }),
-    ...(!pooled && {
-      statement_timeout: times.statement,
-      lock_timeout: times.lock,
-      idle_in_transaction_session_timeout: times.idle,
-    }),
-  } as pg.ClientConfig)
+    ...(!pooled && timeouts),
+  }
+  return config as pg.ClientConfig
+}
+
+/** As many different statements are kept prepared; lists by many filters would fill the server's memory. */
+const mostNamed = 500
+const names = new Map<string, string>()
+
+/** The name that a statement is prepared under, the same in every connection. */
+function nameOf(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= mostNamed) return known
+  const name = `bylaw_${names.size + 1}`
+  names.set(text, name)
+  return name
+}
+
+/** `prepares` says whether statements stay prepared in the connection. */
+// long because: its acts share what is known of the connection
+function connected(client: pg.Client, { silence }: Times, prepares: boolean): Connection {
+  const { stream } = (client as unknown as { connection: { stream: import('node:net').Socket } }).connection
   let open = true
-  client.on('error', () => {
+  let waiting = 0
+  let warnings = 0
+  let heard = 0
+  let corked = false
+
+  const over = (): void => {
     open = false
+    clearInterval(watch)
+  }
+  client.on('error', over)
+  client.on('end', over)
+  client.on('notice', ({ code, severity }) => {
+    if (code === '01000' && severity !== 'NOTICE') warnings++
   })
-  client.on('end', () => {
-    open = false
-  })
-  await client.connect()
-  const connection: Connection = {
-    ask: async ({ text, values }) => (await client.query(text, values as unknown[])).rows,
+  const watch = setInterval(() => {
+    if (waiting > 0 && performance.now() - heard > silence) {
+      over()
+      stream.destroy(Object.assign(new Error('The server says nothing.'), { code: 'ETIMEDOUT' }))
+    }
+  }, silence / 4)
+  watch.unref()
+
+  /** What is asked in one turn of the event loop is sent at once. */
+  function cork(): void {
+    if (corked) return
+    corked = true
+    stream.cork()
+    setImmediate(() => {
+      corked = false
+      stream.uncork()
+    })
+  }
+
+  async function ask({ text, values }: Pick<Statement, 'text' | 'values'>): Promise<readonly Answer[]> {
+    if (!open) throw Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' })
+    if (waiting++ === 0) heard = performance.now()
+    cork()
+    const name = prepares && values.length > 0 ? nameOf(text) : undefined
+    try {
+      const { rows } = await client.query({ text, values: values as unknown[], ...(name !== undefined && { name }) })
+      return rows
+    } finally {
+      waiting--
+      heard = performance.now()
+    }
+  }
+
+  return {
+    ask,
+    waiting: () => waiting,
+    warnings: () => warnings,
     isOpen: () => open,
     close: () => {
-      open = false
+      over()
       client.end().catch(() => {})
     },
   }
-  if (address.hosts.length > 1) await insistOnPrimary(connection)
-  return connection
 }
 
 /** A standby answers too, but takes no writes. */

@@ -13,54 +13,67 @@ interface Failure {
   readonly message?: string
 }
 
-const codeOf = (error: unknown): string => (error as Failure | null)?.code ?? ''
+const failureOf = (error: unknown): Failure => (error instanceof Problem ? {} : ((error ?? {}) as Failure))
+const codeOf = (error: unknown): string => failureOf(error).code ?? ''
+/** A code of PostgreSQL; the empty text for what the network or the driver tell. */
+const stateOf = (error: unknown): string => (/^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(codeOf(error)) ? codeOf(error) : '')
 
 /** Another transaction was in the way, and nothing was done: the same plan can be carried out again. */
 export const isPassing = (error: unknown): boolean =>
-  isMoved(error) || codeOf(error) === '40001' || codeOf(error) === '40P01'
+  isMoved(error) || ['40001', '40P01', '55P03'].includes(stateOf(error))
 
-/** Ended by its time-out, or by waiting for a lock. */
-const isLate = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(codeOf(error))
+/** Ended by its time-out. */
+const isLate = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(stateOf(error))
 
-const sqlState = /^[0-9A-Z]{5}$/
-
-/** The connection, the server or its disk: nothing that the caller did, and it may pass. */
-function isOutage(error: unknown): boolean {
-  const code = codeOf(error)
-  if (sqlState.test(code) && !code.startsWith('E'))
-    return ['08', '53', '57', '58', 'XX'].includes(code.slice(0, 2)) || code === '25006'
-  return (
-    !(error instanceof Problem) &&
-    (isOfNetwork(code) ||
-      /^Connection terminated|timeout|not queryable|Query read/.test((error as Failure).message ?? ''))
+/** The connection is gone, and what was asked last may or may not have been done. */
+export function isLost(error: unknown): boolean {
+  const [code, state] = [codeOf(error), stateOf(error)]
+  if (state !== '') return state.startsWith('08') || ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(state)
+  if (/^(?:E[A-Z_]+|CERT_|ERR_|UNABLE_|DEPTH_|SELF_)/.test(code)) return true
+  return /^Connection terminated|^timeout expired|not queryable|^The server does not support SSL/.test(
+    failureOf(error).message ?? '',
   )
 }
 
-const isOfNetwork = (code: string): boolean =>
-  /^(?:E[A-Z_]+|CERT_|ERR_TLS|ERR_SSL|UNABLE_|DEPTH_ZERO|SELF_SIGNED)/.test(code)
+/** A last step that failed so that it is not known whether it was done. */
+export const isUncertain = (error: unknown): boolean =>
+  isLost(error) || stateOf(error) === '40003' || /^(?:58|XX)/.test(stateOf(error))
+
+/** The connection, the server or its disk: nothing that the caller did, and it may pass. */
+const isOutage = (error: unknown): boolean =>
+  isLost(error) ||
+  /^(?:08|53|57|58|XX)/.test(stateOf(error)) ||
+  ['25006', '28000', '28P01', '3D000'].includes(stateOf(error))
+
+const tooBusy = 'Others keep changing the same rows; nothing was changed. Try again later.'
+const tooLate = 'The store took too long; nothing was changed. Try again later, or ask for less.'
+const away = 'The store cannot do this at the moment; nothing was changed. Try again later.'
 
 /** A failure of the database as what a caller is told. */
 export function told(error: unknown): unknown {
-  if (isPassing(error))
-    return new Problem('overloaded', 'Others keep changing the same rows; nothing was changed. Try again later.', {
-      cause: error,
-    })
-  if (isLate(error))
-    return new Problem('timeout', 'The store took too long; nothing was changed. Try again later, or ask for less.', {
-      cause: error,
-    })
-  if (!isOutage(error)) return error
-  return new Problem(
-    'dependency-unavailable',
-    'The store cannot do this at the moment; nothing was changed. Try again later.',
-    { cause: error },
-  )
+  if (isLate(error)) return new Problem('timeout', tooLate, { cause: error })
+  if (isPassing(error)) return new Problem('overloaded', tooBusy, { cause: error })
+  return isOutage(error) ? new Problem('dependency-unavailable', away, { cause: error }) : error
 }
+
+/** Another node is still making something with the key. R102. */
+export const inProgress = (cause: unknown): Problem =>
+  new Problem('idempotency-in-progress', 'The first request with this key is still running.', {
+    cause,
+    headers: { 'Retry-After': '1' },
+  })
+
+export const unknownOutcome = (cause: unknown): Problem =>
+  new Problem(
+    'dependency-unavailable',
+    'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',
+    { cause },
+  )
 
 /** The values of which one is in use already, from the name of the constraint. */
 export function duplicate(error: unknown, cellar: Cellar): Duplicate | null {
-  if (codeOf(error) !== '23505') return null
-  const { table, constraint } = error as Failure
+  if (stateOf(error) !== '23505') return null
+  const { table, constraint } = failureOf(error)
   for (const { collection } of cellar.shelves.values()) {
     if (shortened(collection.table) !== table) continue
     const unique = collection.uniques.find(({ columns }) => shortened(uniqueName(collection, columns)) === constraint)

@@ -12,9 +12,9 @@ import { migrate, missingSteps, stored } from './migrate.ts'
 import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
 
-const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000 }
+const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Steps of a schema may take long. */
-const migrating: Times = { connect: 10_000, statement: 0, lock: 5000, idle: 0 }
+const migrating: Times = { connect: 10_000, statement: 0, lock: 5000, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
 const mostWait = 2000
 
@@ -27,7 +27,7 @@ export async function openPostgres(
   return guarded(url, async (address) => {
     const { shelves, secret } = await prepared(address, collections, mode)
     const connections = pool(() => connect(address, times), address.connections, mostWait)
-    return postgresStore({ pool: connections, cellar: shelves, secret, patience })
+    return postgresStore({ pool: connections, cellar: shelves, secret, patience, times: address.pooled ? times : null })
   })
 }
 

@@ -1,10 +1,12 @@
-/** Pool: a few connections that transactions take in turn. The cellar. */
+/** Pool: a few connections, some for one user at a time, some shared by all that ask short questions. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Connection } from './connect.ts'
 
 export interface Pool {
-  /** Gives a connection to one user alone. Who fails with it has it closed where it is of no more use. */
+  /** Gives a connection to one user alone. */
   readonly use: <T>(act: (connection: Connection) => Promise<T>) => Promise<T>
+  /** A connection for a short question, which waits for no lock and holds none. */
+  readonly share: () => Connection | Promise<Connection>
   /** Waits for all users, and closes. */
   readonly close: () => Promise<void>
 }
@@ -14,9 +16,28 @@ interface Waiting {
   readonly leave: NodeJS.Timeout
 }
 
+/** How many connections are shared. */
+const mostShared = 2
+/** How many may wait for a connection of their own, for each that there is. */
+const mostWaiting = 50
+
 /** `most` connections at most; who waits longer than `patience` milliseconds for one is refused. */
-// long because: its steps share the connections and the queue
 export function pool(connect: () => Promise<Connection>, most: number, patience: number): Pool {
+  const shared = sharing(connect, Math.min(mostShared, most - 1))
+  const own = lending(connect, most - Math.min(mostShared, most - 1), patience)
+  return {
+    use: own.use,
+    share: shared.share,
+    close: async () => {
+      await own.close()
+      shared.close()
+    },
+  }
+}
+
+/** Connections that are lent to one user at a time. */
+// long because: its steps share the connections and the queue
+function lending(connect: () => Promise<Connection>, most: number, patience: number): Pick<Pool, 'use' | 'close'> {
   const free: Connection[] = []
   const queue: Waiting[] = []
   const idle: (() => void)[] = []
@@ -28,7 +49,8 @@ export function pool(connect: () => Promise<Connection>, most: number, patience:
       try {
         return await act(connection)
       } finally {
-        give(connection)
+        if (connection.isOpen()) free.push(connection)
+        next()
       }
     },
     close: async () => {
@@ -42,6 +64,7 @@ export function pool(connect: () => Promise<Connection>, most: number, patience:
       used++
       return opened()
     }
+    if (queue.length >= most * mostWaiting) throw tooMany()
     return new Promise((take, fail) => {
       const leave = setTimeout(() => {
         queue.splice(queue.indexOf(waiting), 1)
@@ -62,11 +85,6 @@ export function pool(connect: () => Promise<Connection>, most: number, patience:
     }
   }
 
-  function give(connection: Connection): void {
-    if (connection.isOpen()) free.push(connection)
-    next()
-  }
-
   function next(): void {
     const waiting = queue.shift()
     if (waiting) {
@@ -76,6 +94,46 @@ export function pool(connect: () => Promise<Connection>, most: number, patience:
     }
     used--
     if (used === 0) for (const resolve of idle.splice(0)) resolve()
+  }
+}
+
+/** Connections that all use at once: the one that is the least busy is given. */
+function sharing(connect: () => Promise<Connection>, most: number): { share: Pool['share']; close: () => void } {
+  const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
+
+  function opened(lane: number): Promise<Connection> {
+    const opening = connect()
+    lanes[lane] = opening
+    opening.then(
+      (connection) => {
+        lanes[lane] = connection
+      },
+      () => {
+        lanes[lane] = null
+      },
+    )
+    return opening
+  }
+
+  return {
+    share: () => {
+      let least: Connection | null = null
+      for (const [lane, one] of lanes.entries()) {
+        if (one instanceof Promise) continue
+        if (one === null || !one.isOpen()) {
+          const opening = opened(lane)
+          if (least === null && lane === most - 1) return opening
+        } else if (least === null || one.waiting() < least.waiting()) least = one
+      }
+      return least ?? (lanes.find((one) => one instanceof Promise) as Promise<Connection>)
+    },
+    close: () => {
+      for (const one of lanes)
+        void Promise.resolve(one).then(
+          (connection) => connection?.close(),
+          () => {},
+        )
+    },
   }
 }
 

@@ -9,6 +9,7 @@ export function* recall({ dialect: { mark } }: Cellar, { claim }: Recall): Steps
   const [row] = yield {
     text: `SELECT collection, parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${mark(1)}`,
     values: [claim.hash],
+    lone: 'read',
   }
   return row && !isExpired(row, claim) ? claimed(row) : { is: 'free' }
 }

@@ -8,6 +8,11 @@ import type { Bound, Stretch } from './segments.ts'
 export interface Statement {
   readonly text: string
   readonly values: readonly Cell[]
+  /**
+   * Says that it needs no transaction around it: a read that holds nothing, or a write that is whole by itself. Such a write either ends
+   * its story or changed nothing.
+   */
+  readonly lone?: 'read' | 'write'
 }
 
 /** The texts of a collection's statements, made once. */

@@ -12,7 +12,9 @@ const marks = ({ mark }: Dialect, count: number, from = 1): string =>
   Array.from({ length: count }, (_, i) => mark(from + i)).join(', ')
 
 export function* identify({ dialect }: Cellar, { hashes }: Identify): Steps<Outcome> {
-  return listed(yield { text: `${select} WHERE hash IN (${marks(dialect, hashes.length)})`, values: hashes })
+  return listed(
+    yield { text: `${select} WHERE hash IN (${marks(dialect, hashes.length)})`, values: hashes, lone: 'read' },
+  )
 }
 
 export function* stored({ dialect }: Cellar, { name }: Keys): Steps<Outcome> {

@@ -22,6 +22,8 @@ export interface Dialect {
     /** They can be neither changed nor referred to. */
     readonly still: string
   } | null
+  /** Whether several steps of a story are better one statement, as each is a way there and back. */
+  readonly fused: boolean
   /** A field of a document, as a typed column of the view. */
   readonly member: (name: string, type: 'text' | 'integer' | 'numeric' | 'boolean' | 'json') => string
 }
@@ -54,6 +56,7 @@ export const sqlite: Dialect = {
   rare: (condition) => `unlikely(${condition})`,
   tableOptions: ' STRICT, WITHOUT ROWID',
   holds: null,
+  fused: false,
   member: (name, type) => {
     const value = `json_extract(doc, ${literal(`$."${name}"`)})`
     return type === 'numeric' || type === 'integer' ? `CAST(${value} AS ${type.toUpperCase()})` : value
@@ -70,6 +73,7 @@ export const postgres: Dialect = {
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
   rare: (condition) => condition,
   tableOptions: '',
+  fused: true,
   holds: { kept: ' FOR KEY SHARE', own: ' FOR NO KEY UPDATE', still: ' FOR UPDATE' },
   member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${views[type]}`,
 }

@@ -6,6 +6,7 @@ import { type Answer, type Cellar, found, moved as movedRow, type Shelf, type St
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
+import { fusedCreate } from './fused.ts'
 import { departed, exhume, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole } from './segments.ts'
 import { spend } from './spend.ts'
@@ -75,7 +76,8 @@ function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
 
 function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {
   const own = shelf(cellar, collection)
-  const [row] = yield { text: held ? own.texts.own : own.texts.read, values: keyValues(own.collection, key) }
+  const values = keyValues(own.collection, key)
+  const [row] = yield held ? { text: own.texts.own, values } : { text: own.texts.read, values, lone: 'read' }
   if (row) return found(own, row)
   if (own.collection.composite) {
     const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)
@@ -214,7 +216,12 @@ function page(
 }
 
 function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
-  const { collection, texts, shape } = shelf(cellar, plan.collection)
+  const own = shelf(cellar, plan.collection)
+  const { collection, texts, shape } = own
+  const least = collection.retention === null ? 1 : plan.time
+  const { doc, hidden, cells } = plan.row
+  const fused = fusedCreate(cellar, own, plan, least)
+  if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'kept')
     if (owner) return owner
@@ -225,8 +232,7 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* claimed(cellar, plan)
   if (before && before.is !== 'missing') return before
-  const { doc, hidden, cells } = plan.row
-  const revision = Math.max(collection.retention === null ? 1 : plan.time, (before?.revision ?? 0) + 1)
+  const revision = Math.max(least, (before?.revision ?? 0) + 1)
   yield { text: texts.insert, values: [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells] }
   if (before && cellar.dialect.holds) {
     // Made and deleted by others since it was looked for: what they left behind is to be seen.
@@ -274,6 +280,7 @@ function* update(cellar: Cellar, plan: Update): Steps<Outcome> {
   const [row] = yield {
     text: updateText(collection, plan.moved, cellar.dialect),
     values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key), plan.revision],
+    lone: 'write',
   }
   if (!row) throw movedRow(plan.collection)
   return { is: 'changed', doc, revision: Number(row.revision) }

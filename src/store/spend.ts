@@ -12,13 +12,14 @@ export function* spend({ dialect: { mark } }: Cellar, { name, amount, time, unti
       used = CASE WHEN ${isOver} THEN excluded.used ELSE ${quotas}.used + excluded.used END,
       until = CASE WHEN ${isOver} THEN excluded.until ELSE ${quotas}.until END
     RETURNING used, until`
-  const [row] = yield { text, values: [name, amount, until, time] }
+  const [row] = yield { text, values: [name, amount, until, time], lone: 'write' }
   if (!row) throw new Error('A quota cannot be counted.')
   const spent = { is: 'spent', used: Number(row.used), until: Number(row.until) } as const
   if (spent.until === until)
     yield {
       text: `DELETE FROM ${quotas} WHERE name IN (SELECT name FROM ${quotas} WHERE until <= ${mark(1)} ORDER BY until LIMIT ${mark(2)})`,
       values: [time, mostSwept],
+      lone: 'write',
     }
   return spent
 }

@@ -1,0 +1,75 @@
+/** Answers reads: short ones on shared connections, others on one of their own, in one snapshot where it takes several statements. The cellar. */
+import type { Outcome } from '../flow/outcome.ts'
+import type { Deed, List, Plan } from '../flow/plan.ts'
+import { isBounded } from '../store/bounded.ts'
+import { type Answer, type Cellar, finishLater, type Shelf, settled } from '../store/cellar.ts'
+import type { Statement } from '../store/compile.ts'
+import { perform } from '../store/perform.ts'
+import type { Connection } from './connect.ts'
+import { isLost, isPassing, told } from './failure.ts'
+import type { Pool } from './pool.ts'
+
+/** A plan that changes nothing. */
+type Glance = Exclude<Plan, Deed>
+
+interface Looking {
+  readonly pool: Pool
+  readonly cellar: Cellar
+  readonly snapshot: readonly Statement[]
+}
+
+const commit: Statement = { text: 'COMMIT', values: [] }
+const mostTries = 3
+
+/** A read can be asked again, where the connection was lost under it. */
+export async function look(looking: Looking, plan: Glance): Promise<Outcome> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await (plan.do === 'list' ? listed(looking, plan) : shortly(looking, plan))
+    } catch (error) {
+      if (tries === mostTries || !(isPassing(error) || (isLost(error) && tries === 1))) throw told(error)
+    }
+  }
+}
+
+/** What one statement answers needs no snapshot. */
+async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
+  const steps = perform(looking.cellar, plan)
+  const first = steps.next()
+  if (first.done) return first.value
+  const { ask } = await looking.pool.share()
+  const then = steps.next(await ask(first.value))
+  return then.done ? then.value : within(looking, plan)
+}
+
+/** Rows and total, or rows and their owner, are from one state. R54 */
+async function listed(looking: Looking, plan: List): Promise<Outcome> {
+  const { cellar, pool } = looking
+  if (plan.countTo !== null || plan.parent) return within(looking, plan)
+  const own = cellar.shelves.get(plan.collection) as Shelf
+  if (isBounded(own.collection, settled(own, plan))) {
+    const { ask } = await pool.share()
+    return finishLater(perform(cellar, plan), ask)
+  }
+  return pool.use(({ ask }) => finishLater(perform(cellar, plan), ask))
+}
+
+function within({ pool, cellar, snapshot }: Looking, plan: Glance): Promise<Outcome> {
+  return pool.use(async (connection) => {
+    const begun = Promise.all(snapshot.map(connection.ask))
+    begun.catch(() => {}) // told below
+    try {
+      const outcome = await finishLater(perform(cellar, plan), connection.ask)
+      await begun
+      return outcome
+    } finally {
+      ended(connection)
+    }
+  })
+}
+
+/** Nothing depends on the end of a snapshot, so it is not waited for; what is asked next comes behind it. */
+function ended(connection: Connection): void {
+  const end: Promise<readonly Answer[]> = connection.ask(commit)
+  end.catch(() => connection.close())
+}

@@ -1,0 +1,135 @@
+/** Carries out what changes rows: whole or not at all, again where others were in the way, never again where the end is unknown. The cellar. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { isLasting, type Outcome } from '../flow/outcome.ts'
+import type { Claim, Deed } from '../flow/plan.ts'
+import { type Answer, type Cellar, finishLater, moved } from '../store/cellar.ts'
+import { keys, type Statement } from '../store/compile.ts'
+import { perform } from '../store/perform.ts'
+import type { Connection } from './connect.ts'
+import { duplicate, inProgress, isLost, isPassing, isUncertain, told, unknownOutcome } from './failure.ts'
+import type { Pool } from './pool.ts'
+
+export interface Writing {
+  readonly pool: Pool
+  readonly cellar: Cellar
+  /** How long a plan may take, in milliseconds. */
+  readonly patience: number
+  /** Statements that begin a transaction. */
+  readonly begin: readonly Statement[]
+}
+
+const commit: Statement = { text: 'COMMIT', values: [] }
+const rollback: Statement = { text: 'ROLLBACK', values: [] }
+const mostTries = 5
+
+/** Told where it is not known whether the last step was done. */
+interface Uncertain {
+  readonly uncertain: true
+  readonly cause: unknown
+  /** Whether the server said that it was done, but perhaps not on all machines that should have it. */
+  readonly local: boolean
+}
+
+const uncertain = (cause: unknown, local = false): Uncertain => ({ uncertain: true, cause, local })
+const claimOf = (plan: Deed): Claim | null => ('claim' in plan ? plan.claim : null)
+
+/** A plan is data, so that one that others were in the way of is carried out again, whole. */
+export async function write(writing: Writing, plan: Deed): Promise<Outcome> {
+  const until = performance.now() + writing.patience
+  for (let tries = 1; ; tries++) {
+    let failure: unknown
+    try {
+      return await writing.pool.use((connection) => attempt(writing, plan, connection, tries > 1))
+    } catch (error) {
+      failure = error
+    }
+    if (isUncertainty(failure)) return await settled(writing, plan, failure)
+    const again = isPassing(failure) ? tries < mostTries : isLost(failure) && tries === 1
+    if (!again || performance.now() > until) throw refusal(failure, plan)
+    await pause(Math.random() * 5 * 2 ** tries)
+  }
+}
+
+const isUncertainty = (failure: unknown): failure is Uncertain => (failure as Uncertain | null)?.uncertain === true
+
+/** Where the key was waited for in vain, another node is at it. */
+function refusal(failure: unknown, plan: Deed): unknown {
+  const { code, where } = (failure ?? {}) as { readonly code?: string; readonly where?: string }
+  return code === '55P03' && claimOf(plan) && where?.includes(keys) ? inProgress(failure) : told(failure)
+}
+
+/** One try. Until a statement needs a transaction none is begun: most plans are one read and one write that is whole by itself. */
+async function attempt(
+  { cellar, begin }: Writing,
+  plan: Deed,
+  connection: Connection,
+  held: boolean,
+): Promise<Outcome> {
+  let inside = false
+  const run = async (statement: Statement): Promise<readonly Answer[]> => {
+    if (!inside && statement.lone === 'write' && begin.length === 1) return lastly(connection, statement)
+    if (!inside && statement.lone !== 'read') {
+      inside = true
+      for (const one of begin) await connection.ask(one)
+    }
+    return connection.ask(statement)
+  }
+  try {
+    const outcome = await finishLater(perform(cellar, plan, held), run)
+    if (isOvertaken(plan, outcome)) throw moved(plan.do)
+    if (inside && isLasting(outcome)) await lastly(connection, commit)
+    else if (inside) await connection.ask(rollback)
+    return outcome
+  } catch (error) {
+    if (inside) await undone(connection)
+    const taken = duplicate(error, cellar)
+    if (!taken) throw error
+    if (isOvertaken(plan, taken)) throw moved(plan.do)
+    return taken
+  }
+}
+
+/** A step after which all is done, so that its failure can mean both. */
+async function lastly(connection: Connection, statement: Statement): Promise<readonly Answer[]> {
+  const warned = connection.warnings()
+  let rows: readonly Answer[]
+  try {
+    rows = await connection.ask(statement)
+  } catch (error) {
+    throw isUncertain(error) ? uncertain(error) : error
+  }
+  if (connection.warnings() > warned)
+    throw uncertain('The server warned that this may not have reached its standby.', true)
+  return rows
+}
+
+/** Somebody else made the row since it was decided to make it; what is there now is to be decided on. */
+const isOvertaken = (plan: Deed, outcome: Outcome): boolean =>
+  (plan.do === 'decide' || plan.do === 'once') && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
+
+/** A connection whose transaction cannot be ended is given up. */
+async function undone(connection: Connection): Promise<void> {
+  try {
+    await connection.ask(rollback)
+  } catch {
+    connection.close()
+  }
+}
+
+/** What a key was used for tells whether the last step was done; without a key nobody knows, and nothing is done twice. */
+async function settled({ pool, cellar }: Writing, plan: Deed, { cause, local }: Uncertain): Promise<Outcome> {
+  const claim = claimOf(plan)
+  if (claim === null || local) throw unknownOutcome(cause)
+  try {
+    return await pool.use(async ({ ask }) => {
+      const known = await finishLater(perform(cellar, { do: 'recall', claim }), ask)
+      if (known.is !== 'claimed') throw unknownOutcome(cause) // it may still be on its way
+      if (plan.do !== 'create' || known.id !== plan.key.id) return known
+      const { collection, key, time } = plan
+      const row = await finishLater(perform(cellar, { do: 'read', collection, key, time }), ask)
+      return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : known
+    })
+  } catch {
+    throw unknownOutcome(cause)
+  }
+}
