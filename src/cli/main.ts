@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check.ts')).check,
   routes: async () => (await import('./routes.ts')).routes,
   keys: async () => (await import('./keys.ts')).keys,
+  verify: async () => (await import('./verify.ts')).verify,
   contract: async () => (await import('./contract.ts')).contract,
   migrate: async () => (await import('./migrate.ts')).migrate,
 }

@@ -15,7 +15,7 @@ export type Locks = ReadonlyMap<string, Lock>
 type Declared = Pick<Service, 'declaration' | 'changes'>
 
 /** What a version declares, as a service with that version alone would. */
-function declarationOf({ declaration, changes }: Declared, label: string): Declaration {
+export function declarationOf({ declaration, changes }: Declared, label: string): Declaration {
   const { versions, settings, ...at } = declarationAt(declaration, changes, label)
   const { default: usual, ...carrying } = settings?.versions ?? {}
   return settings ? { ...at, settings: { ...settings, versions: carrying } } : at

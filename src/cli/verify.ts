@@ -1,0 +1,66 @@
+/** `bylaw verify`: tries what a declaration promises, in all its versions, with items that are made from it. Part 9, versioning. */
+import { randomInt } from 'node:crypto'
+import { styleText } from 'node:util'
+import { type Failure, verify as tried, type Verdict } from '../proof/verify.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { complaint } from '../terminal/complaint.ts'
+import { load } from '../terminal/load.ts'
+import { staged } from '../terminal/stage.ts'
+
+export const verify: Command = {
+  name: 'verify',
+  about: 'Tries what a declaration promises, in all its versions; exits with 1 where it does not hold.',
+  details:
+    'Items are made from the declaration, written in one version and read, put back and looked for in another, in a store in memory. ' +
+    'What fails is made as small as it can be. Recorded answers of locked versions are asked for again.',
+  arguments: [declarationFile],
+  flags: {
+    runs: { value: 'N', about: 'How many items of each resource are tried; 100 unless given.' },
+    seed: { value: 'N', about: 'Where chance begins, to try the same again; another one each time unless given.' },
+  },
+  examples: ['bylaw verify api.ts', 'bylaw verify api.ts --runs 1000', 'bylaw verify api.ts --seed 4711'],
+  run,
+}
+
+async function run(given: Given): Promise<number> {
+  const [file = ''] = given.arguments
+  const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
+  const service = await load(file)
+  const stage = staged(service)
+  try {
+    const verdict = await tried(service, stage.ask, { seed, runs })
+    console.log(verdict.failure ? told(file, verdict.failure, seed) : praise(file, verdict, seed))
+    return verdict.failure ? 1 : 0
+  } finally {
+    await stage.close()
+  }
+}
+
+function numberOf(given: Given, flag: string): number | undefined {
+  const worth = given.worth(flag)
+  if (worth === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(worth.text)) return Number(worth.text)
+  throw complaint(`${worth.from} has to be a whole number from 1, not "${worth.text}".`, `As in:  --${flag} 500`)
+}
+
+function praise(file: string, { versions, cases, untried }: Verdict, seed: number): string {
+  const count = [...cases.values()].reduce((sum, one) => sum + one, 0)
+  const where = versions.length === 1 ? '' : ` between ${versions.length} versions`
+  const what = `${cases.size} ${cases.size === 1 ? 'resource' : 'resources'}`
+  const fine = styleText('green', `${file} keeps what it promises: ${count} items of ${what}${where} (seed ${seed}).`)
+  const left = untried.map((name) =>
+    styleText('yellow', `No item of ${name} could be made, so nothing was tried there.`),
+  )
+  return [fine, ...left].join('\n')
+}
+
+function told(file: string, { says, steps }: Failure, seed: number): string {
+  const lines = steps.map(({ version, request: { method, path, body }, answer }) =>
+    [
+      `  ${version}  ${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`,
+      `      ${answer.status}${answer.body ? ` ${JSON.stringify(answer.body)}` : ''}`,
+    ].join('\n'),
+  )
+  const head = styleText('red', `${file} does not keep what it promises.`)
+  return `${head}\n\n${says}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
+}
