@@ -8,13 +8,17 @@ import { differences } from '../contract/differences.ts'
 import { contractAt, servedOf } from '../contract/gate.ts'
 import { type Locking, locking, lockText } from '../contract/lock.ts'
 
+import { answersText, type Exchange } from '../proof/answers.ts'
+import { recorded } from '../proof/record.ts'
+import { type Released, releasedOf } from '../proof/trial.ts'
 import { nearest } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
 import type { Command, Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
-import { labelIn, readLock, readLocks } from '../terminal/locks.ts'
+import { answersPath, deviating, labelIn, readAnswers, readLock, readLocks } from '../terminal/locks.ts'
 import { contractFolder } from '../terminal/place.ts'
+import { staged } from '../terminal/stage.ts'
 
 export const contract: Command = {
   name: 'contract',
@@ -65,14 +69,45 @@ async function lock(given: Given): Promise<number> {
     return { label, before, ...locking(contractAt(service, label), label, before) }
   })
   for (const one of made) refuseBreaking(file, one)
+  if (!given.on('anew')) await refuseDeviation(service, file)
   mkdirSync(folder, { recursive: true })
   for (const { label, lock: locked, found, before } of made) {
     const path = join(folder, `${label}.json`)
     writeFileSync(path, lockText(locked))
+    const fresh = !before || found.length > 0 || readAnswers(folder, label).length === 0
+    if (fresh) writeFileSync(answersPath(folder, label), answersText(await answersOf(service, label)))
     const what = !before ? 'locked' : found.length === 0 ? 'unchanged' : `${found.length} new`
     console.log(`${path}  ${locked.version}  ${what}`)
   }
   return 0
+}
+
+/** What a version answers, to be kept beside its lock. */
+async function answersOf(service: Service, label: string): Promise<readonly Exchange[]> {
+  const release = releasedOf(service).find((one) => one.label === label) as Released
+  const stage = await staged(service)
+  try {
+    const exchanges = await recorded(release, stage.ask)
+    const failed = exchanges.find(({ answer }) => answer.status >= 500)
+    if (!failed) return exchanges
+    const { method, path, body } = failed.request
+    throw complaint(
+      `${label} fails: ${method} ${path} ${JSON.stringify(body ?? null)} answers ${failed.answer.status}.`,
+      'Mend that first.',
+    )
+  } finally {
+    await stage.close()
+  }
+}
+
+async function refuseDeviation(service: Service, file: string): Promise<void> {
+  const found = await deviating(service, contractFolder(file))
+  if (!found) return
+  const { label, request, says } = found
+  throw complaint(
+    `${label} answers otherwise than it was recorded.\n  ${request.method} ${request.path}: ${says}.`,
+    `\`bylaw verify ${file}\` shows it whole. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
+  )
 }
 
 function refuseBreaking(file: string, { label, found }: Locking & { readonly label: string }): void {

@@ -1,10 +1,13 @@
 /** `bylaw verify`: tries what a declaration promises, in all its versions, with items that are made from it. Part 9, versioning. */
 import { randomInt } from 'node:crypto'
 import { styleText } from 'node:util'
-import { type Failure, verify as tried, type Verdict } from '../proof/verify.ts'
+import type { Deviation } from '../proof/answers.ts'
+import { type Failure, type Step, verify as tried, type Verdict } from '../proof/verify.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
+import { deviating } from '../terminal/locks.ts'
+import { contractFolder } from '../terminal/place.ts'
 import { staged } from '../terminal/stage.ts'
 
 export const verify: Command = {
@@ -26,14 +29,31 @@ async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
   const service = await load(file)
-  const stage = staged(service)
+  const deviation = await deviating(service, contractFolder(file))
+  if (deviation) return said(otherwise(file, deviation), 1)
+  const stage = await staged(service)
   try {
     const verdict = await tried(service, stage.ask, { seed, runs })
-    console.log(verdict.failure ? told(file, verdict.failure, seed) : praise(file, verdict, seed))
-    return verdict.failure ? 1 : 0
+    return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
   } finally {
     await stage.close()
   }
+}
+
+function said(text: string, code: number): number {
+  console.log(text)
+  return code
+}
+
+/** A recorded answer that is another one today. */
+function otherwise(file: string, { label, request, answer, came, says }: Deviation & { label: string }): string {
+  const head = styleText('red', `${file} does not keep what it promises.`)
+  const steps = [
+    { version: label, request, answer },
+    { version: label, request, answer: came },
+  ]
+  const [was, is] = steps.map(stepText)
+  return `${head}\n\n${label} answers otherwise than it was recorded: ${says}.\n\nRecorded:\n${was}\n\nToday:\n${is}`
 }
 
 function numberOf(given: Given, flag: string): number | undefined {
@@ -55,12 +75,13 @@ function praise(file: string, { versions, cases, untried }: Verdict, seed: numbe
 }
 
 function told(file: string, { says, steps }: Failure, seed: number): string {
-  const lines = steps.map(({ version, request: { method, path, body }, answer }) =>
-    [
-      `  ${version}  ${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`,
-      `      ${answer.status}${answer.body ? ` ${JSON.stringify(answer.body)}` : ''}`,
-    ].join('\n'),
-  )
+  const lines = steps.map(stepText)
   const head = styleText('red', `${file} does not keep what it promises.`)
   return `${head}\n\n${says}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
 }
+
+const stepText = ({ version, request: { method, path, body }, answer }: Step): string =>
+  [
+    `  ${version}  ${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`,
+    `      ${answer.status}${answer.body ? ` ${JSON.stringify(answer.body)}` : ''}`,
+  ].join('\n')

@@ -3,6 +3,8 @@
 export interface Chance {
   /** A whole number from 0 up to, but without, the given one; 0 is the simplest. */
   readonly below: (count: number) => number
+  /** The same, but more often a small one, or the greatest. */
+  readonly near: (count: number) => number
 }
 
 /** Choices that always are the same for one seed; what was chosen goes into `row`. */
@@ -15,20 +17,26 @@ export function seeded(seed: number, row: number[]): Chance {
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97)
     return (mixed ^ (mixed >>> 15)) >>> 0
   }
-  return {
-    below: (count) => {
-      const part = (next() * 2 ** 21 + (next() >>> 11)) / 2 ** 53
-      const chosen = count <= 1 ? 0 : Math.floor(part * count)
-      row.push(chosen)
-      return chosen
-    },
+  const upTo = (count: number): number => {
+    const part = (next() * 2 ** 21 + (next() >>> 11)) / 2 ** 53
+    return count <= 1 ? 0 : Math.floor(part * count)
   }
+  const kept = (chosen: number): number => {
+    row.push(chosen)
+    return chosen
+  }
+  const near = (count: number): number => {
+    const way = upTo(6)
+    return way === 5 ? Math.max(0, count - 1) : upTo(way < 3 ? Math.min(count, 100) : count)
+  }
+  return { below: (count) => kept(upTo(count)), near: (count) => kept(near(count)) }
 }
 
 /** The choices of a row again; behind its end the simplest ones. */
 export function again(row: readonly number[]): Chance {
   let at = 0
-  return { below: (count) => Math.max(0, Math.min(row[at++] ?? 0, count - 1)) }
+  const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))
+  return { below: next, near: next }
 }
 
 export const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T

@@ -21,7 +21,7 @@ export function bodyFor(resource: Resource, making: Making): Body | undefined {
   const body: Body = {}
   for (const member of resource.members) {
     const sent = member.from === 'caller' || member.name === resource.key
-    if (!sent || (member.absent !== undefined && making.chance.below(4) === 1)) continue
+    if (!sent || (member.absent !== undefined && making.chance.below(4) === 0)) continue
     const value = fitting(member, making)
     if (value === undefined && member.absent === undefined) return undefined
     if (value !== undefined) body[member.name] = value
@@ -50,7 +50,7 @@ function fits(check: Check, value: unknown): boolean {
 function valueFor(field: Field, making: Making): unknown {
   const { chance } = making
   const { kind, options, values = [], item, fields = {}, target } = field
-  if (options.optional && chance.below(5) === 1) return null
+  if (options.optional && chance.below(5) === 0) return null
   switch (kind) {
     case 'text':
       return options.pattern === undefined ? text(field, chance) : matching(options.pattern, chance)
@@ -106,7 +106,7 @@ function valueFor(field: Field, making: Making): unknown {
 
 function inside(fields: NonNullable<Field['fields']>, making: Making): Body {
   const needless = (field: Field) => absent(field, (value) => value) !== undefined
-  const sent = Object.entries(fields).filter(([, field]) => !needless(field) || making.chance.below(4) !== 1)
+  const sent = Object.entries(fields).filter(([, field]) => !needless(field) || making.chance.below(4) !== 0)
   return Object.fromEntries(sent.map(([name, field]) => [name, valueFor(field, making)]))
 }
 
@@ -128,14 +128,11 @@ function text(field: Field, chance: Chance): string {
   return [...made].slice(0, max).join('')
 }
 
-/** One near zero, any, or one of the bounds. */
+/** Mostly near zero, on one side of it or the other. */
 function whole(min: number, max: number, chance: Chance): number {
   const nearest = Math.min(Math.max(0, min), max)
-  const way = chance.below(6)
-  if (way === 4) return min
-  if (way === 5) return max
-  if (way < 3) return Math.min(max, nearest + chance.below(Math.min(100, max - nearest) + 1))
-  return Math.min(max, Math.max(min, Math.floor(min / 2 + max / 2) - 500 + chance.below(1000)))
+  const below = chance.below(3) === 2 && min < nearest
+  return below ? nearest - chance.near(nearest - min + 1) : nearest + chance.near(max - nearest + 1)
 }
 
 function great(min: unknown, max: unknown, most: bigint, chance: Chance): bigint {
@@ -143,10 +140,10 @@ function great(min: unknown, max: unknown, most: bigint, chance: Chance): bigint
     min === undefined ? -most : BigInt(String(min)),
     max === undefined ? most - 1n : BigInt(String(max)),
   ]
-  const bounded = (value: bigint) => (value < least ? least : value > greatest ? greatest : value)
   const way = chance.below(6)
   if (way >= 4) return way === 4 ? least : greatest
-  return bounded(BigInt(chance.below(way < 3 ? 1000 : Number.MAX_SAFE_INTEGER)))
+  const value = BigInt(chance.near(Number.MAX_SAFE_INTEGER))
+  return value < least ? least : value > greatest ? greatest : value
 }
 
 function decimal({ options }: Field, chance: Chance): string {

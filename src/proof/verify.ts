@@ -132,7 +132,7 @@ const toldIn = ({ body }: Answer): string => {
 }
 
 /** Why a document is none of a version; null where it is. */
-export function misfit({ release, resource }: Stand, document: Body): string | null {
+function misfit({ release, resource }: Stand, document: Body): string | null {
   const seen = resource.members.filter(({ hidden }) => !hidden)
   const lost = seen.find(({ name }) => !Object.hasOwn(document, name))
   if (lost) return `${release.label} promises \`${lost.name}\` in ${resource.name}, and it is not answered.`

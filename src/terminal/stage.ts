@@ -17,8 +17,8 @@ const secret = 'a secret of the stage, which nobody else has'
 const silent = { error: () => {}, warn: () => {}, info: () => {} }
 
 /** Whoever asks has every scope and no quota; each request comes a second after the one before. */
-export function staged(service: Service): Stage {
-  const store = storeOf(service, 'sqlite::memory:', 'apply')
+export async function staged(service: Service): Promise<Stage> {
+  const store = await storeOf(service, 'sqlite::memory:', 'apply')
   let asked = 0
   const now = () => begins + asked * 1000
   let drawn = 0

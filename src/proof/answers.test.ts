@@ -1,0 +1,77 @@
+/** Recorded answers: more may come, nothing else; identifiers are followed. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { answersIn, answersText, type Exchange, exchangeOf, replayed } from './answers.ts'
+import type { Answer } from './trial.ts'
+
+const made: Exchange = exchangeOf(
+  { method: 'POST', path: '/orders', body: { total: '1.00' } },
+  {
+    status: 201,
+    headers: {
+      'content-type': 'application/json',
+      etag: '"1-1-abc"',
+      date: 'today',
+      location: '/orders/ord_1',
+      link: '<a>; rel="self"',
+    },
+    body: { id: 'ord_1', total: '1.00', tags: ['a'], message: 'Made.' },
+  },
+)
+const read: Exchange = exchangeOf(
+  { method: 'GET', path: '/orders/ord_1' },
+  { status: 200, headers: { allow: 'GET, PUT' }, body: { id: 'ord_1', of: { id: 'cus_1' } } },
+)
+
+const again = (...answers: Answer[]) => {
+  const sent: string[] = []
+  const ask = async (_: string, { method, path }: { method: string; path: string }) => {
+    sent.push(`${method} ${path}`)
+    return answers[sent.length - 1] as Answer
+  }
+  return replayed([made, read], 'v1', ask).then((found) => ({ says: found?.says ?? null, sent }))
+}
+const with1 = (part: Partial<Answer>) => again({ ...made.answer, ...part }, read.answer)
+
+describe('answers', () => {
+  test('that are the same, or more', async () => {
+    assert.equal((await again(made.answer, read.answer)).says, null)
+    const headers = { ...made.answer.headers, etag: '"9"', link: '<b>; rel="next", <c>; rel="self"', extra: 'x' }
+    assert.equal((await with1({ headers, body: { ...made.answer.body, colour: 'red', message: 'Done.' } })).says, null)
+    assert.equal((await again(made.answer, { ...read.answer, headers: { allow: 'GET, PATCH, PUT' } })).says, null)
+  })
+  const wrong: [string, Partial<Answer>, RegExp][] = [
+    ['another status', { status: 200 }, /201 was recorded, and 200 came/],
+    [
+      'another value',
+      { body: { ...made.answer.body, total: '2.00' } },
+      /^\/total: "1\.00" was recorded, and "2\.00" came/,
+    ],
+    ['a field less', { body: { id: 'ord_1', tags: ['a'], message: '' } }, /\/total was recorded, and is not there/],
+    ['a longer list', { body: { ...made.answer.body, tags: ['a', 'b'] } }, /\/tags/],
+    ['no text where one was', { body: { ...made.answer.body, message: null } }, /\/message/],
+    ['no tag', { headers: { ...made.answer.headers, etag: undefined as never } }, /etag/],
+    ['a weaker tag', { headers: { ...made.answer.headers, etag: 'W/"1"' } }, /etag/],
+    ['a lost relation', { headers: { ...made.answer.headers, link: '<a>; rel="next"' } }, /link/],
+    ['no body', { body: null }, /the body/],
+  ]
+  for (const [name, part, says] of wrong)
+    test(`that have ${name}`, async () => assert.match(String((await with1(part)).says), says))
+  test('that have other identifiers, everywhere', async () => {
+    const body = { ...made.answer.body, id: 'ord_2' }
+    const headers = { ...made.answer.headers, location: '/orders/ord_2' }
+    const { says, sent } = await again(
+      { ...made.answer, headers, body },
+      { ...read.answer, body: { id: 'ord_2', of: { id: 'cus_7' } } },
+    )
+    assert.equal(says, null)
+    assert.deepEqual(sent, ['POST /orders', 'GET /orders/ord_2'])
+    assert.match(String((await again({ ...made.answer, headers, body }, read.answer)).says), /ord_2/)
+  })
+})
+
+test('only what consumers go by is kept, and read back', () => {
+  assert.equal(made.answer.headers.date, undefined)
+  assert.deepEqual(answersIn(answersText([made, read])), [made, read])
+  for (const text of ['{', '{}', '[1]', '[{"request":{}}]']) assert.equal(typeof answersIn(text), 'string')
+})

@@ -1,0 +1,125 @@
+/** Answers: what a version answered when it was locked, kept to be asked for again. Part 9, versioning. */
+import { isObject } from '../resources/values.ts'
+import type { Answer, Ask, Request } from './trial.ts'
+
+/** A request with what came back for it, as far as consumers may rely on it. */
+export interface Exchange {
+  readonly request: Request
+  readonly answer: Answer
+}
+
+/** Headers that consumers go by. */
+const kept = ['content-type', 'location', 'content-location', 'etag', 'link', 'allow', 'www-authenticate', 'version']
+/** Texts for people, and what names a single request. */
+const passing = new Set(['message', 'detail', 'title', 'requestId', 'instance'])
+
+export function exchangeOf(request: Request, { status, headers, body }: Answer): Exchange {
+  const own = kept.filter((name) => headers[name] !== undefined)
+  return {
+    request,
+    answer: { status, headers: Object.fromEntries(own.map((name) => [name, headers[name] as string])), body },
+  }
+}
+
+/** What is answered otherwise than it was recorded; null where everything is the same, or more. */
+export interface Deviation extends Exchange {
+  readonly says: string
+  readonly came: Answer
+}
+
+/** Sends what was recorded again, in its order. Identifiers, cursors and tags may be others: they are followed. */
+export async function replayed(exchanges: readonly Exchange[], version: string, ask: Ask): Promise<Deviation | null> {
+  const known = new Map<string, string>()
+  for (const exchange of exchanges) {
+    const came = await ask(version, filledIn(exchange.request, known) as Request)
+    learn(exchange.answer, came, known)
+    const says = deviation(exchange.answer, came, known)
+    if (says !== null) return { ...exchange, came, says }
+  }
+  return null
+}
+
+/** A value with what is known by another name today. */
+function filledIn(value: unknown, known: ReadonlyMap<string, string>): unknown {
+  if (known.size === 0) return value
+  if (typeof value === 'string') return [...known].reduce((text, [was, is]) => text.replaceAll(was, is), value)
+  if (Array.isArray(value)) return value.map((one) => filledIn(one, known))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filledIn(one, known)]))
+}
+
+const names = new Set(['id', 'old_id', 'nextCursor', 'prevCursor'])
+
+function learn(recorded: Answer, came: Answer, known: Map<string, string>): void {
+  const [tag, other] = [recorded.headers.etag, came.headers.etag]
+  if (tag !== undefined && other !== undefined && tag !== other) known.set(tag, other)
+  pairs(recorded.body, came.body, (name, was, is) => {
+    if (names.has(name) && was !== is) known.set(was, is)
+  })
+}
+
+/** Every text at the same place of both. */
+function pairs(was: unknown, is: unknown, see: (name: string, was: string, is: string) => void, name = ''): void {
+  if (typeof was === 'string' && typeof is === 'string') see(name, was, is)
+  else if (Array.isArray(was) && Array.isArray(is)) for (const [i, one] of was.entries()) pairs(one, is[i], see, name)
+  else if (isObject(was) && isObject(is)) for (const own of Object.keys(was)) pairs(was[own], is[own], see, own)
+}
+
+function deviation(recorded: Answer, came: Answer, known: ReadonlyMap<string, string>): string | null {
+  if (recorded.status !== came.status) return `the status ${recorded.status} was recorded, and ${came.status} came`
+  for (const [name, was] of Object.entries(recorded.headers)) {
+    const is = came.headers[name]
+    if (!sameHeader(name, was, is, known)) return `${name}: ${was} was recorded, and ${is ?? 'none'} came`
+  }
+  return otherwise(filledIn(recorded.body, known), came.body, '')
+}
+
+function sameHeader(name: string, was: string, is: string | undefined, known: ReadonlyMap<string, string>): boolean {
+  if (is === undefined) return false
+  if (name === 'etag') return was.startsWith('W/') === is.startsWith('W/')
+  if (name === 'allow') return includes(was.split(', '), is.split(', '))
+  if (name === 'link') return includes(relations(was), relations(is))
+  return filledIn(was, known) === is
+}
+
+const includes = (some: readonly string[], all: readonly string[]): boolean => some.every((one) => all.includes(one))
+const relations = (link: string): string[] => [...link.matchAll(/rel="([^"]*)"/g)].map(([, name = '']) => name)
+
+/** Where a value is another one; more members than were recorded are fine. */
+function otherwise(was: unknown, is: unknown, at: string): string | null {
+  if (Array.isArray(was) && Array.isArray(is) && was.length === is.length)
+    return first(was.map((one, i) => otherwise(one, is[i], `${at}/${i}`)))
+  if (isObject(was) && isObject(is))
+    return first(
+      Object.entries(was).map(([name, one]) => {
+        if (!Object.hasOwn(is, name)) return `${at}/${name} was recorded, and is not there`
+        return passing.has(name) && typeof one === typeof is[name] ? null : otherwise(one, is[name], `${at}/${name}`)
+      }),
+    )
+  if (was === is) return null
+  return `${at === '' ? 'the body' : at}: ${JSON.stringify(was)} was recorded, and ${JSON.stringify(is)} came`
+}
+
+const first = (found: readonly (string | null)[]): string | null => found.find((one) => one !== null) ?? null
+
+/** One exchange on two lines. */
+export const answersText = (exchanges: readonly Exchange[]): string =>
+  `[\n${exchanges
+    .map(({ request, answer }) => `  {"request": ${JSON.stringify(request)},\n   "answer": ${JSON.stringify(answer)}}`)
+    .join(',\n')}\n]\n`
+
+/** The exchanges in a text; a sentence where there are none. */
+export function answersIn(text: string): readonly Exchange[] | string {
+  try {
+    const read: unknown = JSON.parse(text)
+    const fits = (one: unknown) =>
+      isObject(one) &&
+      isObject(one.request) &&
+      typeof one.request.path === 'string' &&
+      isObject(one.answer) &&
+      isObject(one.answer.headers)
+    return Array.isArray(read) && read.every(fits) ? (read as Exchange[]) : 'it is no list of requests and answers'
+  } catch (error) {
+    return `it is no JSON (${(error as Error).message})`
+  }
+}

@@ -1,0 +1,154 @@
+/** A service that keeps its promises passes; whatever it breaks is found, and shown by a small item. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { f, type Service, service } from '../index.ts'
+import { staged } from '../terminal/stage.ts'
+import { replayed } from './answers.ts'
+import { recorded } from './record.ts'
+import { type Answer, type Ask, type Body, type Released, type Request, releasedOf } from './trial.ts'
+import { type Verdict, verify } from './verify.ts'
+
+const shop = service({
+  name: 'shop',
+  settings: { concurrency: { required: true }, idempotency: { required: true } },
+  scopes: { 'orders:read': 'Reads', 'orders:write': 'Writes' },
+  tiers: { free: { hourly: 1 } },
+  resources: {
+    orders: {
+      fields: {
+        name: f.text({ max: 40, filter: true, sort: true }),
+        quantity: f.integer({ min: 1, max: 1000 }),
+        note: f.text({ optional: true }),
+        customerId: f.ref('customers', { filter: true }),
+      },
+      access: { read: 'orders:read', write: 'orders:write' },
+    },
+    customers: { fields: { code: f.text({ pattern: '^[A-Z]{3}$', unique: true }) }, access: 'authenticated' },
+    lines: {
+      parent: 'orders',
+      key: 'number',
+      fields: { number: f.integer({ min: 0 }), text: f.text() },
+      access: 'public',
+    },
+    odd: { plural: true, fields: { mark: f.text({ pattern: '^(?=a)b$' }) }, access: 'public' },
+  },
+}) as unknown as Service
+
+async function tried(around: (ask: Ask) => Ask = (ask) => ask, runs = 60): Promise<Verdict> {
+  const stage = await staged(shop)
+  try {
+    return await verify(shop, around(stage.ask), { seed: 11, runs })
+  } finally {
+    await stage.close()
+  }
+}
+
+/** Answers of requests of one method with another body. */
+const bent =
+  (method: string, bend: (body: Body, request: Request) => Body, path = /^\/orders/) =>
+  (ask: Ask): Ask =>
+  async (version, request) => {
+    const answer = await ask(version, request)
+    const meant = request.method === method && path.test(request.path) && answer.status < 300
+    return meant && answer.body ? { ...answer, body: bend(answer.body, request) } : answer
+  }
+
+test('what keeps its promises passes, and what was not tried is told', async () => {
+  const { failure, cases, untried } = await tried()
+  assert.equal(failure, null)
+  assert.deepEqual(untried, ['odd'])
+  assert.deepEqual([...cases.keys()], ['orders', 'customers', 'lines'])
+  assert.ok([...cases.values()].every((count) => count === 60))
+})
+
+describe('what breaks is found:', () => {
+  const mutants: [string, (ask: Ask) => Ask, RegExp][] = [
+    ['a field that is not answered', bent('GET', ({ note, ...rest }) => rest), /promises `note`/],
+    [
+      'a field that nobody declared',
+      bent('GET', (body) => ({ ...body, extra: 1 }), /^\/orders\/[^/?]+$/),
+      /does not know `extra`/,
+    ],
+    [
+      'a value that does not fit',
+      bent('POST', (body) => ({ ...body, quantity: 1001 })),
+      /quantity must be at most 1000/,
+    ],
+    [
+      'a value that is another one',
+      bent('POST', (body) => ({ ...body, name: 'other' })),
+      /`name` of orders does not come back/,
+    ],
+    [
+      'an id of others',
+      bent('GET', (body) => ({ ...body, id: 'cus_1' }), /^\/orders\/[^/?]+$/),
+      /`id` is no id of orders/,
+    ],
+    [
+      'a list that does not find',
+      bent('GET', (body) => (Array.isArray(body.data) ? { ...body, data: [] } : body)),
+      /does not find an item of orders by its/,
+    ],
+  ]
+  for (const [name, mutant, says] of mutants)
+    test(name, async () => {
+      const { failure } = await tried(mutant)
+      assert.match(String(failure?.says), says)
+      assert.ok((failure?.steps.length ?? 0) > 0)
+    })
+  test('a refusal of what is declared, by the smallest item', async () => {
+    const picky =
+      (ask: Ask): Ask =>
+      async (version, request) => {
+        const refused: Answer = { status: 400, headers: {}, body: { message: 'Too many.' } }
+        return request.path === '/orders' && Number(request.body?.quantity) > 50 ? refused : ask(version, request)
+      }
+    const { failure } = await tried(picky)
+    assert.match(String(failure?.says), /v1 refuses what it declares: 400 Too many\./)
+    assert.deepEqual({ ...failure?.steps[0]?.request.body, customerId: '' }, { name: '', quantity: 51, customerId: '' })
+  })
+  test('a replacement that loses what others wrote', async () => {
+    const lossy =
+      (ask: Ask): Ask =>
+      async (version, request) =>
+        ask(
+          version,
+          request.method === 'PUT' && request.body ? { ...request, body: { ...request.body, note: null } } : request,
+        )
+    const { failure } = await tried(lossy)
+    assert.match(String(failure?.says), /`note` of orders is another one since v1 put back what it read/)
+  })
+})
+
+describe('recorded answers', () => {
+  const record = async () => {
+    const stage = await staged(shop)
+    const [release] = releasedOf(shop) as [Released]
+    return recorded(release, stage.ask).finally(stage.close)
+  }
+  test('are the same each time, and cover what is declared', async () => {
+    const [one, other] = [await record(), await record()]
+    assert.deepEqual(one, other)
+    const seen = new Set(one.map(({ request, answer }) => `${request.method} ${answer.status}`))
+    for (const each of [
+      'POST 201',
+      'POST 409',
+      'POST 400',
+      'GET 200',
+      'GET 404',
+      'GET 410',
+      'GET 400',
+      'PUT 200',
+      'PATCH 200',
+      'PATCH 400',
+      'DELETE 204',
+      'OPTIONS 204',
+    ])
+      assert.ok(seen.has(each), `${each} is not among ${[...seen].join(', ')}`)
+    assert.ok(one.every(({ answer }) => answer.status < 500))
+  })
+  test('come again from an empty store', async () => {
+    const stage = await staged(shop)
+    assert.equal(await replayed(await record(), 'v1', stage.ask).finally(stage.close), null)
+  })
+})

@@ -1,0 +1,50 @@
+/** `bylaw verify`: what is promised is tried, and recorded answers come again. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { folder, notes, run } from '../help/command.ts'
+
+describe('bylaw verify', { concurrency: 3 }, () => {
+  test('says what was tried', async () => {
+    const cwd = folder({ 'api.ts': notes })
+    const { code, stdout } = await run(['verify', 'api.ts', '--seed', '7', '--runs', '20'], { cwd })
+    assert.equal(code, 0)
+    assert.equal(stdout, 'api.ts keeps what it promises: 20 items of 1 resource (seed 7).\n')
+  })
+  test('says what it could not try', async () => {
+    const cwd = folder({ 'api.ts': notes.replace('max: 200', () => "pattern: '^(?=a)b$'") })
+    const { code, stdout } = await run(['verify', 'api.ts', '--runs', '5'], { cwd })
+    assert.equal(code, 0)
+    assert.match(stdout, /0 items of 0 resources.*\nNo item of notes could be made/)
+  })
+  test('asks for recorded answers again', async () => {
+    const cwd = folder({ 'api.ts': notes })
+    await run(['contract', 'lock'], { cwd })
+    const path = join(cwd, 'contract/v1.answers.json')
+    assert.equal((await run(['verify', 'api.ts', '--runs', '5'], { cwd })).code, 0)
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"status":410', '"status":404'))
+    const { code, stdout } = await run(['verify', 'api.ts', '--runs', '5'], { cwd })
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      /v1 answers otherwise than it was recorded: the status 404 was recorded, and 410 came\.\n\nRecorded:\n {2}v1 {2}GET \/notes\/not_.*\n.*404.*\n\nToday:\n.*\n.*410/,
+    )
+    const locking = await run(['contract', 'lock'], { cwd })
+    assert.equal(locking.code, 1)
+    assert.match(locking.stderr, /answers otherwise.*\n.*GET \/notes\/not_/)
+    assert.equal((await run(['contract', 'lock', '--anew'], { cwd })).code, 0)
+    assert.equal((await run(['verify', 'api.ts', '--runs', '5'], { cwd })).code, 0)
+  })
+  test('refuses numbers that are none', async () => {
+    const cwd = folder({ 'api.ts': notes })
+    for (const words of [
+      ['--runs', '0'],
+      ['--seed', 'x'],
+    ]) {
+      const { code, stderr } = await run(['verify', 'api.ts', ...words], { cwd })
+      assert.equal(code, 1)
+      assert.match(stderr, /has to be a whole number from 1/)
+    }
+  })
+})
