@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freshPostgres } from '../help/postgres.ts'
 import { type Running, startService } from '../help/process.ts'
 import { type Redis, startRedis } from '../help/redis.ts'
 
@@ -75,6 +76,15 @@ function together(title: string, start: () => Promise<Running>): void {
 }
 
 together('one SQLite file', () => startService(file, { database: `sqlite:${join(folder, 'quotas.db')}`, args }))
+
+describe('PostgreSQL', () => {
+  let database: Awaited<ReturnType<typeof freshPostgres>>
+  before(async () => {
+    database = await freshPostgres()
+  })
+  after(() => database.drop())
+  together('one PostgreSQL', () => startService(file, { database: database.url, args }))
+})
 
 describe('Redis', () => {
   let redis: Redis
