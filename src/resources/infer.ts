@@ -225,7 +225,7 @@ type Sound<D, Allowed> = {
 
 /** A number alone is for the hour. */
 type SoundQuota<Name, Q> = Q extends number
-  ? Name extends 'hourly'
+  ? 'hourly' extends Name
     ? Q
     : `Error: '${Name & string}' needs a quota and a window`
   : { readonly [K in keyof Q]: Exact<K, Q[K], DeclaredQuota> }

@@ -1,0 +1,120 @@
+/** What a quota costs: the check by itself, and reads of one item with and without it, by turns. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Call, World } from '../src/flow/call.ts'
+import { nobody } from '../src/flow/caller.ts'
+import type { Store } from '../src/flow/store.ts'
+import { fetchDoor } from '../src/http/fetch.ts'
+import { answer } from '../src/http/handle.ts'
+import { gate } from '../src/http/house.ts'
+import { realWorld } from '../src/http/world.ts'
+import { admitRate, rated, spend } from '../src/limits/quota.ts'
+import { quotasOf } from '../src/limits/tier.ts'
+import type { DeclaredTiers } from '../src/resources/declaration.ts'
+import { service } from '../src/service.ts'
+import { openStore } from '../src/sqlite/open.ts'
+import library from './library.ts'
+import { median } from './report.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-quota-'))
+
+const call = { address: '127.0.0.1' } as Call
+const houseOf = () => ({
+  service: { quotas: quotasOf({ pro: { hourly: 1_000_000_000 } }, { lease: 1, headers: 'draft-11' }) },
+  world: { now: () => Date.now() } as World,
+})
+
+try {
+  for (const callers of [1, 10_000]) console.log(`a check, ${callers} callers: ${(await check(callers)).toFixed(2)} µs`)
+  console.log(`a first request of a window, SQLite on disk: ${(await first()).toFixed(1)} µs`)
+  console.log(`a read of one item with a quota, of one without: ${(await paired()).toFixed(3)}`)
+} finally {
+  rmSync(folder, { recursive: true })
+}
+
+/** One check and the fields of its answer, in microseconds: the median of several stretches. */
+async function check(callers: number): Promise<number> {
+  const store = { execute: async () => ({ is: 'spent', used: 1, until: Date.now() + 3_600_000 }) } as unknown as Store
+  const all = Array.from({ length: callers }, (_, n) => ({ ...nobody, id: `key:caller-${n}`, tier: 'pro' }))
+  const house = { ...houseOf(), store }
+  for (const caller of all) await spend(house, call, caller)
+  const stretch = 100_000
+  const times: number[] = []
+  for (let round = 0; round < 11; round++) {
+    const began = performance.now()
+    for (let n = 0; n < stretch; n++) {
+      const rate = spend(house, call, all[n % callers] as (typeof all)[number])
+      if (rate instanceof Promise) throw new Error('A check in the process waits for nobody.')
+      admitRate(rate)
+      rated({ status: 200, headers: {}, body: null }, rate)
+    }
+    times.push(((performance.now() - began) * 1000) / stretch)
+  }
+  return median(times)
+}
+
+/**
+ * Reads of one item through the whole corridor, without a socket, with a quota and without it in short stretches by turns: as a
+ * share of the time without. Of a read over a socket it is less.
+ */
+async function paired(): Promise<number> {
+  const [without, counted] = [await reading({}), await reading({ anonymous: { hourly: 1_000_000_000 } })]
+  const shares: number[] = []
+  for (let round = 0; round < 300; round++) {
+    const [before, after] = round % 2 ? [await without(), await counted()] : await turned(without, counted)
+    if (round >= 50) shares.push(after / before)
+  }
+  return median(shares)
+}
+
+async function turned(without: () => Promise<number>, counted: () => Promise<number>): Promise<[number, number]> {
+  const after = await counted()
+  return [await without(), after]
+}
+
+/** A service with one book, and how long some reads of it take. */
+async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
+  const own = service({ ...library.declaration, tiers })
+  const store = openStore(
+    'sqlite::memory:',
+    [...own.resources.values()].map(({ collection }) => collection),
+    'apply',
+  )
+  const world = realWorld([store.secret])
+  const log = { error: console.error, warn: () => {}, info: () => {} }
+  const house = { service: own, store, world, authenticate: gate(own, store, world), log, open: () => true }
+  const body = JSON.stringify({ title: 'Emma', status: 'listed', price: '9.50', blurb: 'x'.repeat(200) })
+  const headers = { 'content-type': 'application/json' }
+  const made = await fetchDoor(house)(new Request('http://localhost/books', { method: 'POST', body, headers }))
+  const { id } = (await made.json()) as { id: string }
+  const raw = ['host', 'localhost']
+  const read: Call = {
+    ...{ method: 'GET', target: `/books/${id}`, authority: null, http: '1.1', headers: { host: 'localhost' }, raw },
+    ...{ id: 'a', content: null, address: '127.0.0.1' },
+  }
+  return async () => {
+    const began = performance.now()
+    for (let n = 0; n < 1000; n++) {
+      const { status } = await answer(read, house)
+      if (status !== 200) throw new Error(`A read was answered with ${status}.`)
+    }
+    return performance.now() - began
+  }
+}
+
+/** Checks that have to ask a store on disk, 64 at a time, each for another caller: in microseconds. */
+async function first(): Promise<number> {
+  const store = openStore(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
+  const house = { ...houseOf(), store }
+  const [count, under] = [20_000, 64]
+  let next = 0
+  const began = performance.now()
+  const client = async () => {
+    while (next < count) await spend(house, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
+  }
+  await Promise.all(Array.from({ length: under }, client))
+  const took = ((performance.now() - began) * 1000) / count
+  await store.close()
+  return took
+}
