@@ -230,7 +230,7 @@ function oldValues(values: readonly string[], mapped: Words, shown: Words): stri
 }
 
 /** The old value of each new one. */
-function shownAs(values: readonly string[], mapped: Words, shown: Words): Map<string, string> {
+export function shownAs(values: readonly string[], mapped: Words, shown: Words): Map<string, string> {
   const first = (value: string) => Object.keys(mapped).find((old) => mapped[old] === value)
   return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))
 }
@@ -265,7 +265,7 @@ function movedBack(
 }
 
 /** The name of a parent's id in its children, before and after the parent was renamed. */
-function linkBefore({ resources, settings }: Versioned, now: string, was: string): Link {
+export function linkBefore({ resources, settings }: Versioned, now: string, was: string): Link {
   const link = (name: string) => cased(`${resources[now]?.singular ?? singular(name)}-id`, settings?.naming ?? 'camel')
   return { old: link(was), now: link(now) }
 }

@@ -1,0 +1,157 @@
+/** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
+import { shownAs } from '../resources/change.ts'
+import { resolved } from '../resources/declaration.ts'
+import type { Step } from './version.ts'
+
+export type Document = Record<string, unknown>
+type Mapper = (value: unknown) => unknown
+
+/** Where a value comes from: the document, what the function of a change made of it, or another row. */
+interface Source {
+  readonly from: 'document' | 'made' | 'row'
+  /** Which function, or which row. */
+  readonly at: number
+  readonly name: string
+  readonly map: Mapper | null
+  /** Where it comes from when a function does not say. */
+  readonly otherwise: Source | null
+}
+
+type Sources = ReadonlyMap<string, Source>
+
+/** A function of a change, and what it is given. */
+interface Maker {
+  readonly sources: readonly (readonly [name: string, source: Source])[]
+  readonly make: (document: never) => Readonly<Document>
+}
+
+/** Another row that a document is completed from. */
+export interface Beside {
+  /** The field of today whose value is its id, and the resource it is of. */
+  readonly by: string
+  readonly resource: string
+}
+
+export interface Program {
+  readonly sources: Sources
+  readonly makers: readonly Maker[]
+  readonly beside: readonly Beside[]
+}
+
+const own = (name: string): Source => ({ from: 'document', at: 0, name, map: null, otherwise: null })
+
+/** The program that leaves everything as it is. */
+export const plain = (names: readonly string[]): Program => ({
+  sources: new Map(names.map((name) => [name, own(name)])),
+  makers: [],
+  beside: [],
+})
+
+const mapped = (source: Source, map: Mapper): Source => {
+  const { map: first } = source
+  return { ...source, map: first === null ? map : (value) => map(first(value)) }
+}
+
+/** A value that no table knows stays what it is; nothing stays nothing. */
+const table =
+  (values: ReadonlyMap<string, string>): Mapper =>
+  (value) =>
+    typeof value === 'string' ? (values.get(value) ?? value) : value
+
+function withMaker(
+  { makers }: Program,
+  given: Sources,
+  make: Maker['make'] | undefined,
+): { makers: readonly Maker[]; made: (name: string, otherwise: Source | null) => Source | null } {
+  if (!make) return { makers, made: (_, otherwise) => otherwise }
+  const at = makers.length
+  return {
+    makers: [...makers, { sources: [...given].filter(([, { from }]) => from !== 'row'), make }],
+    made: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
+  }
+}
+
+/** Where rows of other resources have a field of theirs today; undefined where it follows from a function. */
+export type Elsewhere = (
+  resource: string,
+  field: string,
+) => { readonly resource: string; readonly field: string } | undefined
+
+/** One version further back: from what is stored to what is answered. */
+export function back(program: Program, { change, own: now, concepts }: Step, elsewhere: Elsewhere): Program {
+  const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, shown = {}, moved = {} } = change
+  const old = new Map(Object.entries(renamed).map(([was, is]) => [is, was]))
+  const { makers, made } = withMaker(program, program.sources, change.response as Maker['make'])
+  const sources = new Map<string, Source>()
+  const beside = [...program.beside]
+  for (const [name, source] of program.sources) {
+    if (added.includes(name)) continue
+    const field = now.fields[name]
+    const told = field && (Object.hasOwn(up, name) || Object.hasOwn(shown, name))
+    const values = told ? shownAs(resolved(field, concepts).values ?? [], up[name] ?? {}, shown[name] ?? {}) : null
+    const kept = values ? mapped(source, table(values)) : source
+    sources.set(old.get(name) ?? name, Object.hasOwn(retyped, name) ? (made(name, kept) ?? kept) : kept)
+  }
+  for (const name of Object.keys(removed)) {
+    const source = made(name, null)
+    if (source) sources.set(name, source)
+  }
+  for (const [name, { by, to }] of Object.entries(moved)) {
+    const link = program.sources.get(by)
+    const field = now.fields[by]
+    const target = field
+      ? resolved(field, concepts).target
+      : typeof now.parent === 'string'
+        ? now.parent
+        : now.parent?.resource
+    const there = target === undefined ? undefined : elsewhere(target, to)
+    if (!link || !there || link.from !== 'document') continue
+    const known = beside.findIndex((one) => one.by === link.name && one.resource === there.resource)
+    const at = known >= 0 ? known : beside.push({ by: link.name, resource: there.resource }) - 1
+    sources.set(name, { ...own(there.field), from: 'row', at })
+  }
+  return { sources, makers, beside }
+}
+
+/** One version further on: from what is sent to what is stored. */
+export function forth(program: Program, { change }: Step): Program {
+  const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
+  const { makers, made } = withMaker(program, program.sources, change.request as Maker['make'])
+  const sources = new Map<string, Source>()
+  for (const [name, source] of program.sources) {
+    if (Object.hasOwn(removed, name) || Object.hasOwn(moved, name)) continue
+    const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
+    const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
+    const kept = values ? mapped(source, table(values)) : source
+    const whole = Object.hasOwn(required, is) ? mapped(kept, (value) => value ?? required[is]) : kept
+    sources.set(is, Object.hasOwn(retyped, is) ? (made(is, whole) ?? whole) : whole)
+  }
+  for (const name of added) {
+    const source = made(name, null)
+    if (source) sources.set(name, source)
+  }
+  return { ...program, sources, makers }
+}
+
+/** The values of a document in the other version; undefined where nothing says one. */
+export function run(
+  program: Program,
+  document: Readonly<Document>,
+  rows: readonly (Readonly<Document> | null)[] = [],
+): Document {
+  const made: Readonly<Document>[] = []
+  const value = ({ from, at, name, map, otherwise }: Source): unknown => {
+    const place = from === 'document' ? document : from === 'made' ? made[at] : rows[at]
+    const found = place?.[name]
+    if (found === undefined) return otherwise ? value(otherwise) : undefined
+    return map ? map(found) : found
+  }
+  for (const { sources, make } of program.makers) {
+    const given: Document = {}
+    for (const [name, source] of sources) given[name] = value(source)
+    made.push(make(given as never))
+  }
+  const result: Document = {}
+  for (const [name, source] of program.sources) result[name] = value(source)
+  return result
+}

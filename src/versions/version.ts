@@ -1,0 +1,71 @@
+/** Version: the declaration that each version follows, and the steps that lead from it to what is stored. Part 9, versions. */
+import {
+  before,
+  type Change,
+  declarationAt,
+  labelsOf,
+  linkBefore,
+  majorOf,
+  type Versioned,
+} from '../resources/change.ts'
+import { type Concepts, parentOf, type ResourceDeclaration } from '../resources/declaration.ts'
+
+/** One change of one resource, and what it was made to. */
+export interface Step {
+  readonly change: Partial<Change>
+  /** The resource as the version of the change has it. */
+  readonly own: ResourceDeclaration
+  readonly concepts: Concepts
+}
+
+/** A resource on its way through the versions: its name in one of them, and the changes since then, the newest first. */
+export interface Way {
+  readonly name: string
+  readonly steps: readonly Step[]
+}
+
+/** A version as it follows from the newest one. */
+export interface Past<D extends Versioned> {
+  readonly label: string
+  readonly declaration: D
+  /** By the names that resources have today; what is not a part of the version is missing. */
+  readonly ways: ReadonlyMap<string, Way>
+  /** The names of this version for the types of errors of today. */
+  readonly errors: ReadonlyMap<string, string>
+}
+
+/** All versions, the oldest first. */
+export function pasts<D extends Versioned>(declaration: D, changes: readonly Change[]): readonly Past<D>[] {
+  let at: Versioned = declaration
+  let ways = new Map(Object.keys(declaration.resources).map((name): [string, Way] => [name, { name, steps: [] }]))
+  let errors = new Map(Object.keys(declaration.errors ?? {}).map((type) => [type, type]))
+  const waiting = [...changes]
+  return labelsOf(declaration)
+    .toReversed()
+    .map((label): Past<D> => {
+      for (let next = waiting[0]; next && majorOf(next.version) > majorOf(label); next = waiting[0]) {
+        const change = next
+        ways = new Map([...ways].map(([today, way]) => [today, wayBefore(way, change, at)]))
+        const old = new Map(Object.entries(change.errors ?? {}).map(([was, now]) => [now, was]))
+        errors = new Map([...errors].map(([today, name]) => [today, old.get(name) ?? name]))
+        at = before(at, change)
+        waiting.shift()
+      }
+      const own = declarationAt(declaration, changes, label)
+      const present = [...ways].filter(([, { name }]) => Object.hasOwn(own.resources, name))
+      return { label, declaration: own, ways: new Map(present), errors }
+    })
+    .toReversed()
+}
+
+function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way {
+  const own = around.resources[name] as ResourceDeclaration
+  const { concepts = {} } = around
+  if (own && change.resource === name && !change.begins && !change.ends)
+    return { name: change.was ?? name, steps: [...steps, { change, own, concepts }] }
+  if (own && change.was !== undefined && parentOf(own)?.resource === change.resource) {
+    const { old, now } = linkBefore(around, change.resource, change.was)
+    return { name, steps: [...steps, { change: { renamed: { [old]: now } }, own, concepts }] }
+  }
+  return { name, steps }
+}
