@@ -4,12 +4,9 @@ import { metadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
 import { changeMistakes } from './check/changes.ts'
 import { declarationMistakes } from './check/mistakes.ts'
-import { places } from './endpoints/methods.ts'
-import { allMethods } from './endpoints/options.ts'
-import { plant } from './endpoints/route.ts'
-import { views } from './endpoints/view.ts'
+import { editions } from './endpoints/methods.ts'
 import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
-import type { Branch, Place } from './flow/route.ts'
+import type { Branch, Edition, Place } from './flow/route.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange, Versions } from './resources/change.ts'
 import type { Concepts, DeclaredTiers, Mistake, Operation, ResourceDeclaration } from './resources/declaration.ts'
@@ -28,6 +25,8 @@ import type {
 } from './resources/infer.ts'
 import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
+import { type Choice, choiceOf } from './versions/choose.ts'
+import { type Notice, noticeIn } from './versions/retire.ts'
 
 export interface Declaration {
   readonly name: string
@@ -52,6 +51,10 @@ export interface Service<D extends Declaration = Declaration> {
   readonly errors: Catalogue
   /** Null where no tiers are declared. */
   readonly quotas: Quotas | null
+  /** The versions that are served, by their names, and those of the newest one. */
+  readonly editions: ReadonlyMap<string, Edition>
+  readonly choice: Choice
+  readonly notices: ReadonlyMap<string, Notice>
   readonly places: readonly Place[]
   readonly tree: Branch
   /** All methods that any place offers. */
@@ -143,46 +146,22 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
     return made
   }
   if (!declaration.versions) ready()
-  return Object.freeze({
+  const own = {
     declaration,
     changes,
     name: declaration.name,
-    get settings() {
-      return ready().settings
-    },
-    get resources() {
-      return ready().resources
-    },
-    get errors() {
-      return ready().errors
-    },
-    get quotas() {
-      return ready().quotas
-    },
-    get places() {
-      return ready().places
-    },
-    get tree() {
-      return ready().tree
-    },
-    get methods() {
-      return ready().methods
-    },
-    get challenge() {
-      return ready().challenge
-    },
-    get documents() {
-      return ready().documents
-    },
     change: (version: string, resource: string, change: object) =>
       changing(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
-  }) as Changing<D>
+  }
+  const members = following.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
+  return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as Changing<D>
 }
 
-type Made = Pick<
-  Service,
-  'settings' | 'resources' | 'errors' | 'quotas' | 'places' | 'tree' | 'methods' | 'challenge' | 'documents'
->
+type Made = Omit<Service, 'declaration' | 'changes' | 'name'>
+const following: readonly (keyof Made)[] = [
+  ...(['settings', 'resources', 'errors', 'quotas', 'editions', 'choice', 'notices'] as const),
+  ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
+]
 
 function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   refuse(declaration, changeMistakes(declaration, changes))
@@ -194,17 +173,22 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   const { tokens } = settings.auth
   const issued = tokens && metadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const found = [...resources.values()].flatMap((one) =>
-    places({ resource: one, resources, view: views(one, 1), challenge }),
-  )
+  const all = editions({ declaration, changes, today: resources, settings, challenge })
+  const labels = all.map(({ label }) => label)
+  const { versions = {} } = declaration
+  const served = labels.filter((label) => versions[label]?.retired === undefined)
+  const newest = all.at(-1) as Edition
   return {
     settings,
     resources,
     errors: extend(declaration.errors ?? {}),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
-    places: found,
-    tree: plant(found),
-    methods: allMethods(found),
+    editions: new Map(all.filter(({ label }) => served.includes(label)).map((one) => [one.label, one])),
+    choice: choiceOf(declaration, changes, served, settings),
+    notices: new Map(labels.map((label) => [label, noticeIn(declaration, label, served, settings)])),
+    places: newest.places,
+    tree: newest.tree,
+    methods: newest.methods,
     challenge,
     documents: new Map(issued?.paths.map((path) => [path, issued.text])),
   }

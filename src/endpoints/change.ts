@@ -4,7 +4,7 @@ import type { Decide } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { documentOf, forChange } from '../resources/row.ts'
+import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { absent, handOf, itemRead, type Scene } from './item.ts'
 import { update, writing } from './write.ts'
@@ -13,22 +13,22 @@ import { update, writing } from './write.ts'
 export const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
 
 export function change(scene: Scene): Route {
-  const { resource, view } = scene
+  const { resource, view, form } = scene
   return writing(scene, {
     operation: 'change',
     rule: ruleFor(resource.access, 'change') as string,
     content: patchTypes,
-    claiming: (asked) => claimOfChange(asked, resource),
+    claiming: (asked) => claimOfChange(asked, form.today),
     plan: (intent): Decide => ({
       do: 'decide',
       read: itemRead(scene, intent),
       decide: (seen) => {
         if (seen.is !== 'found') throw absent(scene, seen)
         admitWrite(intent.conditions, seen, view(intent.caller))
-        const before = documentOf(resource, seen.doc, seen.hidden)
+        const before = documentOf(form.today, seen.doc, seen.hidden)
         const { body, key } = intent
-        const after = forChange(resource, body as Document, before, key, handOf(scene, intent))
-        return update(resource, intent, seen, before, after)
+        const after = form.change(body as Document, before, key, handOf(scene, intent))
+        return update(form.today, intent, seen, before, after)
       },
     }),
     headers: () => ({}),

@@ -3,14 +3,14 @@
 import { timestampOf } from '../flow/call.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Claim, Create, Key } from '../flow/plan.ts'
+import type { Create, Key } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Address, forCreate, rowOf } from '../resources/row.ts'
+import { type Address, rowOf } from '../resources/row.ts'
 import { admitCreate, conditions } from './conditional.ts'
 import {
   admitPresent,
@@ -43,21 +43,24 @@ export function create(scene: Scene): Route {
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => parsed(scene, asked),
     plan: (intent) => ({
-      ...creation(resource, intent.document as Document, { key: intent.key, owner: owner(intent), time: intent.time }),
+      ...creation(scene.form.today, intent.document as Document, {
+        key: intent.key,
+        owner: owner(intent),
+        time: intent.time,
+      }),
       claim: intent.claim,
     }),
     render: (intent, outcome) => {
-      if (outcome.is === 'claimed')
-        return again(scene, intent.claim as Claim, outcome, (...it) => made(scene, intent, ...it))
+      if (outcome.is === 'claimed') return again(scene, intent, outcome, (...it) => made(scene, intent, ...it))
       if (outcome.is !== 'created') throw unmade(scene, intent, outcome)
       return made(scene, intent, intent.key, outcome)
     },
     recall: (asked) => {
-      const { claim } = claimOfCreate(asked, resource)
+      const { claim } = claimOfCreate(asked, scene.form.today)
       return claim && { do: 'recall', claim }
     },
-    admitKey: (own, known) => {
-      if (known.is === 'claimed') throw repeat(scene, own, known)
+    admitKey: (asked, own, known) => {
+      if (known.is === 'claimed') throw repeat(scene, own, known, asked.carried)
     },
     admit: (asked, target) => {
       admitPresent(scene, target)
@@ -66,18 +69,19 @@ export function create(scene: Scene): Route {
   }
 }
 
-function made({ resource, view }: Scene, { call, caller, world }: Intent, key: Address, row: Stored): Reply {
-  const reply = itemReply(view(caller), 201, row, world)
-  const path = pathOf(resource, key)
+function made(scene: Scene, { call, caller, carried, world }: Intent, key: Address, row: Stored): Reply {
+  const { resource } = scene
+  const reply = itemReply(scene, caller, 201, row, world)
+  const path = pathOf(resource, key, carried)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
   return resource.settings.prefer.minimalOnCreate ? minimal(call, reply, 201) : reply
 }
 
 function parsed(scene: Scene, asked: Asked): Intent {
-  const { resource } = scene
+  const resource = scene.form.today
   admitCreate(conditions(asked.call))
   const { claim, body } = claimOfCreate(asked, resource)
-  const document = forCreate(resource, body, handOf(scene, asked))
+  const document = scene.form.create(body, handOf(scene, asked))
   const time = asked.world.now()
   const key = newKey(resource, document, asked)
   return {
@@ -103,7 +107,7 @@ function newKey(resource: Resource, document: Document, { params, caller: { acco
 
 /** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */
 function unmade(scene: Scene, { key }: Intent, outcome: Outcome): Error {
-  const { name, settings } = scene.resource
+  const { name, settings } = scene.form.today
   const clash =
     outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')

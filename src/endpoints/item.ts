@@ -1,9 +1,9 @@
 /** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
 import { closed } from '../auth/allow.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
-import type { World } from '../flow/call.ts'
+import type { Carried, World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { Asked } from '../flow/intent.ts'
+import type { Asked, Intent } from '../flow/intent.ts'
 import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
 import type { Absent, Claim, Key, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -11,18 +11,26 @@ import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import { type Reference, referencesIn } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, type Hand, updatedIn } from '../resources/row.ts'
+import { type Form, type Rows, violationsIn } from '../versions/translate.ts'
 import { etag } from './conditional.ts'
 import { shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
 export interface Scene {
+  /** The resource, and all of them, as the version has them; their collections are those of today. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
   /** How a caller sees the resource. */
   readonly view: (caller: Pick<Caller, 'scopes'>) => View
   /** How a caller is asked for more rights. R169. */
   readonly challenge: string
+  /** How the version sends and takes what is stored. */
+  readonly form: Form
 }
+
+/** The resource, as the version has it, that the store knows by a name. */
+const kept = ({ resources }: Scene, collection: string): Resource | undefined =>
+  [...resources.values()].find((one) => one.collection.name === collection)
 
 /** The key of the addressed item; a text that cannot be one is not looked up. R9. */
 export function keyOf({ resource }: Scene, { params, caller }: Asked): Key {
@@ -35,7 +43,7 @@ export function keyOf({ resource }: Scene, { params, caller }: Asked): Key {
 export function itemRead(scene: Scene, asked: Asked): Read {
   const key = keyOf(scene, asked)
   ownerOf(scene, key.parent)
-  return { do: 'read', collection: scene.resource.name, key, time: asked.world.now() }
+  return { do: 'read', collection: scene.resource.collection.name, key, time: asked.world.now() }
 }
 
 /** What a caller may write. */
@@ -49,25 +57,30 @@ export function ownerOf({ resource, resources }: Scene, id: string | null): { co
   if (id === null || !resource.parent) return null
   const owner = resources.get(resource.parent.resource) as Resource
   if (!owner.isId(id)) throw missing(owner, id)
-  return { collection: owner.name, id }
+  return { collection: owner.collection.name, id }
 }
 
-/** The canonical URL of an item. R4. */
-export function pathOf({ name, parent }: Resource, key: Address): string {
+/** The canonical URL of an item, in the version that is asked. R4, R49. */
+export function pathOf({ name, parent }: Resource, key: Address, { prefix, query }: Carried): string {
   const own = `/${name}/${encodeURIComponent(key.id)}`
-  return key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
+  const path = key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
+  return prefix + path + (query === '' ? '' : `?${query}`)
 }
 
 interface Text {
   readonly doc: string
   readonly revision: number
+  readonly beside?: Rows
 }
 
-/** An answer that carries an item: the stored text as it is. */
-export function itemReply(view: View, status: number, { doc, revision }: Text, { now }: World): Reply {
+/** An answer that carries an item: the stored text as it is, or as the version has it. */
+export function itemReply(scene: Scene, caller: Caller, status: number, row: Text, { now }: World): Reply {
+  const { form } = scene
+  const view = scene.view(caller)
+  const { doc, revision, beside = [] } = row
   const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc), now()) }
   if (view.mode !== 'off') headers.ETag = etag(view, revision)
-  return { status, headers, body: seenIn(view, doc) }
+  return { status, headers, body: seenIn(view, form.answer === null ? doc : form.answer(doc, beside)) }
 }
 
 const mostDays = 1000
@@ -94,8 +107,8 @@ function httpDate(text: string, now: number): string {
 }
 
 /** The refusal of what is not there, or no longer. R132, R135. */
-export function absent({ resources }: Scene, { is, collection, id }: Absent): Problem {
-  const resource = resources.get(collection) as Resource
+export function absent(scene: Scene, { is, collection, id }: Absent): Problem {
+  const resource = kept(scene, collection) as Resource
   if (is === 'missing') return missing(resource, id)
   if (resource.settings.deleted.status === 404) return missing(resource, id)
   return new Problem('resource-deleted', `${resource.title} ${shown(id)} was deleted.`)
@@ -120,14 +133,16 @@ export function refused(scene: Scene, outcome: Outcome, { id }: Address): Proble
   if (outcome.is === 'used') {
     return new Problem(
       'has-dependents',
-      `${scene.resource.title} cannot be deleted while ${outcome.collection} depend on it or on what would go with it. Delete those first.`,
+      `${scene.resource.title} cannot be deleted while ${kept(scene, outcome.collection)?.name ?? outcome.collection} depend on it or on what would go with it. Delete those first.`,
     )
   }
   throw new Error(`The store answered ${outcome.is} to a write.`)
 }
 
-function taken({ resource }: Scene, duplicate: Duplicate): Problem {
-  const fields = duplicate.fields.map((name) => (name === 'id' && resource.key !== null ? resource.key : name))
+function taken({ resource, form }: Scene, duplicate: Duplicate): Problem {
+  const fields = duplicate.fields.flatMap((name) =>
+    name === 'id' && resource.key !== null ? [resource.key] : form.names(name),
+  )
   const violations = fields.map(
     (name): Violation => ({
       message: `${name} is in use already.`,
@@ -140,11 +155,12 @@ function taken({ resource }: Scene, duplicate: Duplicate): Problem {
   return new Problem('already-exists', message, { violations })
 }
 
-function unmet({ resources }: Scene, { references }: Unmet): Problem {
+function unmet(scene: Scene, { references }: Unmet): Problem {
   return invalidBody(
-    references.map(({ field, collection, id }): Violation => {
-      const { title } = resources.get(collection) as Resource
-      return { message: `${title} ${shown(id)} does not exist.`, type: 'invalid-value', in: 'body', pointer: field }
+    references.flatMap(({ field, collection, id }) => {
+      const message = `${kept(scene, collection)?.title ?? 'What'} ${shown(id)} does not exist.`
+      const violation: Violation = { message, type: 'invalid-value', in: 'body', pointer: field }
+      return violationsIn(violation, scene.form.names)
     }),
   )
 }
@@ -162,15 +178,20 @@ export function referencesOf(
 }
 
 /** The refusal of a repeat, with the way to what was made. R96 */
-export function repeat({ resource, resources }: Scene, own: Claim, known: Claimed): Problem {
-  const made = resources.get(known.collection)
-  return repeated(known, own, made ? pathOf(made, known) : null, resource.settings)
+export function repeat(scene: Scene, own: Claim, known: Claimed, carried: Carried): Problem {
+  const made = kept(scene, known.collection)
+  return repeated(known, own, made ? pathOf(made, known, carried) : null, scene.resource.settings)
 }
 
 /** The first answer once more, where it is kept; else a repeat is refused. R98 */
-export function again(scene: Scene, own: Claim, known: Claimed, render: (key: Address, row: Text) => Reply): Reply {
-  const answer = keptAnswer(known, own)
-  if (answer === null) throw repeat(scene, own, known)
+export function again(
+  scene: Scene,
+  { claim, carried }: Intent,
+  known: Claimed,
+  render: (key: Address, row: Text) => Reply,
+): Reply {
+  const answer = keptAnswer(known, claim as Claim)
+  if (answer === null) throw repeat(scene, claim as Claim, known, carried)
   const reply = render(known, answer)
   reply.headers['Idempotency-Replayed'] = 'true'
   return reply

@@ -29,7 +29,8 @@ export function list(scene: Scene): Route {
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }, world) => query(parameters(target), accepted, listOf(target), world),
+    query: ({ target }, world, { prefix }) =>
+      query(parameters(target), accepted, listOf(target.slice(prefix.length)), world),
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => {
       if (veiled.size > 0) admitFields(asked, veiled, scene.challenge)
@@ -40,7 +41,7 @@ export function list(scene: Scene): Route {
       const asked = intent.query as Query
       const { where, order, window, countTo } = asked
       const places = showsCursors(asked, resource.settings)
-      const [collection, parent, time] = [resource.name, owner(intent), intent.world.now()]
+      const [collection, parent, time] = [resource.collection.name, owner(intent), intent.world.now()]
       const account = resource.collection.account === null ? null : intent.caller.account
       return { do: 'list', collection, parent, account, time, where, order, window, countTo, places }
     },
@@ -92,9 +93,10 @@ export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read
 }
 
 function pageReply(scene: Scene, { call, caller, world, query }: Intent, found: Page): Reply {
-  const { resource } = scene
+  const { resource, form } = scene
   const view = scene.view(caller)
-  const page = { ...found, data: shown(view, found.data) }
+  const data = form.answers === null ? found.data : form.answers(found.data, found.beside ?? [])
+  const page = { ...found, data: shown(view, data) }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list
   const asked = query as Query
@@ -134,7 +136,7 @@ export function search(scene: Scene): Route {
     query: () => null,
     parse: (asked) => {
       const call = asGet(asked)
-      return route.parse({ ...asked, call, query: route.query(call, asked.world) })
+      return route.parse({ ...asked, call, query: route.query(call, asked.world, asked.carried) })
     },
   }
 }

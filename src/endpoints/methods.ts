@@ -1,21 +1,30 @@
-/** The places of a resource: which URLs it has, and which methods each of them. Part 4, endpoints. */
-import type { Place, Route } from '../flow/route.ts'
-import type { Operation } from '../resources/declaration.ts'
+/** The places of each version: which URLs its resources have, and which methods each of them. Part 4, endpoints. */
+import { extend } from '../errors/catalogue.ts'
+import type { Edition, Place, Route } from '../flow/route.ts'
+import { type Change, majorOf, type Versioned } from '../resources/change.ts'
+import type { Operation, ResourceDeclaration } from '../resources/declaration.ts'
+import { type Resource, resource } from '../resources/resource.ts'
+import type { Settings } from '../resources/settings.ts'
+import type { Elsewhere } from '../versions/program.ts'
+import { older, stored } from '../versions/translate.ts'
+import { elsewhereOf, type Past, pasts, type Way } from '../versions/version.ts'
 import { change } from './change.ts'
 import { create } from './create.ts'
 import type { Scene } from './item.ts'
 import { list, search } from './list.ts'
-import { placeOf } from './options.ts'
+import { allMethods, placeOf } from './options.ts'
 import { read } from './read.ts'
 import { remove } from './remove.ts'
 import { replace } from './replace.ts'
+import { plant } from './route.ts'
+import { views } from './view.ts'
 
 const stories: Readonly<Record<Operation, (scene: Scene) => Route>> = { list, read, create, replace, change, remove }
 const onCollection = { GET: 'list', POST: 'create' } as const
 const onItem = { GET: 'read', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const
 
 /** R4: a child that is unique alone has its own item URLs and a flat list, one with a composite key stands below its parent only. */
-export function places(scene: Scene): Place[] {
+function places(scene: Scene): Place[] {
   const { name, parent, collection } = scene.resource
   const below = parent && `/${parent.resource}/{${parent.field}}/${name}`
   const item = collection.composite ? `${below}/{${scene.resource.key}}` : `/${name}/{id}`
@@ -30,4 +39,63 @@ function place(scene: Scene, template: string, operations: Readonly<Record<strin
   const routes = Object.fromEntries(offered.map(([method, operation]) => [method, stories[operation](scene)]))
   const queried = scene.resource.settings.methods.query && routes.GET?.operation === 'list'
   return placeOf(template, queried ? { ...routes, QUERY: search(scene) } : routes)
+}
+
+interface Declared {
+  readonly declaration: Versioned
+  readonly changes: readonly Change[]
+  /** The resources as they are stored. */
+  readonly today: ReadonlyMap<string, Resource>
+  readonly settings: Settings
+  /** How a caller is asked for more rights. R169. */
+  readonly challenge: string
+}
+
+/** All versions of a service, the oldest first. */
+export function editions(declared: Declared): Edition[] {
+  const all = pasts(declared.declaration, declared.changes)
+  const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
+  const elsewhere = elsewhereOf(all, names)
+  return all.map((past) => edition(past, declared, elsewhere))
+}
+
+function edition(past: Past<Versioned>, declared: Declared, elsewhere: Elsewhere): Edition {
+  const { label, declaration, ways, errors } = past
+  const scenes = [...ways].map(([name, way]) =>
+    sceneOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
+  )
+  const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
+  const found = scenes.flatMap((scene) => places({ ...scene, resources, challenge: declared.challenge }))
+  return {
+    label,
+    resources,
+    places: found,
+    tree: plant(found),
+    methods: allMethods(found),
+    errors: extend(declaration.errors ?? {}),
+    errorNames: errors,
+  }
+}
+
+/** A resource as a version has it: where nothing changed since, it is that of today. */
+function sceneOf(
+  { label, declaration }: Past<Versioned>,
+  today: Resource,
+  { name, steps }: Way,
+  { declared: { settings }, elsewhere }: { declared: Declared; elsewhere: Elsewhere },
+): Pick<Scene, 'resource' | 'form' | 'view'> {
+  const given = declaration.resources[name] as ResourceDeclaration
+  if (steps.length === 0 && given === today.declaration)
+    return { resource: today, form: stored(today), view: views(today, majorOf(label), []) }
+  const own = resource(name, given, {
+    resources: declaration.resources,
+    concepts: declaration.concepts ?? {},
+    settings,
+  })
+  const changes = steps.map(({ change }) => change)
+  return {
+    resource: { ...own, collection: today.collection },
+    form: older(own, today, steps, elsewhere),
+    view: views(own, majorOf(label), changes),
+  }
 }

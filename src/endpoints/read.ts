@@ -6,7 +6,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { absent, admitPresent, isAbsent, itemRead, itemReply, keyOf, type Scene } from './item.ts'
 
 export function read(scene: Scene): Route {
-  const { resource, view } = scene
+  const { resource } = scene
   return {
     operation: 'read',
     resource,
@@ -21,7 +21,7 @@ export function read(scene: Scene): Route {
     plan: (intent) => itemRead(scene, intent),
     render: ({ caller, world }, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
-      return itemReply(view(caller), 200, outcome as Found, world)
+      return itemReply(scene, caller, 200, outcome as Found, world)
     },
     recall: null,
     admitKey: () => {},

@@ -24,7 +24,7 @@ export function remove(scene: Scene): Route {
           if (seen.is !== 'found') return { do: 'keep' }
           return {
             do: 'remove',
-            collection: resource.name,
+            collection: resource.collection.name,
             key: keyOf(scene, intent),
             revision: seen.revision,
             time: intent.time,
@@ -44,7 +44,9 @@ export function remove(scene: Scene): Route {
   function admit({ resource }: Scene, given: Conditions | null, seen: Seen, caller: Caller): void {
     if (seen.is === 'found') admitWrite(given, seen, view(caller))
     const repeated =
-      seen.is === 'gone' && seen.collection === resource.name && resource.settings.delete.repeat === 'no-content'
+      seen.is === 'gone' &&
+      seen.collection === resource.collection.name &&
+      resource.settings.delete.repeat === 'no-content'
     if (seen.is !== 'found' && !repeated) throw absent(scene, seen)
   }
 }

@@ -7,7 +7,7 @@ import type { Absent, Decide, Found, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { keyValue } from '../resources/resource.ts'
-import { documentOf, forReplace } from '../resources/row.ts'
+import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
 import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
@@ -24,7 +24,7 @@ export function replace(scene: Scene): Route {
       read: itemRead(scene, intent),
       decide: (seen) => (seen.is === 'found' ? replaced(scene, intent, seen) : made(scene, intent, seen)),
     }),
-    headers: (intent) => ({ 'Content-Location': pathOf(resource, intent.key) }),
+    headers: ({ key, carried }) => ({ 'Content-Location': pathOf(resource, key, carried) }),
     admit: (given, seen, caller) => {
       if (seen.is === 'found') admitWrite(given, seen, view(caller))
       else {
@@ -36,18 +36,18 @@ export function replace(scene: Scene): Route {
 }
 
 function replaced(scene: Scene, intent: Intent, seen: Found): Write {
-  const { resource, view } = scene
+  const { form, view } = scene
   admitWrite(intent.conditions, seen, view(intent.caller))
-  const before = documentOf(resource, seen.doc, seen.hidden)
-  const after = forReplace(resource, intent.body as Document, before, intent.key, handOf(scene, intent))
-  return update(resource, intent, seen, before, after)
+  const before = documentOf(form.today, seen.doc, seen.hidden)
+  const after = form.replace(intent.body as Document, before, intent.key, handOf(scene, intent))
+  return update(form.today, intent, seen, before, after)
 }
 
 /** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
 function admitMaking(scene: Scene, seen: Absent, caller: Caller): void {
   const { resource } = scene
   const { putCreates, putRevives } = resource.settings.resource
-  const own = seen.collection === resource.name
+  const own = seen.collection === resource.collection.name
   const offered =
     putCreates && resource.methods.includes('create') && (resource.collection.composite || !resource.parent)
   if (!own || !offered || (seen.is === 'gone' && !putRevives)) throw absent(scene, seen)
@@ -55,10 +55,11 @@ function admitMaking(scene: Scene, seen: Absent, caller: Caller): void {
 }
 
 function made(scene: Scene, intent: Intent, seen: Absent): Write {
-  const { resource, view } = scene
+  const { form, view } = scene
+  const resource = form.today
   admitMaking(scene, seen, intent.caller)
   admitWrite(intent.conditions, null, view(intent.caller))
-  const document = forReplace(resource, intent.body as Document, null, intent.key, handOf(scene, intent))
+  const document = form.replace(intent.body as Document, null, intent.key, handOf(scene, intent))
   if (resource.key !== null)
     document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
   stamped(resource, document, intent.key, intent.key.parent, intent.time)

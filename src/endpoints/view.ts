@@ -14,27 +14,36 @@ export interface View {
   readonly veiled: ReadonlySet<string>
 }
 
-/** How callers see a resource: all of them alike, unless fields need a scope. */
-export function views(resource: Resource, major: number): (caller: Pick<Caller, 'scopes'>) => View {
+/** How callers see a resource: all of them alike, unless fields need a scope. `made` says how an older version is made from what is stored. */
+export function views(
+  resource: Resource,
+  major: number,
+  made: readonly object[],
+): (caller: Pick<Caller, 'scopes'>) => View {
   const scopes = [...new Set(resource.members.flatMap(({ read }) => read ?? []))]
-  const open = view(resource, major, new Set())
+  const open = view(resource, major, new Set(), made)
   if (scopes.length === 0) return () => open
-  const made = new Map<string, View>()
+  const known = new Map<string, View>()
   return ({ scopes: held }) => {
-    const seen = scopes.filter((one) => held.has(one))
-    const known = made.get(seen.join(' '))
-    if (known) return known
+    const seen = scopes.filter((one) => held.has(one)).join(' ')
+    const before = known.get(seen)
+    if (before) return before
     const veiled = resource.members.filter(({ read }) => read !== null && !held.has(read))
-    const fresh = view(resource, major, new Set(veiled.map(({ name }) => name)))
-    made.set(seen.join(' '), fresh)
+    const fresh = view(resource, major, new Set(veiled.map(({ name }) => name)), made)
+    known.set(seen, fresh)
     return fresh
   }
 }
 
-function view({ collection, settings }: Resource, major: number, veiled: View['veiled']): View {
+function view(
+  { collection, settings }: Resource,
+  major: number,
+  veiled: View['veiled'],
+  made: readonly object[],
+): View {
   const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
   const hash = createHash('sha256')
-    .update(JSON.stringify([major, collection.shape, visible]))
+    .update(text([major, collection.shape, visible, ...(made.length > 0 ? [made] : [])]))
     .digest('hex')
     .slice(0, 6)
   return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled }
@@ -47,3 +56,6 @@ export function shown({ veiled }: View, docs: string): string {
   const visible = documents.map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !veiled.has(name))))
   return JSON.stringify(visible).slice(1, -1)
 }
+
+const text = (parts: unknown): string =>
+  JSON.stringify(parts, (_, value) => (typeof value === 'function' ? String(value) : value))

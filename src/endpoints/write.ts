@@ -4,7 +4,7 @@ import { timestampOf } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Claim, Decide, Found, Seen, Write } from '../flow/plan.ts'
+import type { Decide, Found, Seen, Write } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Claiming } from '../idempotency/claim.ts'
@@ -59,13 +59,13 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
 
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')
-    return again(scene, intent.claim as Claim, outcome, (_, row) =>
-      minimal(intent.call, itemReply(scene.view(intent.caller), 200, row, intent.world), 204),
+    return again(scene, intent, outcome, (_, row) =>
+      minimal(intent.call, itemReply(scene, intent.caller, 200, row, intent.world), 204),
     )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw refused(scene, written, intent.key)
-  const reply = itemReply(scene.view(intent.caller), written.is === 'created' ? 201 : 200, written, intent.world)
+  const reply = itemReply(scene, intent.caller, written.is === 'created' ? 201 : 200, written, intent.world)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)
   if (written.is !== 'created') return minimal(intent.call, reply, 204)

@@ -30,6 +30,15 @@ export function lines({ raw }: Call, name: string): string[] {
   return found
 }
 
+/** The version that serves a call, and what links begin and end with, so that they keep it as it was named. R49. */
+export interface Carried {
+  readonly label: string
+  /** `/v1`, where the path named it. */
+  readonly prefix: string
+  /** `version=v1`, where the query named it. */
+  readonly query: string
+}
+
 /** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
 export interface World {
   readonly now: () => number

@@ -1,5 +1,5 @@
 /** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
-import type { Call, World } from './call.ts'
+import type { Call, Carried, World } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Claim, Condition, Key, Term, Window } from './plan.ts'
 
@@ -36,6 +36,7 @@ export type Document = Record<string, unknown>
 export interface Asked {
   readonly call: Call
   readonly caller: Caller
+  readonly carried: Carried
   /** The identifiers in the path, decoded. */
   readonly params: readonly string[]
   readonly query: Query | null

@@ -17,6 +17,8 @@ export interface Page {
   readonly after: boolean
   /** How many rows match; null where they were not counted, or are more than were to be counted. */
   readonly total: number | null
+  /** The other rows that were asked for beside, by their ids. */
+  readonly beside?: readonly ReadonlyMap<string, string>[]
 }
 
 /** What a row is ordered by, each value in the database's own text. */

@@ -1,7 +1,8 @@
 /** Route: one operation on one kind of URL, made ready at start. Part 4. */
+import type { Catalogue } from '../errors/catalogue.ts'
 import type { Operation, Rule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Call, World } from './call.ts'
+import type { Call, Carried, World } from './call.ts'
 import type { Asked, Intent, Query } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read, Recall } from './plan.ts'
@@ -14,7 +15,7 @@ export interface Route {
   /** The media types its content may have; none where it takes no content. */
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
-  readonly query: (call: Call, world: World) => Query | null
+  readonly query: (call: Call, world: World, carried: Carried) => Query | null
   /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
   readonly target: (asked: Asked) => Read | null
   readonly parse: (asked: Asked) => Intent
@@ -25,7 +26,9 @@ export interface Route {
   /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
   readonly admit: (asked: Asked, target: Outcome | null) => void
   /** Refuses by what is known of the key. */
-  readonly admitKey: (own: Claim, known: Outcome) => void
+  /** The other collections that an answer is read from, besides its own and that of the owner. */
+  readonly beside?: readonly string[]
+  readonly admitKey: (asked: Asked, own: Claim, known: Outcome) => void
 }
 
 /** A kind of URL, and what can be done there. */
@@ -37,6 +40,19 @@ export interface Place {
   readonly options: Readonly<Record<string, string>>
   /** The path with names in braces, for logs and listings. */
   readonly template: string
+}
+
+/** A version as it is served: its own places, and the names of its errors. */
+export interface Edition {
+  readonly label: string
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly places: readonly Place[]
+  readonly tree: Branch
+  /** All methods that any place offers. */
+  readonly methods: string
+  readonly errors: Catalogue
+  /** The types of errors of today under the names that the version has for them. */
+  readonly errorNames: ReadonlyMap<string, string>
 }
 
 /** Places by the segments of their path. */

@@ -5,17 +5,21 @@ import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
-import type { Call } from '../flow/call.ts'
+import type { Call, Carried } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Place, Route } from '../flow/route.ts'
+import type { Edition, Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
 import { enter, share } from '../limits/crowd.ts'
 import { admitRate, type Rate, rated, spend } from '../limits/quota.ts'
 import { admitStrain } from '../limits/strain.ts'
+import { versionsIn } from '../lists/parameters.ts'
+import type { Settings } from '../resources/settings.ts'
 import type { Service } from '../service.ts'
+import { type Named, named, unnamed } from '../versions/choose.ts'
+import { type Notice, retire } from '../versions/retire.ts'
 import { document, health } from './apart.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
 import { dressed } from './headers.ts'
@@ -25,9 +29,11 @@ import { noContent, payload } from './payload.ts'
 import { refuse } from './refuse.ts'
 import { markOf, remember, unchanged, unread } from './unchanged.ts'
 
+// long because: the order of all checks is seen at one glance
 export async function answer(call: Call, house: House): Promise<Reply> {
-  const { service } = house
+  const { service, world } = house
   let { settings } = service
+  let passage: Passage | null = null
   let leave = () => {}
   let finish = () => {}
   let rate: Rate | null = null
@@ -40,13 +46,17 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitHost(call, house.hosts) //                                        421
     const told = document(call, service)
     if (told) return told
-    const match = find(call, service) //                                   400, 404
-    if ('status' in match) return match
+    const said = versionIn(call, service, world.now()) //                  400, 404, 410
+    const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
+    const { features } = early ? await house.authenticate(call, 'public') : nobody // R191
+    passage = chosen(said, features, service, world.now()) //              400
+    const match = find(call, passage, service) //                          400, 404
+    if ('status' in match) return labelled(match, passage, house)
     if (call.method === 'OPTIONS') {
       await noContent(call, service.settings)
-      return optionsReply(match.place)
+      return labelled(optionsReply(match.place), passage, house)
     }
-    const route = routeOf(call, match.place, service) //                   405
+    const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
     const { caller, problem } = await known(call, route, house) //         400, 401, 429
     rate = await spend(house, call, caller) //                             429
@@ -55,9 +65,12 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
     allow(caller, route.rule, service.challenge) //                        403
     allowOwn(caller, route.resource) //                                    403
-    return rated(await served({ call, caller, route, params: match.params }, house), rate)
+    const { carried } = passage
+    const reply = await served({ call, caller, carried, route, params: match.params }, house)
+    return labelled(rated(reply, rate), passage, house)
   } catch (problem) {
-    return rated(await codedIfBetter(call, refuse(call, house, problem), settings), rate)
+    const refused = refuse(call, house, problem, passage?.edition ?? null)
+    return labelled(rated(await codedIfBetter(call, refused, settings), rate), passage, house)
   } finally {
     finish()
     leave()
@@ -68,6 +81,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
 interface Visit {
   readonly call: Call
   readonly caller: Caller
+  readonly carried: Carried
   readonly route: Route
   readonly params: readonly string[]
 }
@@ -84,23 +98,23 @@ async function known(call: Call, route: Route, house: House): Promise<{ caller: 
 
 /** The answer of a route, or what the client has of it already. */
 async function served(visit: Visit, house: House): Promise<Reply> {
-  const { call, caller, route } = visit
+  const { call, route } = visit
   const { store } = house
-  const same = unread(call, caller, route, store) //                       304
+  const same = unread(visit, store) //                                     304
   if (same) return same
   const mark = markOf(call, route, store)
   const reply = dressed(call.method, route, await inner(visit, house))
   const coding = willCode(call, reply, route.resource.settings)
-  if (mark !== null) remember(call, caller, route, store, { mark, reply })
+  if (mark !== null) remember(visit, store, { mark, reply })
   const told = unchanged(call, reply, coding) //                           304, 412
   return coding !== null && told === reply ? await coded(call, reply, coding) : told
 }
 
-async function inner({ call, caller, route, params }: Visit, { store, world }: House): Promise<Reply> {
+async function inner({ call, caller, carried, route, params }: Visit, { store, world }: House): Promise<Reply> {
   negotiate(call) //                                                       406
   admitContent(call, route) //                                             415, 413
-  const query = route.query(call, world) //                                400
-  const intent = await wanted({ call, caller, params, query, body: null, world }, route, store)
+  const query = route.query(call, world, carried) //                       400
+  const intent = await wanted({ call, caller, carried, params, query, body: null, world }, route, store)
   const { idempotency } = route.resource.settings
   const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
   return route.render(intent, outcome)
@@ -125,26 +139,73 @@ async function admitted(asked: Asked, route: Route, store: Store): Promise<void>
   const target = route.target(asked) //                                    404
   route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
   const key = asked.body && route.recall?.(asked) //                       400
-  if (key) route.admitKey(key.claim, await inTurn(key, store, route.resource.settings.idempotency)) // 409
+  if (key) route.admitKey(asked, key.claim, await inTurn(key, store, route.resource.settings.idempotency)) // 409
+}
+
+/** The version that serves a call, and its path without it. */
+interface Passage {
+  readonly edition: Edition
+  readonly carried: Carried
+  readonly path: string
+}
+
+const pathOf = ({ target }: Call): string => {
+  const end = target.indexOf('?')
+  return end < 0 ? target : target.slice(0, end)
+}
+
+/** What a call says of its version; where that is not served any more, the way to another one is told. R188, R204. */
+function versionIn(call: Call, service: Service, now: number): Named {
+  const toward = (label: string, path: string) => successor(service, label, path)
+  return named(call, { path: pathOf(call), queried: versionsIn(call.target), now, toward }, service.choice)
+}
+
+function chosen(
+  { carried, path }: Named,
+  features: ReadonlySet<string>,
+  { choice, editions }: Service,
+  now: number,
+): Passage {
+  const own = carried ?? unnamed(features, choice, now)
+  return { edition: editions.get(own.label) as Edition, carried: own, path }
+}
+
+/** The same place in the version to move to, where it is there. R201. */
+function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {
+  const next = notices.get(label)?.successor ?? null
+  const edition = next === null ? undefined : editions.get(next)
+  if (!edition || !locate(edition.tree, path)) return null
+  return choice.carriers.includes('path') ? `/${next}${path}` : `${path}?version=${next}`
+}
+
+/** An answer of the versioned interface, with what is told of the version. R145, R193, R198. */
+function labelled(reply: Reply, passage: Passage | null, { service, world }: House): Reply {
+  if (passage === null) return reply
+  const { edition, path } = passage
+  const { headers, status } = reply
+  const next = () => (status === 404 ? null : successor(service, edition.label, path))
+  retire(headers, service.notices.get(edition.label) as Notice, next, world.now())
+  if (service.choice.carriers.includes('header')) headers.Vary = headers.Vary ? `${headers.Vary}, version` : 'version'
+  return reply
 }
 
 /** The place of a target, or the answer that sends to it. */
-function find({ target }: Call, { tree, settings, methods }: Service): Match | Reply {
+function find({ target }: Call, { edition, path }: Passage, { settings }: Service): Match | Reply {
+  const { tree, methods } = edition
   if (!target.startsWith('/')) return { place: bare('*', methods), params: [] } // R11: the service itself
-  const end = target.indexOf('?')
-  const path = end < 0 ? target : target.slice(0, end)
   const match = locate(tree, path)
   if (match) return match
   if (path.length > 1 && path.endsWith('/') && settings.path.trailingSlash !== 'reject') {
     const found = locate(tree, path.slice(0, -1)) // R7
     if (found && settings.path.trailingSlash === 'ignore') return found
-    const Location = path.slice(0, -1) + target.slice(path.length)
+    const end = target.indexOf('?')
+    const Location = end < 0 ? target.slice(0, -1) : target.slice(0, end - 1) + target.slice(end)
     if (found) return { status: 308, headers: { Location, 'Cache-Control': 'no-store' }, body: '' }
   }
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
 }
 
-function routeOf({ method }: Call, place: Place, { settings, methods }: Service): Route {
+function routeOf({ method }: Call, place: Place, { methods }: Edition, settings: Settings): Route {
   const route = place.methods.get(method)
   if (route) return route
   if (settings.methods.unknown === 405 || methods.split(', ').includes(method)) throw notAllowed(method, place)

@@ -32,7 +32,8 @@ const varied = ({ apiKeyHeader }: Settings['auth']): string =>
 function freshness(route: Route): string {
   const { scope, maxAge } = route.resource.settings.cache
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
-  if (!isForAll(route) || scope === 'private') return `private, ${age}`
+  const differs = route.resource.settings.versions.fromFeatures !== null // R191
+  if (!isForAll(route) || scope === 'private' || differs) return `private, ${age}`
   return maxAge === null && scope === null ? age : `public, ${age}`
 }
 

@@ -3,6 +3,7 @@ import { wantsProblem } from '../endpoints/accept.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import type { Edition } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { House } from './house.ts'
 import { traceOf } from './message.ts'
@@ -10,24 +11,45 @@ import { traceOf } from './message.ts'
 /** What is refused by whom. */
 type Refusing = Pick<House, 'service' | 'log' | 'exposed'>
 
-export function refuse(call: Call, house: Refusing, thrown: unknown): Reply {
+export function refuse(call: Call, house: Refusing, thrown: unknown, edition: Edition | null = null): Reply {
   try {
-    return told(call, house, thrown)
+    return told(call, house, thrown, edition)
   } catch (cause) {
-    return told(call, house, cause) // a Problem that cannot be written down is a failure itself
+    return told(call, house, cause, edition) // a Problem that cannot be written down is a failure itself
   }
 }
 
-function told(call: Call, { service, log, exposed = false }: Refusing, thrown: unknown): Reply {
+function told(
+  call: Call,
+  { service, log, exposed = false }: Refusing,
+  thrown: unknown,
+  edition: Edition | null,
+): Reply {
   const problem = known(thrown, service)
   const status = problemStatus(problem, service.errors)
   const cause = problem.cause ?? thrown
   const shown =
     status < 500 ? problem : failing(problem, status, { requestId: call.id, ...(exposed ? inside(cause) : {}) })
-  const reply = errorReply(call, service, shown, status)
+  const { errors, settings } = service
+  const reply = errorReply(call, { settings, errors: edition?.errors ?? errors }, inVersion(shown, edition), status)
   if (status >= 500)
     log.error({ requestId: call.id, ...traceOf(call), type: problem.type, err: cause }, problem.message)
   return reply
+}
+
+/** A refusal under the name that its type has in a version. */
+function inVersion(problem: Problem, edition: Edition | null): Problem {
+  const type = edition?.errorNames.get(problem.type) ?? problem.type
+  if (type === problem.type) return problem
+  const { message, violations, headers, extra, bare, cause, under } = problem
+  return new Problem(type, message, {
+    violations,
+    headers,
+    extra,
+    bare,
+    cause,
+    ...(under === undefined ? {} : { under }),
+  })
 }
 
 /** What a failure was caused by, as the nested error it is. R157. */

@@ -3,7 +3,7 @@
 import { negotiate } from '../endpoints/accept.ts'
 import { conditions, instant } from '../endpoints/conditional.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call } from '../flow/call.ts'
+import type { Call, Carried } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Conditions, Tags } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -87,24 +87,38 @@ const remembered = new WeakMap<Store, Map<string, Known>>()
 let callers = 0
 const numbers = new WeakMap<Caller, number>()
 
-/** What one caller was answered is nothing to another one. R143. */
-function nameOf({ target }: Call, caller: Caller): string {
+/** What is asked, by whom, and of which version. */
+interface Visit {
+  readonly call: Call
+  readonly caller: Caller
+  readonly carried: Carried
+  readonly route: Route
+}
+
+/** What one caller was answered is nothing to another one, nor to another version. R143, R196. */
+function nameOf({ call: { target }, caller, carried: { label } }: Visit): string {
   const number = numbers.get(caller) ?? ++callers
   numbers.set(caller, number)
-  return `${number} ${target}`
+  return `${number} ${label} ${target}`
 }
 
 /** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */
-export function markOf({ method, content }: Call, { operation, resource }: Route, store: Store): string | null {
+export function markOf(
+  { method, content }: Call,
+  { operation, resource, beside = [] }: Route,
+  store: Store,
+): string | null {
   if (operation !== 'list' || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
-  return store.mark(resource.parent ? [resource.name, resource.parent.resource] : [resource.name])
+  const { name, parent } = resource.collection
+  return store.mark([name, ...(parent ? [parent.collection] : []), ...beside])
 }
 
 /** 304, where the client has what it was given before and nothing was written since; null where the list has to be read. R139. */
-export function unread(call: Call, caller: Caller, route: Route, store: Store): Reply | null {
+export function unread(visit: Visit, store: Store): Reply | null {
+  const { call, route } = visit
   if (call.headers['if-none-match'] === undefined) return null
-  const before = remembered.get(store)?.get(nameOf(call, caller))
+  const before = remembered.get(store)?.get(nameOf(visit))
   if (!before || before.mark !== markOf(call, route, store)) return null
   negotiate(call)
   const reply = { ...before.reply, headers: { ...before.reply.headers } }
@@ -113,11 +127,12 @@ export function unread(call: Call, caller: Caller, route: Route, store: Store): 
 }
 
 /** Only as much of a text is kept, in length, as says whether it would be coded, and so which tag it has: lists can be long. */
-export function remember(call: Call, caller: Caller, { resource }: Route, store: Store, { mark, reply }: Known): void {
+export function remember(visit: Visit, store: Store, { mark, reply }: Known): void {
+  const { resource } = visit.route
   if (reply.status !== 200 || reply.headers.ETag === undefined) return
   const all = remembered.get(store) ?? new Map<string, Known>()
   if (all.size >= most) all.clear()
   const length = Math.min(Buffer.byteLength(reply.body ?? ''), resource.settings.compression.minBytes ?? 0)
   const told: Reply = { status: 200, headers: { ...reply.headers }, body: ' '.repeat(length) }
-  remembered.set(store, all.set(nameOf(call, caller), { mark, reply: told }))
+  remembered.set(store, all.set(nameOf(visit), { mark, reply: told }))
 }

@@ -29,7 +29,15 @@ function asked(body: Document, { key = 'k1', params = [] as string[], time = 500
   const call = { method: 'POST', target: '/', authority: null, http: '1.1', id: '', content: null, address: '' }
   const world = { now: () => time, newId: assert.fail, newRequestId: assert.fail, secrets: [] }
   const header = { headers: { 'idempotency-key': key }, raw: ['idempotency-key', key] }
-  return { call: { ...call, ...header }, caller: nobody, params, query: null, body, world }
+  return {
+    call: { ...call, ...header },
+    caller: nobody,
+    carried: { label: 'v1', prefix: '', query: '' },
+    params,
+    query: null,
+    body,
+    world,
+  }
 }
 
 const usual = shop()

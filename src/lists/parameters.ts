@@ -14,6 +14,17 @@ export function search(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
+/** The versions that a query names; what cannot be read is told by whoever reads all of it. R188. */
+export function versionsIn(target: string): readonly string[] {
+  const text = search(target)
+  if (!text.includes('version') && !text.includes('%')) return []
+  try {
+    return pairs(text).flatMap(([name, value]) => (name === 'version' ? [value] : []))
+  } catch {
+    return []
+  }
+}
+
 /** The parameters of a target. */
 export const parameters = (target: string): Parameters => pairs(search(target))
 
@@ -84,6 +95,7 @@ function unknown(name: string, accepted: readonly string[]): string {
 /** Refuses all parameters: for URLs of items. */
 export function noParameters(target: string, settings: Settings): void {
   if (!target.includes('?')) return
-  const violations = nameViolations(parameters(target), () => false, [], settings)
+  const named = settings.versions.carriers.includes('query') ? ['version'] : []
+  const violations = nameViolations(parameters(target), (name) => named.includes(name), named, settings)
   if (violations.length > 0) throw invalidQuery(violations)
 }

@@ -35,14 +35,17 @@ export function query(given: Parameters, rules: Rules, list: string, world: Worl
   }
 }
 
-function isKnown(name: string, { fields }: Rules): boolean {
+function isKnown(name: string, { fields, resource }: Rules): boolean {
   const filter = filterOf(name)
+  if (name === 'version') return resource.settings.versions.carriers.includes('query')
   return filter === null ? listParameters.includes(name) : fields.has(filter.field)
 }
 
 /** Filters and sort in one form, whatever order they were given in, and what they mean today, as declarations change. R83. */
 function boundTo(asked: Parameters, terms: readonly Term[], { columns }: Rules): string {
-  const kept = asked.filter(([name]) => !windowNames.includes(name)).sort(([a], [b]) => (a < b ? -1 : 1))
+  const kept = asked
+    .filter(([name]) => name !== 'version' && !windowNames.includes(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([
     kept,
     terms.map(({ column, descending, nulls }) => [column, descending, nulls, columns.get(column)?.form]),

@@ -129,12 +129,16 @@ const pageNames: Setting<Readonly<Record<string, string>>, Readonly<Record<strin
   local: false,
 }
 
-type FeatureChoice = (features: readonly string[]) => string | undefined
+type FeatureChoice = (features: ReadonlySet<string>) => string | null | undefined
 
-const made: Setting<FeatureChoice | 'off', FeatureChoice | null> = {
+const made: Setting<FeatureChoice | 'changes' | 'off', FeatureChoice | 'changes' | null> = {
   value: null,
-  read: (given) => (given === 'off' ? null : typeof given === 'function' ? (given as FeatureChoice) : undefined),
-  allowed: "a function from the client's features to a version, or 'off'",
+  read: (given) => {
+    if (given === 'off') return null
+    return given === 'changes' || typeof given === 'function' ? (given as FeatureChoice) : undefined
+  },
+  allowed:
+    "'changes' (the highest version whose changes are all among the client's features), a function from the features to a version, or 'off'",
   local: false,
 }
 

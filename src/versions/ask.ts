@@ -1,7 +1,7 @@
 /** What a comparison or an order of an older version asks of the fields of today, and what their names are in it. Part 9, versions. */
 import { type Comparison, shownAs } from '../resources/change.ts'
 import { resolved } from '../resources/declaration.ts'
-import type { Step } from './version.ts'
+import type { Step } from './program.ts'
 
 /** A term of an order: a field, with a minus sign where it is descending. */
 type Term = string

@@ -1,13 +1,20 @@
 /** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
-import { shownAs } from '../resources/change.ts'
-import { resolved } from '../resources/declaration.ts'
-import type { Step } from './version.ts'
+import { type Change, shownAs } from '../resources/change.ts'
+import { type Concepts, type ResourceDeclaration, resolved } from '../resources/declaration.ts'
+
+/** One change of one resource, and what it was made to. */
+export interface Step {
+  readonly change: Partial<Change>
+  /** The resource as the version of the change has it. */
+  readonly own: ResourceDeclaration
+  readonly concepts: Concepts
+}
 
 export type Document = Record<string, unknown>
 type Mapper = (value: unknown) => unknown
 
 /** Where a value comes from: the document, what the function of a change made of it, or another row. */
-interface Source {
+export interface Source {
   readonly from: 'document' | 'made' | 'row'
   /** Which function, or which row. */
   readonly at: number
@@ -71,14 +78,16 @@ function withMaker(
   }
 }
 
-/** Where rows of other resources have a field of theirs today; undefined where it follows from a function. */
+/** Where rows of another resource, as the version of a step has it, hold a field today; undefined where it follows from a function. */
 export type Elsewhere = (
+  step: Step,
   resource: string,
   field: string,
-) => { readonly resource: string; readonly field: string } | undefined
+) => { readonly resource: string; readonly source: Source } | undefined
 
 /** One version further back: from what is stored to what is answered. */
-export function back(program: Program, { change, own: now, concepts }: Step, elsewhere: Elsewhere): Program {
+export function back(program: Program, step: Step, elsewhere: Elsewhere): Program {
+  const { change, own: now, concepts } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, shown = {}, moved = {} } = change
   const old = new Map(Object.entries(renamed).map(([was, is]) => [is, was]))
   const { makers, made } = withMaker(program, program.sources, change.response as Maker['make'])
@@ -104,11 +113,11 @@ export function back(program: Program, { change, own: now, concepts }: Step, els
       : typeof now.parent === 'string'
         ? now.parent
         : now.parent?.resource
-    const there = target === undefined ? undefined : elsewhere(target, to)
+    const there = target === undefined ? undefined : elsewhere(step, target, to)
     if (!link || !there || link.from !== 'document') continue
     const known = beside.findIndex((one) => one.by === link.name && one.resource === there.resource)
     const at = known >= 0 ? known : beside.push({ by: link.name, resource: there.resource }) - 1
-    sources.set(name, { ...own(there.field), from: 'row', at })
+    sources.set(name, { ...there.source, from: 'row', at })
   }
   return { sources, makers, beside }
 }

@@ -3,11 +3,20 @@ import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Address, forChange, forCreate, forReplace } from '../resources/row.ts'
+import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
 import { asked, namesOf, ordered } from './ask.ts'
-import { type Beside, back, type Document, type Elsewhere, forth, type Program, plain, run } from './program.ts'
-import type { Step } from './version.ts'
+import {
+  type Beside,
+  back,
+  type Document,
+  type Elsewhere,
+  forth,
+  type Program,
+  plain,
+  run,
+  type Step,
+} from './program.ts'
 
 /** The texts of rows that a document is completed from; null where there is none. */
 export type Rows = readonly (string | null)[]
@@ -18,11 +27,13 @@ export interface Form {
   /** The other rows that an answer is completed from. */
   readonly beside: readonly Beside[]
   /** The fields of a new item, of one in place of another, and of a changed one, as they are stored. */
-  readonly create: (body: Document) => Document
-  readonly replace: (body: Document, seen: Document | null, address: Address) => Document
-  readonly change: (body: Document, seen: Document, address: Address) => Document
+  readonly create: (body: Document, hand: Hand) => Document
+  readonly replace: (body: Document, seen: Document | null, address: Address, hand: Hand) => Document
+  readonly change: (body: Document, seen: Document, address: Address, hand: Hand) => Document
   /** The text that is answered for a stored one; null where it is the same. */
   readonly answer: ((doc: string, rows: Rows) => string) | null
+  /** The same for texts that are joined by commas; other rows are given by their ids. */
+  readonly answers: ((docs: string, rows: readonly ReadonlyMap<string, string>[]) => string) | null
   /** The names that a field of today has. */
   readonly names: (field: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
@@ -34,10 +45,11 @@ export interface Form {
 export const stored = (today: Resource): Form => ({
   today,
   beside: [],
-  create: (body) => forCreate(today, body),
-  replace: (body, seen, address) => forReplace(today, body, seen, address),
-  change: (body, seen, address) => forChange(today, body, seen, address),
+  create: (body, hand) => forCreate(today, body, hand),
+  replace: (body, seen, address, hand) => forReplace(today, body, seen, address, hand),
+  change: (body, seen, address, hand) => forChange(today, body, seen, address, hand),
   answer: null,
+  answers: null,
   names: (field) => [field],
   ask: null,
   order: (term) => [term],
@@ -55,10 +67,13 @@ export function older(resource: Resource, today: Resource, steps: readonly Step[
   return {
     today,
     beside: down.beside,
-    create: (body) => created(own, body),
-    replace: (body, seen, address) => replaced(own, body, seen, address),
-    change: (body, seen, address) => changed(own, forChange(resource, body, before(own, seen), address), seen, address),
-    answer: answering(resource, down),
+    create: (body, hand) => created(own, body, hand),
+    replace: (body, seen, address, hand) => replaced(own, body, seen, { address, hand }),
+    change: (body, seen, address, hand) => {
+      const next = forChange(resource, body, before(own, seen), address, hand)
+      return changed(own, next, seen, { address, hand })
+    },
+    ...answering(resource, down),
     names,
     ask: (comparison) => asked(steps, comparison),
     order: (term) => ordered(steps, term),
@@ -77,13 +92,19 @@ interface Own {
 const isGiven = ({ byName, key }: Resource, name: string): boolean =>
   byName.get(name)?.from === 'caller' || name === key
 
-function created(own: Own, body: Document): Document {
+function created(own: Own, body: Document, hand: Hand): Document {
   const { resource, today } = own
-  const document = forCreate(resource, body)
+  const document = forCreate(resource, body, hand)
   const { id } = document
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
-  return renaming(own, () => forCreate(today, { ...given(own, run(own.up, document)), ...chosen }))
+  return renaming(own, () => forCreate(today, { ...given(own, run(own.up, document)), ...chosen }, toldBy(own, hand)))
 }
+
+/** A field of today that takes other scopes is refused under the name that it has. */
+const toldBy = ({ names }: Own, { scopes, refuse }: Hand): Hand => ({
+  scopes,
+  refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
+})
 
 /** What the caller of today would have sent. */
 function given({ today }: Own, values: Document): Document {
@@ -91,12 +112,18 @@ function given({ today }: Own, values: Document): Document {
   return Object.fromEntries(told)
 }
 
-function replaced(own: Own, body: Document, seen: Document | null, address: Address): Document {
+/** Where an item stands, and who writes it. */
+interface Writer {
+  readonly address: Address
+  readonly hand: Hand
+}
+
+function replaced(own: Own, body: Document, seen: Document | null, { address, hand }: Writer): Document {
   const { resource, today } = own
-  const document = forReplace(resource, body, seen && before(own, seen), address)
-  if (seen) return changed(own, document, seen, address)
+  const document = forReplace(resource, body, seen && before(own, seen), address, hand)
+  if (seen) return changed(own, document, seen, { address, hand })
   const all = given(own, run(own.up, document))
-  return renaming(own, () => forReplace(today, all, null, address))
+  return renaming(own, () => forReplace(today, all, null, address, toldBy(own, hand)))
 }
 
 /** The whole older document of a stored one, what is never answered included. */
@@ -106,7 +133,7 @@ function before({ resource, down }: Own, seen: Document): Document {
 }
 
 /** What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost. */
-function changed(own: Own, next: Document, seen: Document, address: Address): Document {
+function changed(own: Own, next: Document, seen: Document, { address, hand }: Writer): Document {
   const { today, up } = own
   const [was, is] = [run(up, before(own, seen)), run(up, next)]
   const patch: Document = {}
@@ -115,7 +142,7 @@ function changed(own: Own, next: Document, seen: Document, address: Address): Do
     if (from !== 'caller' || value === undefined || JSON.stringify(value) === JSON.stringify(was[name])) continue
     patch[name] = patchOf(field, seen[name], value)
   }
-  return renaming(own, () => forChange(today, patch, seen, address))
+  return renaming(own, () => forChange(today, patch, seen, address, toldBy(own, hand)))
 }
 
 /** The merge patch that makes a value what it is to be: keys of metadata that are gone have to be named. */
@@ -153,16 +180,22 @@ export function violationsIn(one: Violation, names: Form['names']): Violation[] 
   }))
 }
 
-function answering({ members }: Resource, down: Program): NonNullable<Form['answer']> {
+function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 'answers'> {
   const shown = members.filter(({ hidden }) => !hidden)
-  return (doc, rows) => {
-    const values = run(
-      down,
-      JSON.parse(doc),
-      rows.map((row) => (row === null ? null : JSON.parse(row))),
-    )
+  const told = (doc: Document, rows: readonly (Document | null)[]): Document => {
+    const values = run(down, doc, rows)
     const answer: Document = {}
     for (const { name, absent } of shown) answer[name] = values[name] ?? absent ?? null
-    return JSON.stringify(answer)
+    return answer
+  }
+  const parsed = (row: string | null | undefined): Document | null => (row == null ? null : JSON.parse(row))
+  return {
+    answer: (doc, rows) => JSON.stringify(told(JSON.parse(doc), rows.map(parsed))),
+    answers: (docs, rows) => {
+      const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
+      const besides = (doc: Document) => down.beside.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
+      const all = (JSON.parse(`[${docs}]`) as Document[]).map((doc) => told(doc, besides(doc)))
+      return JSON.stringify(all).slice(1, -1)
+    },
   }
 }

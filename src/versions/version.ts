@@ -8,15 +8,8 @@ import {
   majorOf,
   type Versioned,
 } from '../resources/change.ts'
-import { type Concepts, parentOf, type ResourceDeclaration } from '../resources/declaration.ts'
-
-/** One change of one resource, and what it was made to. */
-export interface Step {
-  readonly change: Partial<Change>
-  /** The resource as the version of the change has it. */
-  readonly own: ResourceDeclaration
-  readonly concepts: Concepts
-}
+import { parentOf, type ResourceDeclaration } from '../resources/declaration.ts'
+import { back, type Elsewhere, plain, type Step } from './program.ts'
 
 /** A resource on its way through the versions: its name in one of them, and the changes since then, the newest first. */
 export interface Way {
@@ -68,4 +61,20 @@ function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way
     return { name, steps: [...steps, { change: { renamed: { [old]: now } }, own, concepts }] }
   }
   return { name, steps }
+}
+
+/** Finds where a version's fields are today, as far as they are no more than renamed or mapped. */
+export function elsewhereOf(
+  all: readonly Past<Versioned>[],
+  membersOf: (today: string) => readonly string[],
+): Elsewhere {
+  const elsewhere: Elsewhere = ({ change }, resource, field) => {
+    const ways = all.find(({ label }) => label === change.version)?.ways ?? new Map<string, Way>()
+    const [today, way] = [...ways].find(([, { name }]) => name === resource) ?? []
+    if (today === undefined || !way) return undefined
+    const program = way.steps.reduce((one, step) => back(one, step, elsewhere), plain(membersOf(today)))
+    const source = program.sources.get(field)
+    return source?.from === 'document' ? { resource: today, source } : undefined
+  }
+  return elsewhere
 }

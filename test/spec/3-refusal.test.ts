@@ -55,7 +55,6 @@ doors('refusals of lists', market, (door) => {
       '',
       'sort ',
       'data',
-      'version',
       'fields',
       '_method',
     ])
@@ -243,7 +242,7 @@ const lenient = service({
 
 doors('unknown parameters that may pass', lenient, (door) => {
   spec('R22', 'with query.unknown: ignore they mean nothing, known ones are still checked', async () => {
-    for (const query of ['foo=1', 'foo[gte]=1', 'utm_source=x&text=a', 'a=1&b=2&c=3&text=a', 'version=v9'])
+    for (const query of ['foo=1', 'foo[gte]=1', 'utm_source=x&text=a', 'a=1&b=2&c=3&text=a'])
       await listed(door, `/notes?${query}`)
     assert.deepEqual(await refused(door, '/notes?kind=a&foo=1'), ['unsupported-filter kind'])
     assert.deepEqual(await refused(door, '/notes?text[foo]=a'), ['unsupported-operator text[foo]'])

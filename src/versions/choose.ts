@@ -1,0 +1,133 @@
+/** Chooses the version of a call: named by its path, its query or its header, else by the features of the caller or by default. Part 9, versions. */
+import { Problem } from '../errors/problem.ts'
+import { type Call, type Carried, lines } from '../flow/call.ts'
+import { type Change, majorOf, type Versioned } from '../resources/change.ts'
+import { oneOf } from '../resources/naming.ts'
+import type { Settings } from '../resources/settings.ts'
+import { successorLink } from './retire.ts'
+
+/** What is chosen among. */
+export interface Choice {
+  /** The labels that are served, and those that were, with the end of each where it has one. */
+  readonly served: readonly string[]
+  readonly ended: ReadonlyMap<string, number>
+  readonly carriers: readonly ('path' | 'query' | 'header')[]
+  /** Where nothing names one; null where something has to. R192. */
+  readonly usual: string | null
+  readonly fromFeatures: ((features: ReadonlySet<string>) => string | null | undefined) | null
+}
+
+/** What a service that declares its versions so is chosen among. */
+export function choiceOf(
+  { versions = {} }: Pick<Versioned, 'versions'>,
+  changes: readonly Change[],
+  served: readonly string[],
+  { versions: { carriers, default: usual, fromFeatures, enforceSunset } }: Settings,
+): Choice {
+  const ends = Object.entries(versions).flatMap(([label, { sunset, retired }]): [string, number][] => {
+    if (retired !== undefined) return [[label, Number.NEGATIVE_INFINITY]]
+    return enforceSunset && sunset !== undefined ? [[label, Date.parse(sunset)]] : []
+  })
+  const latest = served.at(-1) as string
+  return {
+    served,
+    ended: new Map(ends),
+    carriers: carriers as Choice['carriers'],
+    usual: usual === 'required' ? null : usual === 'latest' ? latest : usual || (served[0] as string),
+    fromFeatures: fromFeatures === 'changes' ? (features) => byChanges(features, changes, served) : fromFeatures,
+  }
+}
+
+/** The highest version all of whose changes are among the features; null where that is none with changes. R191. */
+function byChanges(
+  features: ReadonlySet<string>,
+  changes: readonly Change[],
+  served: readonly string[],
+): string | null {
+  const has = (label: string) =>
+    changes.every(({ version, feature = version }) => majorOf(version) > majorOf(label) || features.has(feature))
+  const changed = changes.map(({ version }) => majorOf(version))
+  const first = Math.min(...changed)
+  return served.filter((label) => majorOf(label) >= first && has(label)).at(-1) ?? null
+}
+
+/** The path of a call without its version, and the version, if it names one. */
+export interface Named {
+  readonly path: string
+  readonly carried: Carried | null
+}
+
+interface Mention {
+  readonly label: string
+  readonly by: 'path' | 'query' | 'header'
+}
+
+/** What of a call a version is read from, besides its header. */
+interface Places {
+  readonly path: string
+  /** The values that its query has for the version. */
+  readonly queried: readonly string[]
+  readonly now: number
+  /** The same path in the version that follows one, if it is there. */
+  readonly toward: (label: string, path: string) => string | null
+}
+
+const beginning = /^\/(v\d+)(?=\/|$)/
+
+/** What a call says of its version. R188 to R190, R204. */
+export function named(call: Call, { path, queried, now, toward }: Places, choice: Choice): Named {
+  const { carriers } = choice
+  const [, inPath] = carriers.includes('path') ? (beginning.exec(path) ?? []) : []
+  const header = call.headers.version === undefined || !carriers.includes('header') ? [] : lines(call, 'version')
+  const mentions: Mention[] = [
+    ...(inPath === undefined ? [] : [{ label: inPath, by: 'path' as const }]),
+    ...(carriers.includes('query') ? queried : []).map((label) => ({ label, by: 'query' as const })),
+    ...header.flatMap((line) => line.split(',')).map((label) => ({ label: label.trim(), by: 'header' as const })),
+  ]
+  const [first] = mentions
+  if (!first) return { path, carried: null }
+  const rest = inPath === undefined ? path : path.slice(inPath.length + 1)
+  for (const one of mentions) admit(one, choice, now, () => toward(one.label, rest))
+  const other = mentions.find(({ label }) => label !== first.label)
+  if (other) {
+    const message = `The ${first.by} names ${first.label} and the ${other.by} ${other.label}. Name one version.`
+    throw new Problem('version-conflict', message, { extra: { in: other.by } })
+  }
+  const { label } = first
+  const query = first.by === 'query' ? `version=${label}` : ''
+  return { path: rest, carried: { label, prefix: inPath === undefined ? '' : `/${label}`, query } }
+}
+
+/** R189, R204. */
+function admit({ label, by }: Mention, { served, ended }: Choice, now: number, toward: () => string | null): void {
+  const isEnded = (one: string) => (ended.get(one) ?? Number.POSITIVE_INFINITY) <= now
+  if (served.includes(label) && !isEnded(label)) return
+  const mend = `Supported: ${oneOf(
+    served.filter((one) => !isEnded(one)),
+    'and',
+  )}.`
+  if (isEnded(label)) {
+    const next = toward()
+    throw new Problem('version-retired', `${label} is not served any more. ${mend}`, {
+      ...(by === 'header' ? { under: 'invalid-version' } : {}),
+      headers: next === null ? {} : { Link: successorLink(next) },
+      extra: { in: by },
+    })
+  }
+  if (by === 'path') throw new Problem('unknown-version', `There is no version of this name. ${mend}`)
+  throw new Problem('unsupported-version', `The version in the ${by} is not one of this service. ${mend}`, {
+    extra: { in: by, name: 'version' },
+  })
+}
+
+/** The version where none is named: by what the caller has, or the usual one. R191, R192. */
+export function unnamed(features: ReadonlySet<string>, choice: Choice, now: number): Carried {
+  const { served, usual, fromFeatures } = choice
+  const label = fromFeatures?.(features) ?? usual
+  if (label === null) {
+    const message = `Name a version, as in the path: /${served.at(-1)}/… Supported: ${oneOf(served, 'and')}.`
+    throw new Problem('version-required', message)
+  }
+  admit({ label, by: 'header' }, choice, now, () => null)
+  return { label, prefix: '', query: '' }
+}
