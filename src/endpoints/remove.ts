@@ -11,6 +11,7 @@ import { writing } from './write.ts'
 
 export function remove(scene: Scene): Route {
   const { resource, view } = scene
+  const { name } = resource.collection
   return {
     ...writing(scene, {
       operation: 'remove',
@@ -22,13 +23,8 @@ export function remove(scene: Scene): Route {
         decide: (seen): Write => {
           admit(scene, intent.conditions, seen, intent.caller)
           if (seen.is !== 'found') return { do: 'keep' }
-          return {
-            do: 'remove',
-            collection: resource.collection.name,
-            key: keyOf(scene, intent),
-            revision: seen.revision,
-            time: intent.time,
-          }
+          const { revision } = seen
+          return { do: 'remove', collection: name, key: keyOf(scene, intent), revision, time: intent.time }
         },
       }),
       headers: () => ({}),
@@ -43,10 +39,7 @@ export function remove(scene: Scene): Route {
   /** A repeated removal is as good as the first, whatever the conditions. R133. */
   function admit({ resource }: Scene, given: Conditions | null, seen: Seen, caller: Caller): void {
     if (seen.is === 'found') admitWrite(given, seen, view(caller))
-    const repeated =
-      seen.is === 'gone' &&
-      seen.collection === resource.collection.name &&
-      resource.settings.delete.repeat === 'no-content'
+    const repeated = seen.is === 'gone' && seen.collection === name && resource.settings.delete.repeat === 'no-content'
     if (seen.is !== 'found' && !repeated) throw absent(scene, seen)
   }
 }

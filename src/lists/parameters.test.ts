@@ -68,7 +68,7 @@ test('malformed escapes, other encodings and bare characters are refused', () =>
 })
 
 const settings = (unknown: 'reject' | 'ignore', ignored: string[] = []) =>
-  ({ query: { unknown, ignored } }) as unknown as Settings
+  ({ query: { unknown, ignored }, versions: { carriers: ['query'] } }) as unknown as Settings
 const types = (query: string, set: Settings, accepted = ['status', 'sort']) =>
   nameViolations(pairs(query), (name) => accepted.includes(name), accepted, set).map(
     ({ type, name }) => `${type} ${name}`,
@@ -106,10 +106,11 @@ test('messages name what is accepted, with a guess', () => {
   assert.match(message('=1', ['status']) ?? '', /^A parameter without a name/)
 })
 
-test('URLs of items take no parameters, but empty segments are none', () => {
+test('URLs of items take no parameters but the version, and empty segments are none', () => {
   noParameters('/orders/ord_1', settings('reject'))
   noParameters('/orders/ord_1?', settings('reject'))
   noParameters('/orders/ord_1?&&', settings('reject'))
   noParameters('/orders/ord_1?x=1', settings('ignore'))
+  noParameters('/orders/ord_1?version=v1', settings('reject'))
   assert.throws(() => noParameters('/orders/ord_1?x=1', settings('reject')), /1 parameter is invalid/)
 })
