@@ -96,7 +96,7 @@ doors(
       asked.length = 0
       const first = await door.send('GET', '/files', { headers: door.as('ann') })
       assert.equal(first.headers['cache-control'], 'private, no-cache')
-      assert.equal(first.headers.vary, 'Accept-Encoding, Authorization')
+      assert.equal(first.headers.vary, 'Accept-Encoding, Authorization, version')
       const tag = { 'if-none-match': first.headers.etag as string }
       const again = await door.send('GET', '/files', { headers: { ...door.as('ann'), ...tag } })
       assert.equal(again.status, 304)

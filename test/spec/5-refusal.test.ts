@@ -103,7 +103,7 @@ doors(
     })
     spec('R145', 'what may be cached depends on both headers', async () => {
       const { headers } = await told(door, 'GET', '/memos', { headers: door.as('cay') })
-      assert.equal(headers.vary, 'Accept-Encoding, Authorization, X-API-Key')
+      assert.equal(headers.vary, 'Accept-Encoding, Authorization, X-API-Key, version')
     })
     spec('R164', 'which names read like credentials is a setting, and a declared field is a field', async () => {
       const sent = { headers: door.as('cay'), json: { text: 'a', token: 'b' } }
