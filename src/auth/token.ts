@@ -1,7 +1,7 @@
 /** Judges access tokens: signed JWTs of one issuer, for this service, within their time. Part 5, authentication. */
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
 import { Problem } from '../errors/problem.ts'
-import { callerOf } from '../flow/credential.ts'
+import { callerOf, isIdentity } from '../flow/credential.ts'
 import { type Tokens, tokenAlgorithms } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
 import type { Verdict } from './verdict.ts'
@@ -19,18 +19,29 @@ export function judge(tokens: Tokens, keys: JWTVerifyGetKey, now: () => number):
     if (token.length > mostLength || token.split('.').length !== 3)
       return { refused: 'The credential is neither an API key nor an access token.', guessed: true }
     try {
-      const { payload } = await jwtVerify(token, keys, {
-        algorithms,
-        issuer,
-        audience,
-        requiredClaims: ['exp'],
-        clockTolerance: skew / 1000,
-        currentDate: new Date(now()),
-      })
+      const terms = { algorithms, issuer, audience, requiredClaims: ['exp'], clockTolerance: skew / 1000 }
+      const payload = await verified(token, keys, { ...terms, currentDate: new Date(now()) })
       return holderOf(payload, tokens, now())
     } catch (error) {
       return refusal(error)
     }
+  }
+}
+
+/** A token that does not name its key is tried with each one that can be meant. */
+async function verified(token: string, keys: JWTVerifyGetKey, terms: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, terms)).payload
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, terms)).payload
+      } catch (one) {
+        if (!(one instanceof errors.JWSSignatureVerificationFailed)) throw one
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed()
   }
 }
 
@@ -49,11 +60,14 @@ function refusal(error: unknown): Verdict {
 
 function holderOf(payload: JWTPayload, { claims = {}, issuer }: Tokens, now: number): Verdict {
   const { scopes = 'scope', account, tier, features } = claims
-  const whose = text(payload.sub) ?? text(payload.client_id)
-  if (whose === null) return { refused: 'The access token names no subject: it has no claim sub.', guessed: false }
+  const subject = identity(payload.sub)
+  const whose = subject === null ? identity(payload.client_id) : subject
+  if (!whose) return unnamed('sub')
+  const whoseAccount = account === undefined ? null : identity(at(payload, account))
+  if (whoseAccount === undefined) return unnamed(account as string)
   const holder = {
     scopes: words(at(payload, scopes)),
-    account: account === undefined ? null : text(at(payload, account)),
+    account: whoseAccount,
     tier: tier === undefined ? null : text(at(payload, tier)),
     features: features === undefined ? [] : words(at(payload, features)),
   }
@@ -70,6 +84,18 @@ function at(payload: JWTPayload, claim: string): unknown {
 
 const own = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+
+/** Null where there is none; undefined for what cannot be one, which must not pass for none. */
+function identity(value: unknown): string | null | undefined {
+  if (value === undefined || value === null) return null
+  const name = Number.isSafeInteger(value) ? String(value) : value
+  return typeof name === 'string' && isIdentity(name) ? name : undefined
+}
+
+const unnamed = (claim: string): Verdict => ({
+  refused: `The access token does not say whose it is: its claim ${claim} has to be a text of at most 255 characters.`,
+  guessed: false,
+})
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 

@@ -10,6 +10,7 @@ const path = ['settings', 'auth', 'tokens']
 
 export function checkTokens(given: unknown, ground: Ground): void {
   const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
+  checkHeader(auth.apiKeyHeader, ground)
   if (!isObject(auth.tokens)) return
   const { tokens } = auth as { tokens: Given }
   checkKeys(path, tokens, members, [], ground)
@@ -24,6 +25,16 @@ export function checkTokens(given: unknown, ground: Ground): void {
       if (typeof claim !== 'string' || claim === '' || claim === '/')
         note(ground, [...path, 'claims', name], `The claim is ${shown(claim)}.`, claimsMend)
   }
+}
+
+/** A header with a meaning of its own cannot carry keys besides; cookies never authenticate. R163. */
+const meant =
+  /^(authorization|proxy-.*|cookie2?|host|origin|accept(-.*)?|content-.*|if-.*|idempotency-key|version|prefer|date|connection|transfer-encoding|upgrade|expect|range|forwarded|x-forwarded-.*|traceparent|request-id|user-agent|referer|te|trailer|via|cache-control)$/i
+
+function checkHeader(given: unknown, ground: Ground): void {
+  if (typeof given !== 'string' || !meant.test(given)) return
+  const reason = `The header ${given} has a meaning of its own.`
+  note(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
 const claimsMend =

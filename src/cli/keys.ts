@@ -1,6 +1,6 @@
 /** `bylaw keys`: makes API keys, lists them, and ends them. Part 5, authentication. */
 import { isInForce, mostOfName, newKey, sealed } from '../auth/keys.ts'
-import type { Credential, Holder } from '../flow/credential.ts'
+import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { realWorld } from '../http/world.ts'
@@ -205,8 +205,11 @@ function holderOf({ given, service }: Ring): Holder {
     throw complaint(`--${flag}: there is no "${one}".`, guess ? `Did you mean ${guess}?` : there)
   }
   const tier = given.worth('tier')?.text
+  const account = given.worth('account')?.text ?? null
+  if (account !== null && !isIdentity(account))
+    throw complaint('--account has to be a text of at most 255 characters.', 'As in:  --account acc_1')
   return {
-    account: given.worth('account')?.text ?? null,
+    account,
     scopes: [...new Set(words(given, 'scopes'))].map((one) => known('scopes', Object.keys(scopes), one)),
     tier: tier === undefined ? null : known('tier', Object.keys(tiers), tier),
     features: [...new Set(words(given, 'features'))],

@@ -23,6 +23,10 @@ export interface Credential extends Holder {
   readonly revoked: number | null
 }
 
+/** Whether a text can name an account or a subject: it is kept, compared and indexed as it is. */
+export const isIdentity = (text: string): boolean =>
+  text !== '' && text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
+
 /** A holder as a caller: an account acts as one, whichever of its credentials it uses. R100. */
 export const callerOf = (name: string, { account, scopes, tier, features }: Holder): Caller =>
   Object.freeze({

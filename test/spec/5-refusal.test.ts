@@ -188,6 +188,8 @@ spec('R163', 'which tokens are taken is said whole, and not so that forged ones 
       } as never),
     )
   assert.equal(declared({ tokens }), '')
+  for (const apiKeyHeader of ['Cookie', 'authorization', 'Content-Type', 'X-Forwarded-For'])
+    assert.match(declared({ apiKeyHeader }), /settings\.auth\.apiKeyHeader: .* meaning of its own/)
   for (const [change, place] of [
     [{ issuer: '' }, 'issuer'],
     [{ audience: undefined }, 'audience'],

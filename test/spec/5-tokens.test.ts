@@ -135,6 +135,16 @@ doors(
         if (/^[\x20-\x7e]*$/.test(text)) await refused(door, text)
       await refused(door, '')
     })
+    spec('R100 R170', 'a subject or an account that cannot be kept as it is makes no caller', async () => {
+      const claim = 'https://example.com/account'
+      for (const odd of ['a\u0000b', '\ud800', 'x'.repeat(256), '', {}, ['a'], true, 1.5]) {
+        await refused(door, await authority.sign({ [claim]: odd }), 'account')
+        await refused(door, await authority.sign({ sub: odd, client_id: 'a machine' }), 'sub')
+      }
+      await taken(door, await authority.sign({ [claim]: 7 }))
+      await taken(door, await authority.sign({ [claim]: null }))
+      await taken(door, await authority.sign({ sub: undefined, client_id: 'a machine' }))
+    })
     spec('R163', 'the header for keys takes none', async () => {
       const sent = { headers: { 'x-api-key': await authority.sign() } }
       assert.equal((await door.send('GET', '/memos', sent)).status, 401)

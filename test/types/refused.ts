@@ -143,6 +143,22 @@ export const names = [
 /** Nothing is said that nobody hears. */
 export const members = [
   service({
+    name: 'd',
+    settings: {
+      auth: {
+        tokens: {
+          issuer: 'https://login.example.com',
+          audience: 'https://api.example.com',
+          jwks: 'https://login.example.com/keys',
+          // @ts-expect-error no such member of tokens
+          algorithm: 'RS256',
+          claims: { scopes: 'scope' },
+        },
+      },
+    },
+    resources: {},
+  }),
+  service({
     name: 'c',
     // @ts-expect-error no such member of a service
     ressources: {},

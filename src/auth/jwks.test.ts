@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { exportJWK, generateKeyPair } from 'jose'
+import { fetchText, keySet } from './jwks.ts'
+
+const server = createServer((request, response) => {
+  if (request.url === '/away') response.writeHead(302, { location: '/keys' }).end()
+  else if (request.url === '/long')
+    for (let i = 0; i < 20; i++) response.write('x'.repeat(100_000), () => i === 19 && response.end())
+  else if (request.url === '/keys') response.end('{"keys":[]}')
+  else response.writeHead(404).end()
+}).listen(0, '127.0.0.1')
+after(() => server.close())
+await new Promise((resolve) => server.once('listening', resolve))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+test('keys are taken from where they are said to be: not from elsewhere, not without end', async () => {
+  assert.equal(await fetchText(`${url}/keys`), '{"keys":[]}')
+  for (const path of ['/away', '/long', '/none']) await assert.rejects(fetchText(url + path), path)
+})
+
+const { publicKey } = await generateKeyPair('ES256')
+const jwk = { ...(await exportJWK(publicKey)), kid: 'one' }
+const header = { alg: 'ES256', kid: 'one' }
+const token = { payload: '', signature: '' }
+const unreachable = ({ type }: { readonly type?: string }) => type === 'dependency-unavailable'
+
+test('what is no set of keys is as good as no answer, and keys that are known serve on', async () => {
+  let now = 0
+  let answers: string[] = ['nonsense', '{"keys":5}', JSON.stringify({ keys: [jwk] }), 'nonsense again']
+  let asked = 0
+  const key = keySet(
+    '',
+    async () => answers[asked++] ?? assert.fail('asked too often'),
+    () => now,
+  )
+  await assert.rejects(async () => key(header, token), unreachable)
+  await assert.rejects(async () => key(header, token), unreachable)
+  assert.equal(asked, 1, 'asked again only after a pause')
+  now += 5000
+  await assert.rejects(async () => key(header, token), unreachable)
+  now += 5000
+  assert.ok(await key(header, token))
+  now += 600_001
+  assert.ok(await key(header, token), 'it is asked in the background')
+  await new Promise(setImmediate)
+  assert.equal(asked, 4)
+  assert.ok(await key(header, token))
+  assert.equal(asked, 4)
+  answers = []
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { judge } from './token.ts'
+
+const tokens = { issuer: 'https://login.example.com', audience: 'https://api.example.com', jwks: '' }
+const now = Date.UTC(2027, 0, 1)
+const pairs = await Promise.all(
+  ['ES256', 'ES256', 'RS256', 'EdDSA'].map(async (alg) => ({
+    alg,
+    ...(await generateKeyPair(alg, { extractable: true })),
+  })),
+)
+const keys = createLocalJWKSet({ keys: await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey))) })
+const sign = (alg: string, key: CryptoKey) =>
+  new SignJWT({ scope: 'a b', sub: 'ann' })
+    .setProtectedHeader({ alg })
+    .setIssuer(tokens.issuer)
+    .setAudience(tokens.audience)
+    .setExpirationTime(now / 1000 + 60)
+    .sign(key)
+
+test('a token that does not name its key is tried with all that can be meant', async () => {
+  const whose = judge(tokens, keys, () => now)
+  for (const { alg, privateKey } of pairs) {
+    const verdict = await whose(await sign(alg, privateKey))
+    assert.ok('caller' in verdict, alg)
+    assert.deepEqual([...verdict.caller.scopes], ['a', 'b'])
+    assert.equal(verdict.caller.id, 'token:https://login.example.com ann')
+  }
+  const other = await generateKeyPair('ES256')
+  assert.ok('refused' in (await whose(await sign('ES256', other.privateKey))))
+})
+
+test('an algorithm that is not declared is not taken, even with a key that is known', async () => {
+  const whose = judge({ ...tokens, algorithms: ['RS256'] }, keys, () => now)
+  for (const { alg, privateKey } of pairs)
+    assert.equal('caller' in (await whose(await sign(alg, privateKey))), alg === 'RS256', alg)
+})
