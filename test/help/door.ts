@@ -35,6 +35,7 @@ export interface Answer {
 
 export interface Door {
   readonly name: 'node:http' | 'fetch'
+  readonly store: 'SQLite' | 'PostgreSQL'
   readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
   /** Sends bytes over a socket of its own and gives all that comes back until the connection ends (or `ms` pass). */
   readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
@@ -77,7 +78,7 @@ export function doors(
     if (socketOnly && name !== 'node:http') continue
     if (database !== undefined && kind !== 'SQLite') continue
     describe(`${title} (${name}, ${kind})`, () => {
-      const door = { name, errors: [] as object[], answered: [] as object[], port: 0 } as {
+      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: Listening | undefined

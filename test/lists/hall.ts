@@ -10,9 +10,12 @@ import type { House } from '../../src/http/house.ts'
 import { gate } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { freshPostgres } from '../help/postgres.ts'
 import type { Filter, Order, Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
+
+export type Kind = 'SQLite' | 'PostgreSQL'
 
 /** One question to a list, without its window. */
 export interface Ask {
@@ -185,14 +188,20 @@ function sender(house: House): Send {
   }
 }
 
-export async function opened(made: Made): Promise<Hall> {
-  const folder = made.file ? mkdtempSync(join(tmpdir(), 'walk-')) : null
-  const database = folder === null ? 'sqlite::memory:' : `sqlite:${join(folder, 'rows.db')}`
-  const collections = [...made.service.resources.values()].map(({ collection }) => collection)
-  const store = openStore(database, collections, 'apply')
+/** An empty place to store rows in, and how it is given up. */
+async function ground({ file }: Made, kind: Kind): Promise<{ url: string; drop: () => Promise<void> | void }> {
+  if (kind === 'PostgreSQL') return freshPostgres()
+  if (!file) return { url: 'sqlite::memory:', drop: () => {} }
+  const folder = mkdtempSync(join(tmpdir(), 'walk-'))
+  return { url: `sqlite:${join(folder, 'rows.db')}`, drop: () => rmSync(folder, { recursive: true }) }
+}
+
+export async function opened(made: Made, kind: Kind): Promise<Hall> {
+  const { url, drop } = await ground(made, kind)
+  const store = await openStore(made.service, url, 'apply')
   const close = async () => {
     await store.close()
-    if (folder !== null) rmSync(folder, { recursive: true })
+    await drop()
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const world = realWorld([store.secret])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Ask, type Hall, halls, opened } from './hall.ts'
+import { type Ask, type Hall, halls, type Kind, type Made, opened } from './hall.ts'
 import { matching, type Row, sorted } from './model.ts'
 import { asks, changes, type Deed, inputs } from './samples.ts'
 
@@ -80,20 +80,26 @@ async function compare(hall: Hall, rows: readonly Row[], ask: Ask): Promise<void
   }
 }
 
-for (const made of halls) {
-  test(`${made.name}: pages, offsets and cursors show every row once and in order`, async () => {
+const places = halls.flatMap((made) => (['SQLite', 'PostgreSQL'] as const).map((kind) => ({ made, kind })))
+
+/** As many cases as a place has time for. */
+const share = ({ file }: Made, kind: Kind, all: number): number =>
+  Math.ceil(kind === 'PostgreSQL' ? all / 10 : file ? all / 4 : all)
+
+for (const { made, kind } of places) {
+  test(`${made.name} (${kind}): pages, offsets and cursors show every row once and in order`, async () => {
     await fc.assert(
       fc.asyncProperty(
         inputs,
         fc.array(asks(made), { minLength: asksEach, maxLength: asksEach }),
         async (given, asked) => {
-          const hall = await opened(made)
+          const hall = await opened(made, kind)
           const rows = await hall.add(given)
           for (const ask of asked) await compare(hall, rows, ask)
           await hall.close()
         },
       ),
-      { numRuns: made.file ? sets / 4 : sets },
+      { numRuns: share(made, kind, sets) },
     )
   })
 }
@@ -127,11 +133,11 @@ async function lastPage(hall: Hall, ask: Ask) {
   return step
 }
 
-for (const made of halls) {
-  test(`${made.name}: whatever is written elsewhere, no row that stays as it is is missed or shown twice`, async () => {
+for (const { made, kind } of places) {
+  test(`${made.name} (${kind}): whatever is written elsewhere, no row that stays as it is is missed or shown twice`, async () => {
     await fc.assert(
       fc.asyncProperty(inputs, asks(made), changes, fc.boolean(), async (given, ask, deeds, back) => {
-        const hall = await opened(made)
+        const hall = await opened(made, kind)
         const rows = await hall.add(given)
         const before = expected(hall, rows, ask)
         const { shown, touched } = await walked(hall, ask, deeds, [...rows], back)
@@ -144,7 +150,7 @@ for (const made of halls) {
         assert.equal(new Set(moved).size, moved.length, 'a row was shown twice')
         await hall.close()
       }),
-      { numRuns: made.file ? changing / 4 : changing },
+      { numRuns: share(made, kind, changing) },
     )
   })
 }
