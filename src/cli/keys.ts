@@ -197,7 +197,8 @@ function nameOf({ given }: Ring): string {
 }
 
 function holderOf({ given, service }: Ring): Holder {
-  const { scopes = {}, tiers = {} } = service.declaration
+  const { scopes = {} } = service.declaration
+  const tiers = [...(service.quotas?.tiers.keys() ?? [])]
   const known = (flag: string, names: readonly string[], one: string): string => {
     if (names.includes(one)) return one
     const guess = nearest(one, names)
@@ -211,7 +212,7 @@ function holderOf({ given, service }: Ring): Holder {
   return {
     account,
     scopes: [...new Set(words(given, 'scopes'))].map((one) => known('scopes', Object.keys(scopes), one)),
-    tier: tier === undefined ? null : known('tier', Object.keys(tiers), tier),
+    tier: tier === undefined ? null : known('tier', tiers, tier),
     features: [...new Set(words(given, 'features'))],
   }
 }

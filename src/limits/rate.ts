@@ -64,7 +64,7 @@ export function meter(ledger: Ledger, most = mostWindows): Meter {
       all.set(policy, own)
     }
     const before = own.get(partition)
-    if (before && (before.until > now || before.asking)) return before
+    if (before && (runs(before, now) || before.asking)) return before
     own.delete(partition) // the windows of a policy are equally long, so that those that end first stand first
     forget(own, now)
     const name = `${policy.tier}/${policy.name}/${partition}`
@@ -126,6 +126,9 @@ export function meter(ledger: Ledger, most = mostWindows): Meter {
     window.asking = false
   }
 }
+
+/** A window that ends far behind its time was begun by a clock that went wrong. */
+const runs = ({ until, policy }: Window, now: number): boolean => until > now && until <= now + 2 * policy.window
 
 const isFull = ({ used, until, policy }: Window, now: number): boolean => until > now && used >= policy.quota
 

@@ -65,3 +65,12 @@ test('a window begins anew when the one before is over, and what is over is forg
       ['a7', 'b0', 'b1', 'b2', 'b3', 'b4'],
     )
   }))
+
+test('a window of a clock that went wrong does not last', () =>
+  onFile(async (open) => {
+    const store = open()
+    const day = 86_400_000
+    await spend(store, 'a', 5, day)
+    assert.deepEqual(await spend(store, 'a', 1, day - 1000), { is: 'spent', used: 6, until: day + 1000 })
+    assert.deepEqual(await spend(store, 'a', 1, day - 1001), { is: 'spent', used: 1, until: day - 1 })
+  }))

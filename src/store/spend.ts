@@ -6,13 +6,14 @@ import { quotas } from './compile.ts'
 
 /** Each statement stands for itself, so that a row is held no longer than its own one takes. R184. */
 export function* spend({ dialect: { mark } }: Cellar, { name, amount, time, until }: Spend): Steps<Outcome> {
-  const isOver = `${quotas}.until <= ${mark(4)}`
+  // A window that ends later than one that begins now could was begun by a clock that went wrong.
+  const isOver = `(${quotas}.until <= ${mark(4)} OR ${quotas}.until > ${mark(5)})`
   const text = `INSERT INTO ${quotas} (name, used, until) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)})
     ON CONFLICT (name) DO UPDATE SET
       used = CASE WHEN ${isOver} THEN excluded.used ELSE ${quotas}.used + excluded.used END,
       until = CASE WHEN ${isOver} THEN excluded.until ELSE ${quotas}.until END
     RETURNING used, until`
-  const [row] = yield { text, values: [name, amount, until, time], lone: 'write' }
+  const [row] = yield { text, values: [name, amount, until, time, until + (until - time)], lone: 'write' }
   if (!row) throw new Error('A quota cannot be counted.')
   const spent = { is: 'spent', used: Number(row.used), until: Number(row.until) } as const
   if (spent.until === until)

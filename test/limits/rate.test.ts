@@ -18,7 +18,10 @@ function shared(): { ledger: Ledger; asked: () => number } {
   const ledger: Ledger = async ({ name, amount, time, until }) => {
     asked++
     const row = rows.get(name)
-    const next = row && row.until > time ? { used: row.used + amount, until: row.until } : { used: amount, until }
+    const next =
+      row && row.until > time && row.until <= 2 * until - time
+        ? { used: row.used + amount, until: row.until }
+        : { used: amount, until }
     rows.set(name, next)
     return next
   }
@@ -189,4 +192,13 @@ test('forgetting a caller does not give it its lease again', async () => {
     await new Promise((resolve) => setImmediate(resolve)) // what is told in passing arrives
   }
   assert.equal(got, 20)
+})
+
+test('a clock that was ahead for long keeps nobody out when it is right again', async () => {
+  const { ledger } = shared()
+  const one = meter(ledger)
+  const charges = [{ policy: policyOf(3, 1), partition: 'a' }]
+  const day = 86_400_000
+  for (let n = 0; n < 4; n++) assert.equal((await one(charges, day)).granted, n < 3)
+  assert.equal((await one(charges, 0)).granted, true)
 })
