@@ -1,6 +1,6 @@
 /** Runs every code block of the README and of docs/, page by page. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { readSettings } from '../src/resources/settings.ts'
 import { allProofs, conformance } from './help/conformance.ts'
@@ -34,6 +34,15 @@ it('a page that shows something else than what comes is found out', () => {
 
 it('docs/conformance.md says what the tests prove', () => {
   assert.equal(readFileSync('docs/conformance.md', 'utf8'), conformance(allProofs()), 'Run npm run conformance.')
+})
+
+it('docs/security.md names tests that there are', () => {
+  const named = readFileSync('docs/security.md', 'utf8').match(/test\/[\w/.-]+\.ts/g) ?? []
+  assert.ok(named.length > 30)
+  assert.deepEqual(
+    named.filter((path) => !existsSync(path)),
+    [],
+  )
 })
 
 it('docs/settings.md names every setting', () => {

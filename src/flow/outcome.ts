@@ -79,3 +79,4 @@ export type Outcome =
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }
   | { readonly is: 'credentials'; readonly credentials: readonly Credential[] }
+  | { readonly is: 'whose'; readonly accounts: readonly string[] }

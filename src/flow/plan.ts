@@ -181,6 +181,13 @@ export interface Keys {
   readonly name: string | null
 }
 
+/** Asks which accounts have a row of a key, for those who run the service: no caller is told. */
+export interface Whose {
+  readonly do: 'whose'
+  readonly collection: string
+  readonly key: Pick<Key, 'id' | 'parent'>
+}
+
 /** A new API key; `most` keys of one name may be in force at a time. */
 export interface Issue {
   readonly do: 'issue'
@@ -198,8 +205,8 @@ export interface Revoke {
 export type Write = Create | Update | Remove | Keep
 /** A plan that changes what is stored. */
 export type Deed = Create | Decide | Once | Spend | Issue | Revoke
-export type Plan = Read | List | Recall | Identify | Keys | Deed
+export type Plan = Read | List | Recall | Identify | Keys | Whose | Deed
 
-const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys'])
+const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose'])
 
 export const isDeed = (plan: Plan): plan is Deed => !looks.has(plan.do)

@@ -1,0 +1,188 @@
+/** Goes the way of a request step by step without carrying it out, and says where it ends and why. Part 5, authentication. */
+import { allow, allowOwn } from '../auth/allow.ts'
+import { notAllowed } from '../endpoints/options.ts'
+import { locate, type Match } from '../endpoints/route.ts'
+import { Problem, problemStatus } from '../errors/problem.ts'
+import type { Call, World } from '../flow/call.ts'
+import { type Caller, nobody } from '../flow/caller.ts'
+import type { Asked } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Read } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import { oneOf } from '../resources/naming.ts'
+import type { Service } from '../service.ts'
+
+export interface Step {
+  readonly step: string
+  /** Null where it only tells something. */
+  readonly passes: boolean | null
+  readonly says: string
+}
+
+export interface Explanation {
+  readonly steps: readonly Step[]
+  /** The refusal; null where nothing that is known without content refuses. */
+  readonly refusal: { readonly status: number; readonly type: string; readonly message: string } | null
+}
+
+export interface Question {
+  readonly method: string
+  readonly target: string
+  /** Null for nobody. */
+  readonly caller: Caller | null
+  /** Why the credential that was given is not valid. */
+  readonly invalid: string | null
+}
+
+export interface Ground {
+  readonly service: Service
+  readonly store: Store
+  readonly world: World
+}
+
+/** What a step goes by. */
+interface Way extends Question, Ground {
+  readonly match: Match
+  readonly route: Route
+  readonly asked: Asked
+}
+
+/** What was found; nothing where a step does not concern the request. It throws the Problem that the request is refused with. */
+type Check = (way: Way, note: (says: string) => void) => string | null | Promise<string | null>
+
+/** In the order of the corridor. R1. */
+const checks: Readonly<Record<string, { readonly check: Check; readonly tells?: true }>> = {
+  credentials: { check: credentials },
+  quota: { check: quota, tells: true },
+  rule: { check: rule },
+  account: { check: account },
+  query: { check: query },
+  item: { check: item },
+  fields: { check: fields, tells: true },
+  limits: { check: limits, tells: true },
+}
+
+/** The steps up to the first that refuses. */
+export async function reasons(question: Question, ground: Ground): Promise<Explanation> {
+  const steps: Step[] = []
+  let step = 'route'
+  let noted: string | null = null
+  try {
+    const way = wayOf(question, ground)
+    const { operation, resource } = way.route
+    steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${way.match.place.template}` })
+    for (const [name, { check, tells }] of Object.entries(checks)) {
+      step = name
+      const note = (says: string) => {
+        noted = says
+      }
+      const says = await check(way, note)
+      if (says !== null) steps.push({ step, passes: tells ? null : true, says })
+    }
+    return { steps, refusal: null }
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem
+    const { type, message } = problem
+    steps.push({ step, passes: false, says: noted ?? message })
+    return { steps, refusal: { status: problemStatus(problem, ground.service.errors), type, message } }
+  }
+}
+
+function wayOf(question: Question, ground: Ground): Way {
+  const { method, target, caller } = question
+  const match = locate(ground.service.tree, target.split('?', 1)[0] as string)
+  if (!match) throw new Problem('route-not-found', 'There is no such path; bylaw routes lists those that there are.')
+  const route = match.place.methods.get(method)
+  if (!route) throw notAllowed(method, match.place)
+  const headers = { host: 'localhost' }
+  const call: Call = {
+    ...{ method, target, headers },
+    ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
+  }
+  const asked: Asked = {
+    call,
+    caller: caller ?? nobody,
+    params: match.params,
+    query: null,
+    body: null,
+    world: ground.world,
+  }
+  return { ...question, ...ground, match, route, asked }
+}
+
+function credentials({ caller, invalid, route }: Way): string {
+  if (invalid !== null) throw new Problem('invalid-credentials', invalid)
+  if (caller) return `known: ${nameOf(caller)}`
+  if (route.rule === 'public') return 'none, and none are needed: it is public'
+  throw new Problem('credentials-missing', 'None were given, and it is not public.')
+}
+
+function nameOf({ account, scopes, tier }: Caller): string {
+  const whose = account === null ? 'no account' : `account ${account}`
+  return `${whose}, ${scopes.size === 0 ? 'no scopes' : [...scopes].join(' ')}${tier === null ? '' : `, tier ${tier}`}`
+}
+
+/** What counts, not what is left: that is known where the requests are served. R181. */
+function quota({ service: { quotas }, caller }: Way): string | null {
+  if (!quotas) return null
+  const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous
+  if (!tier) return 'no quota counts it'
+  const all = tier.policies.map(
+    (one) => `${one.quota} in ${one.window / 1000} s for each ${one.partition} (${one.name})`,
+  )
+  return `tier ${tier.policies[0]?.tier}: ${oneOf(all, 'and')}; used up, it is 429`
+}
+
+function rule({ route, asked, service }: Way): string {
+  allow(asked.caller, route.rule, service.challenge)
+  if (route.rule === 'public') return 'public: everybody may'
+  return route.rule === 'authenticated' ? 'whoever is known may' : `the scope ${route.rule} is needed, and held`
+}
+
+function account({ route: { resource }, asked: { caller } }: Way): string | null {
+  const { account } = resource.collection
+  if (account === null) return null
+  allowOwn(caller, resource)
+  return `the items belong to accounts (${account}); only those of ${caller.account} are there`
+}
+
+function query({ route, asked, target, world }: Way): string | null {
+  const read = route.query(asked.call, world)
+  if (read) route.parse({ ...asked, query: read })
+  return target.includes('?') ? 'the parameters are in order' : null
+}
+
+async function item(way: Way, note: (says: string) => void): Promise<string | null> {
+  const { route, asked, store } = way
+  const read = route.target(asked)
+  const found = read && (await store.execute(read))
+  if (read && found && found.is !== 'found') note(await absence(way, read, found))
+  route.admit(asked, found)
+  if (!read) return null
+  return found?.is === 'found' ? `${read.key.id} is there` : `${read.key.id} is not there and may be made`
+}
+
+/** What no caller is told: that another account has it. */
+async function absence({ store }: Way, { collection, key }: Read, found: Outcome): Promise<string> {
+  if (found.is === 'gone') return `${key.id} was deleted`
+  const whose = await store.execute({ do: 'whose', collection, key })
+  const accounts = whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
+  if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
+  return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`
+}
+
+function fields({ route: { resource, operation }, asked: { caller } }: Way): string | null {
+  const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
+  const told = resource.members.flatMap(({ name, read, write }) => {
+    if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it takes ${read}`]
+    const lacks = operation === 'list' || operation === 'read' ? [] : lacking(write)
+    return lacks.length > 0 ? [`${name} cannot be written: it takes ${lacks.join(' and ')}`] : []
+  })
+  return told.length === 0 ? null : told.join('; ')
+}
+
+function limits({ route: { content, resource } }: Way): string | null {
+  if (content.length === 0) return null
+  return `content of up to ${resource.settings.limits.body} bytes as ${oneOf(content)}; its fields are judged when they come`
+}

@@ -1,0 +1,151 @@
+/** `bylaw explain`: why a request is refused or allowed, told to those who run the service. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { f, service } from 'bylaw'
+import { type Explanation, reasons } from '../../src/cli/reasons.ts'
+import { callerOf } from '../../src/flow/credential.ts'
+import type { Store } from '../../src/flow/store.ts'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { realWorld } from '../../src/http/world.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { folder, run } from '../help/command.ts'
+
+const clinic = service({
+  name: 'clinic',
+  scopes: { 'patients:read': 'Read patients', 'patients:write': 'Change patients', pii: 'See personal data' },
+  tiers: { free: { hourly: 100 }, pro: { hourly: 9000 }, anonymous: { hourly: 5 } },
+  resources: {
+    patients: {
+      prefix: 'pat',
+      owner: 'clinicId',
+      fields: { name: f.text(), ssn: f.text({ optional: true, filter: true, read: 'pii' }) },
+      access: { read: 'patients:read', write: 'patients:write' },
+    },
+    visits: { prefix: 'vis', parent: 'patients', fields: { on: f.date() }, access: 'authenticated' },
+    news: {
+      fields: { text: f.text() },
+      access: { read: 'public', write: 'authenticated' },
+      methods: ['list', 'create'],
+    },
+  },
+})
+const scopes = ['patients:read', 'patients:write']
+const unknown = 'pat_01h455vb4pex5vsknk084sn02q'
+
+describe('reasons', () => {
+  const world = realWorld(['a secret of the test'])
+  let store: Store
+  let [there, gone] = ['', '']
+
+  before(async () => {
+    store = await openStore(clinic, 'sqlite::memory:', 'apply')
+    const north = callerOf('test', { account: 'north', scopes, tier: null, features: [] })
+    const log = { error: (_: object, says: string) => assert.fail(says), warn: () => {}, info: () => {} }
+    const door = fetchDoor({ service: clinic, store, world, log, authenticate: () => north, open: () => true })
+    const send = async (method: string, path: string, body?: string) =>
+      door(
+        new Request(`http://localhost${path}`, {
+          method,
+          ...(body && { body, headers: { 'content-type': 'application/json', 'content-length': String(body.length) } }),
+        }),
+      )
+    const made = async () => ((await (await send('POST', '/patients', '{"name":"Ann"}')).json()) as { id: string }).id
+    ;[there, gone] = [await made(), await made()]
+    await send('DELETE', `/patients/${gone}`)
+  })
+  after(() => store.close())
+
+  const asked = (
+    line: string,
+    who: { account?: string; scopes?: string[]; tier?: string } | null,
+    invalid: string | null = null,
+  ): Promise<Explanation> => {
+    const [method = '', target = ''] = line.replace('{there}', there).replace('{gone}', gone).split(' ')
+    const caller = who && callerOf('x', { account: null, scopes: [], tier: null, features: [], ...who })
+    return reasons({ method, target, caller, invalid }, { service: clinic, store, world })
+  }
+  /** Where it ends, with what status, and why. */
+  const end = async (...given: Parameters<typeof asked>): Promise<string> => {
+    const { steps, refusal } = await asked(...given)
+    const last = steps.findLast(({ passes }) => passes !== null) ?? assert.fail()
+    assert.equal(last.passes, refusal === null)
+    return `${refusal?.status ?? 'goes on'} at ${last.step}: ${last.says}`
+  }
+  const north = { account: 'north', scopes }
+  const south = { account: 'south', scopes }
+
+  for (const [line, who, says] of [
+    ['GET /nowhere', north, /^404 at route/],
+    ['BREW /patients', north, /^405 at route: .*GET, HEAD, OPTIONS, POST/],
+    ['GET /patients', null, /^401 at credentials/],
+    ['GET /news', null, /^goes on at rule: public/],
+    ['POST /news', {}, /^goes on at rule: whoever is known/],
+    ['GET /patients', { account: 'north' }, /^403 at rule: .*patients:read/],
+    ['GET /patients', { scopes }, /^403 at account: .*belong to accounts/],
+    ['GET /patients?ssn=1', north, /^403 at query: .*ssn.*pii/],
+    ['GET /patients?sn=1', north, /^400 at query: /],
+    ['GET /patients?ssn=1', { account: 'north', scopes: [...scopes, 'pii'] }, /^goes on at query/],
+    ['GET /patients/nonsense', north, /^404 at item/],
+    [`GET /patients/${unknown}`, north, /^404 at item: there is no pat_01h455vb4pex5vsknk084sn02q/],
+    ['GET /patients/{gone}', north, /^410 at item: .* was deleted/],
+    ['GET /patients/{gone}', south, /^404 at item: there is no/],
+    ['GET /patients/{there}', south, /^404 at item: .* belongs to another account \(north\)/],
+    ['GET /patients/{there}', north, /^goes on at item: .* is there/],
+    ['DELETE /patients/{there}', south, /^404 at item: .* belongs to another account/],
+    ['GET /patients/{there}/visits', south, /^404 at item: .* belongs to another account/],
+    ['POST /patients/{there}/visits', north, /^goes on at item: .* is there/],
+    [`PUT /patients/${unknown}`, north, /^goes on at item: .* may be made/],
+  ] as const)
+    test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
+
+  test('a credential that is not valid is told with its reason', async () => {
+    assert.match(await end('GET /patients', {}, 'It expired.'), /^401 at credentials: It expired\.$/)
+  })
+
+  test('what refuses nothing is told beside: quotas, fields and limits', async () => {
+    const told = async (...given: Parameters<typeof asked>) =>
+      Object.fromEntries(
+        (await asked(...given)).steps.filter(({ passes }) => passes === null).map(({ step, says }) => [step, says]),
+      )
+    const change = await told('PATCH /patients/{there}', { ...north, tier: 'pro' })
+    assert.match(change.quota as string, /tier pro: 9000 in 3600 s/)
+    assert.match(change.fields as string, /ssn is not shown: it takes pii/)
+    assert.match(change.limits as string, /1048576 bytes as application\/merge-patch\+json/)
+    assert.match((await told('GET /news', null)).quota as string, /tier anonymous: 5/)
+    assert.match((await told('GET /patients', { ...north, tier: 'gone' })).quota as string, /tier free: 100/)
+  })
+})
+
+describe('bylaw explain', { concurrency: 2 }, () => {
+  const cwd = folder({
+    'api.ts': `import { f, service } from 'bylaw'
+export default service({ name: 'c', scopes: { see: 'See' }, resources: { notes: { fields: { a: f.text() }, access: 'see' } } })
+`,
+  })
+  const said = async (...words: string[]) => {
+    const { code, stdout, stderr } = await run(['explain', 'api.ts', ...words], { cwd })
+    return `${code} ${stdout}${stderr}`
+  }
+
+  test('a key is explained by what it is here', async () => {
+    const made = await run(['keys', 'create', 'api.ts', '--name', 'ci', '--scopes', 'see', '--json'], { cwd })
+    const { key } = JSON.parse(made.stdout)
+    assert.match(
+      await said('get', '/notes', '--as', key),
+      /^0 GET \/notes\n\n.*no account, see.*goes? .*|refuses it\.\n$/s,
+    )
+    assert.match(await said('GET', '/notes', '--as', `${key}x`), /refuses {2}The key is not whole.*The answer is 401/s)
+    const other = key.slice(0, -7)
+    assert.match(await said('GET', '/notes', '--as', other), /not whole/)
+    await run(['keys', 'revoke', 'api.ts', '--name', 'ci'], { cwd })
+    const revoked = await said('GET', '/notes', '--as', key)
+    assert.match(revoked, /The key ci \(key_\w+\) was revoked at 20/)
+    assert.ok(!revoked.includes(key))
+  })
+
+  test('what is asked wrongly is told with the mend', async () => {
+    assert.match(await said('GET', '/notes', '--as', 'sea'), /^1 .*no scope "sea".*Did you mean see\?/s)
+    assert.match(await said('GET', 'notes'), /^1 .*begins with a slash/s)
+    assert.match(await said('GET'), /^1 .*needs the path of a request/s)
+  })
+})
