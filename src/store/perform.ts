@@ -1,16 +1,16 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
-import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Whose, Window, Write } from '../flow/plan.ts'
-import { type Collection, keyColumns } from '../resources/collection.ts'
+import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import type { Collection } from '../resources/collection.ts'
 import { type Answer, type Cellar, found, moved as movedRow, type Shelf, type Steps, settled, shelf } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
-import { quoted } from './dialect.ts'
 import { fusedCreate } from './fused.ts'
 import { departed, exhume, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole } from './segments.ts'
 import { spend } from './spend.ts'
+import { whose } from './whose.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -106,18 +106,6 @@ function* absentOwner(
   const key = { id, parent: null, account }
   const [row] = yield { text: texts[how], values: keyValues(collection, key) }
   return row ? null : yield* departed(cellar, collection, key, time)
-}
-
-const mostNamed = 10
-
-/** The accounts that have a row of a key, but not all of very many. */
-function* whose(cellar: Cellar, { collection: name, key }: Whose): Steps<Outcome> {
-  const { collection } = shelf(cellar, name)
-  const names = keyColumns(collection).filter((one) => one !== 'account')
-  const where = names.map((one, i) => `${one} = ${cellar.dialect.mark(i + 1)}`).join(' AND ')
-  const text = `SELECT account FROM ${quoted(collection.table)} WHERE ${where} ORDER BY account LIMIT ${mostNamed}`
-  const rows = collection.account === null ? [] : yield { text, values: names.map((one) => key[one as 'id']) }
-  return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
 
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {
