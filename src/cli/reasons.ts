@@ -1,19 +1,18 @@
 /** Goes the way of a request step by step without carrying it out, and says where it ends and why. Part 5, authentication. */
 import { allow, allowOwn } from '../auth/allow.ts'
-import { notAllowed } from '../endpoints/options.ts'
-import { locate, type Match } from '../endpoints/route.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
-import type { Route } from '../flow/route.ts'
+import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import { find, passageOf, routeOf } from '../http/handle.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
 
-export interface Step {
+interface Step {
   readonly step: string
   /** Null where it only tells something. */
   readonly passes: boolean | null
@@ -43,7 +42,7 @@ export interface Ground {
 
 /** What a step goes by. */
 interface Way extends Question, Ground {
-  readonly match: Match
+  readonly place: Place
   readonly route: Route
   readonly asked: Asked
 }
@@ -53,6 +52,7 @@ type Check = (way: Way, note: (says: string) => void) => string | null | Promise
 
 /** In the order of the corridor. R1. */
 const checks: Readonly<Record<string, { readonly check: Check; readonly tells?: true }>> = {
+  version: { check: version, tells: true },
   credentials: { check: credentials },
   quota: { check: quota, tells: true },
   rule: { check: rule },
@@ -71,7 +71,7 @@ export async function reasons(question: Question, ground: Ground): Promise<Expla
   try {
     const way = wayOf(question, ground)
     const { operation, resource } = way.route
-    steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${way.match.place.template}` })
+    steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${way.place.template}` })
     for (const [name, { check, tells }] of Object.entries(checks)) {
       step = name
       const note = (says: string) => {
@@ -89,26 +89,30 @@ export async function reasons(question: Question, ground: Ground): Promise<Expla
   }
 }
 
-function wayOf(question: Question, ground: Ground): Way {
+function wayOf(question: Question, { service, world, ...ground }: Ground): Way {
   const { method, target, caller } = question
-  const match = locate(ground.service.tree, target.split('?', 1)[0] as string)
-  if (!match) throw new Problem('route-not-found', 'There is no such path; bylaw routes lists those that there are.')
-  const route = match.place.methods.get(method)
-  if (!route) throw notAllowed(method, match.place)
   const headers = { host: 'localhost' }
   const call: Call = {
     ...{ method, target, headers },
     ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
   }
+  const who = caller ?? nobody
+  const passage = passageOf(call, who.features, service, world.now())
+  const match = find(call, passage, service)
+  if ('status' in match)
+    throw new Problem('route-not-found', `It is answered with the way to ${match.headers.Location}.`)
+  const route = routeOf(call, match.place, passage.edition, service.settings)
   const asked: Asked = {
-    call,
-    caller: caller ?? nobody,
-    params: match.params,
+    ...{ call, caller: who, world, params: match.params },
+    carried: passage.carried,
     query: null,
     body: null,
-    world: ground.world,
   }
-  return { ...question, ...ground, match, route, asked }
+  return { ...question, ...ground, service, world, place: match.place, route, asked }
+}
+
+function version({ service, asked: { carried } }: Way): string | null {
+  return service.declaration.versions ? `served by ${carried.label}` : null
 }
 
 function credentials({ caller, invalid, route }: Way): string {
@@ -148,7 +152,7 @@ function account({ route: { resource }, asked: { caller } }: Way): string | null
 }
 
 function query({ route, asked, target, world }: Way): string | null {
-  const read = route.query(asked.call, world)
+  const read = route.query(asked.call, world, asked.carried)
   if (read) route.parse({ ...asked, query: read })
   return target.includes('?') ? 'the parameters are in order' : null
 }

@@ -143,7 +143,7 @@ async function admitted(asked: Asked, route: Route, store: Store): Promise<void>
 }
 
 /** The version that serves a call, and its path without it. */
-interface Passage {
+export interface Passage {
   readonly edition: Edition
   readonly carried: Carried
   readonly path: string
@@ -170,6 +170,10 @@ function chosen(
   return { edition: editions.get(own.label) as Edition, carried: own, path }
 }
 
+/** The version that serves a call of a caller with these features, in one step. */
+export const passageOf = (call: Call, features: ReadonlySet<string>, service: Service, now: number): Passage =>
+  chosen(versionIn(call, service, now), features, service, now)
+
 /** The same place in the version to move to, where it is there. R201. */
 function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {
   const next = notices.get(label)?.successor ?? null
@@ -190,7 +194,7 @@ function labelled(reply: Reply, passage: Passage | null, { service, world }: Hou
 }
 
 /** The place of a target, or the answer that sends to it. */
-function find({ target }: Call, { edition, path }: Passage, { settings }: Service): Match | Reply {
+export function find({ target }: Call, { edition, path }: Passage, { settings }: Service): Match | Reply {
   const { tree, methods } = edition
   if (!target.startsWith('/')) return { place: bare('*', methods), params: [] } // R11: the service itself
   const match = locate(tree, path)
@@ -205,7 +209,7 @@ function find({ target }: Call, { edition, path }: Passage, { settings }: Servic
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
 }
 
-function routeOf({ method }: Call, place: Place, { methods }: Edition, settings: Settings): Route {
+export function routeOf({ method }: Call, place: Place, { methods }: Edition, settings: Settings): Route {
   const route = place.methods.get(method)
   if (route) return route
   if (settings.methods.unknown === 405 || methods.split(', ').includes(method)) throw notAllowed(method, place)
