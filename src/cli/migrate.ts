@@ -1,32 +1,46 @@
-/** `bylaw migrate`: shows and carries out what the database lacks of the declaration. The cellar. */
+/** `bylaw migrate`: shows, writes down and carries out what the database lacks of the declaration. The cellar. */
 import { nearest } from '../resources/naming.ts'
-import type { Migration } from '../store/migration.ts'
+import type { Service } from '../service.ts'
+import type { Step } from '../store/schema.ts'
+import type { Migration, Plan } from '../store/state.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
-import { databaseFlag, databaseOf } from '../terminal/place.ts'
-import { migrationOf } from '../terminal/start.ts'
+import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
+import { pendingOf, plansIn, written } from '../terminal/plans.ts'
+import { migrationOf, plansOf } from '../terminal/start.ts'
 
 export const migrate: Command = {
   name: 'migrate',
-  about: 'Shows, carries out or looks for what a database lacks of a declaration.',
+  about: 'Shows, writes down, carries out or looks for what a database lacks of a declaration.',
   details:
-    'plan prints the statements. apply carries them out, all or none. status names the steps and exits with 1 if there is one.',
+    'plan prints the statements; with --name it writes them into files, to be reviewed and kept with the declaration. ' +
+    'apply carries the files out in order or, where there are none, the statements themselves. What would break nodes of the ' +
+    'declaration before waits until these are gone. status names what is missing and exits with 1 if there is something.',
   arguments: [{ name: 'plan|apply|status', about: 'a word for what to do: plan, apply or status' }, declarationFile],
-  flags: { database: databaseFlag },
+  flags: {
+    database: databaseFlag,
+    name: { value: 'N', about: 'Writes the plan into files of this name, as add-status.' },
+    plans: plansFlag,
+  },
   examples: [
     'bylaw migrate plan api.ts --database sqlite:./data/orders.db',
+    'bylaw migrate plan api.ts --name add-status',
     'bylaw migrate apply api.ts --database sqlite:./data/orders.db',
     'bylaw migrate status api.ts --database sqlite:./data/orders.db',
   ],
   run,
 }
 
-const deeds: Readonly<Record<string, (migration: Migration, database: string) => number | Promise<number>>> = {
-  plan,
-  apply,
-  status,
+interface Work {
+  readonly service: Service
+  readonly file: string
+  readonly database: string
+  readonly folder: string
+  readonly migration: Migration
 }
+
+const deeds: Readonly<Record<string, (work: Work) => number | Promise<number>>> = { plan, apply, status }
 
 async function run(given: Given): Promise<number> {
   const [word = '', file = ''] = given.arguments
@@ -39,30 +53,80 @@ async function run(given: Given): Promise<number> {
     )
   }
   const service = await load(file)
-  const database = databaseOf(given, service)
+  const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
+  if (word === 'plan' && name !== undefined) return writeDown(service, database, folder, name)
   const migration = await migrationOf(service, database)
   try {
-    return await deed(migration, database)
+    return await deed({ service, file, database, folder, migration })
   } finally {
     migration.close()
   }
 }
 
-function plan({ steps }: Migration, database: string): number {
+async function writeDown(service: Service, database: string, folder: string, name: string): Promise<number> {
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 60)
+    throw complaint(
+      `A plan cannot be named "${name}".`,
+      'Give it up to 60 small letters, digits and dashes, as add-status.',
+    )
+  const plans = await plansOf(service, database, plansIn(folder))
+  if (plans.length === 0) return said(`The plans in ${folder} lead to what is declared; there is nothing to write.`)
+  const named = plans.map((one) => ({ ...one, name: one.phase === 'expand' ? name : `${name}-finish` }))
+  const files = written(folder, named)
+  return said(files.map((path, i) => `wrote ${path}: ${summary(named[i] as Plan)}`).join('\n'))
+}
+
+const summary = ({ phase, steps }: Pick<Plan, 'phase' | 'steps'>): string =>
+  `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while nodes of before run' : 'when no node of before runs any more'}`
+
+function plan({ database, migration: { steps } }: Work): number {
   if (steps.length === 0) return said(`${database} is as declared; there is nothing to do.`)
-  const texts = steps.map(({ about, sql }) => [`-- ${about}`, ...sql.map((text) => `${text};`)].join('\n'))
-  return said(texts.join('\n\n'))
+  return said(steps.map(textOf).join('\n\n'))
 }
 
-async function apply({ steps, apply: carryOut }: Migration, database: string): Promise<number> {
-  await carryOut()
-  if (steps.length === 0) return said(`${database} is as declared; nothing was done.`)
-  return said([...steps.map(({ about }) => `done: ${about}`), `${database} is as declared.`].join('\n'))
+function textOf({ about, phase, sql }: Step): string {
+  const waits = phase === 'contract' ? ', when no node of the declaration before runs' : ''
+  return [`-- ${about}${waits}`, ...sql.map((text) => `${text};`)].join('\n')
 }
 
-function status({ steps }: Migration, database: string): number {
-  if (steps.length === 0) return said(`${database} is as declared.`)
-  said([`${database} is not as declared. Missing:`, ...steps.map(({ about }) => `  - ${about}`)].join('\n'))
+async function apply(work: Work): Promise<number> {
+  const { service, file, database, folder, migration } = work
+  const plans = plansIn(folder)
+  if (plans.length > 0) {
+    if ((await plansOf(service, database, plans)).length > 0)
+      throw complaint(
+        `The plans in ${folder} do not lead to what ${file} declares.`,
+        `Write the rest down first:  bylaw migrate plan ${file} --name what-changes`,
+      )
+    return carried(work, pendingOf(plans, await migration.ledger(), folder))
+  }
+  const { done, left, waitsFor } = await migration.apply()
+  const list = done.map(({ about }) => `done: ${about}`)
+  if (left.length > 0) return said([...list, waiting(waitsFor), ...left.map(({ about }) => `  - ${about}`)].join('\n'))
+  if (done.length === 0) return said(`${database} is as declared; nothing was done.`)
+  return said([...list, `${database} is as declared.`].join('\n'))
+}
+
+async function carried({ database, migration }: Work, plans: readonly Plan[]): Promise<number> {
+  for (const plan of plans) {
+    const carried = await migration.carry(plan)
+    if (carried.is === 'waiting') return said([waiting(carried.waitsFor), `  - ${title(plan)}`].join('\n'))
+    said(carried.is === 'done' ? `done: ${title(plan)}` : `was done already: ${title(plan)}`)
+  }
+  return said(plans.length === 0 ? `${database} is as planned; nothing was done.` : `${database} is as planned.`)
+}
+
+const title = ({ number, name }: Plan): string => `${String(number).padStart(4, '0')} ${name}`
+
+const waiting = (nodes: readonly string[]): string =>
+  `These nodes run the declaration of before: ${nodes.join(', ')}. Start them with the new one, then run this command again. It waits with:`
+
+async function status({ database, folder, migration }: Work): Promise<number> {
+  const plans = plansIn(folder)
+  const pending = plans.length > 0 ? pendingOf(plans, await migration.ledger(), folder).map(title) : []
+  const missing = pending.length > 0 ? pending : migration.steps.map(({ about }) => about)
+  if (missing.length === 0) return said(`${database} is as declared.`)
+  said([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`)].join('\n'))
   return 1
 }
 

@@ -6,7 +6,17 @@ import { type Command, declarationFile, type Given } from '../terminal/command.t
 import { complaint } from '../terminal/complaint.ts'
 import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
 import { load, mistakesText } from '../terminal/load.ts'
-import { broken, databaseFlag, databaseOf, hostFlag, hostOf, portFlag, portOf } from '../terminal/place.ts'
+import {
+  broken,
+  databaseFlag,
+  databaseOf,
+  hostFlag,
+  hostOf,
+  plansOfFolder,
+  portFlag,
+  portOf,
+} from '../terminal/place.ts'
+import { plansIn } from '../terminal/plans.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -55,7 +65,7 @@ async function run(given: Given): Promise<number> {
   if (unkept.length > 0) throw complaint(mistakesText(file, unkept), '')
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
-  if (production) await requireSchema(service, file, database)
+  if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
   const around = { ...hostsOf(given), ...proxiesOf(given) }
   const counting = await countingOf(given, service)
@@ -102,14 +112,19 @@ function timeOf(given: Given, flag: string, unless: string): number {
 }
 
 /** In production the schema is changed by hand, never in passing by a process that starts. */
-async function requireSchema(service: Service, file: string, database: string): Promise<void> {
-  const { steps, close } = await migrationOf(service, database)
+async function requireSchema(given: Given, service: Service, database: string): Promise<void> {
+  const [file = ''] = given.arguments
+  const { serves, steps, close } = await migrationOf(service, database)
   close()
-  if (steps.length === 0) return
+  if (serves !== null) return
   const rest = `${file} --database ${database}`
+  const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
+  const write =
+    plansIn(plansOfFolder(given, file)).length === 0
+      ? ''
+      : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
   throw complaint(
-    `The database ${database} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n` +
-      steps.map(({ about }) => `  - ${about}`).join('\n'),
-    `See the statements:  bylaw migrate plan ${rest}\nCarry them out:      bylaw migrate apply ${rest}`,
+    `The database ${database} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n${missing}`,
+    `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )
 }

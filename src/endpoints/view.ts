@@ -5,7 +5,7 @@ import type { Resource } from '../resources/resource.ts'
 
 export interface View {
   readonly major: number
-  /** Names what decides the bytes besides the revision: shape, visible fields, links. R121. */
+  /** Names what decides the bytes besides the revision: shape, visible fields and what stands for missing ones, links. R121. */
   readonly hash: string
   readonly mode: 'strong' | 'weak' | 'off'
   /** Whether writes need a condition. R129. */
@@ -41,7 +41,9 @@ function view(
   veiled: View['veiled'],
   made: readonly object[],
 ): View {
-  const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
+  const visible = collection.fields
+    .filter(({ name, hidden }) => !hidden && !veiled.has(name))
+    .map(({ name, absent }) => [name, absent])
   const hash = createHash('sha256')
     .update(text([major, collection.shape, visible, ...(made.length > 0 ? [made] : [])]))
     .digest('hex')

@@ -13,6 +13,8 @@ export interface Store {
   readonly secret: string
   /** Whether the store can answer; the reason where it cannot. */
   readonly ready: () => Promise<string | null>
+  /** Says from now on that this node serves its declaration, so that no step of the schema is taken that it could not stand. */
+  readonly attend: () => void
   readonly close: () => Promise<void>
 }
 

@@ -1,9 +1,9 @@
 /** Failures of PostgreSQL: which of them pass, which are a caller's, and what a caller is told. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Duplicate } from '../flow/outcome.ts'
-import { type Cellar, isMoved } from '../store/cellar.ts'
+import { type Cellar, isMoved, leftBehind } from '../store/cellar.ts'
 import { shortened } from '../store/dialect.ts'
-import { uniqueName } from '../store/schema.ts'
+import { uniqueName } from '../store/layout.ts'
 
 /** What the driver tells of a failure: the code is PostgreSQL's, or that of the network. */
 interface Failure {
@@ -51,6 +51,7 @@ const away = 'The store cannot do this at the moment; nothing was changed. Try a
 
 /** A failure of the database as what a caller is told. */
 export function told(error: unknown): unknown {
+  if (codeOf(error) === '23514') return leftBehind(error) // tables have no other check than their floor
   if (isLate(error)) return new Problem('timeout', tooLate, { cause: error })
   if (isPassing(error)) return new Problem('overloaded', tooBusy, { cause: error })
   return isOutage(error) ? new Problem('dependency-unavailable', away, { cause: error }) : error

@@ -1,59 +1,224 @@
-/** Migrate: brings the tables of a database from what they are to what is declared. The cellar. */
-import { type Collection, cells, documentIn, type Texts, textsOf } from '../resources/collection.ts'
-import type { Answer } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
+/** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Collection } from '../resources/collection.ts'
+import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
+import { leases, meta } from '../store/compile.ts'
 import { postgres, quoted } from '../store/dialect.ts'
-import { type Layout, layoutOf, layoutVersion, type Step, stepsBetween } from '../store/schema.ts'
+import { shared } from '../store/layout.ts'
+import { type Refilling, refill } from '../store/refill.ts'
+import type { Change, Fill, Phase, State, Step } from '../store/schema.ts'
+import {
+  type Applied,
+  after,
+  type Carried,
+  fitting,
+  formerOf,
+  nameOf,
+  others,
+  type Plan,
+  phaseOf,
+  readiness,
+  readProgress,
+  readState,
+  record,
+  type Standing,
+  standing,
+  writeProgress,
+  writeState,
+} from '../store/state.ts'
 import type { Connection } from './connect.ts'
+import { type Lease, leased, type Pace } from './lease.ts'
 
 type Ask = Connection['ask']
+const told = (text: string) => ({ text, values: [] })
 
-const found = async (ask: Ask, text: string, values: readonly string[] = []): Promise<Answer | undefined> =>
-  (await ask({ text, values }))[0]
-
-/** The layout as it was last applied; null for an empty database. */
-export async function stored(ask: Ask): Promise<Layout | null> {
-  const tables =
-    'SELECT 1 AS found FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1'
-  if (!(await found(ask, tables, [meta]))) return null
-  const row = await found(ask, `SELECT value FROM ${meta} WHERE name = 'layout'`)
-  const layout = row ? (JSON.parse(row.value as string) as Layout) : null
-  if (layout && layout.layout > layoutVersion)
-    throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
-  return layout
+/** What is remembered in a database; null for an empty one. */
+export async function stateOf(ask: Ask): Promise<State | null> {
+  const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [meta] })
+  return found?.found ? finishLater(readState(), ask) : null
 }
 
-export const missingSteps = (before: Layout | null, collections: readonly Collection[]): readonly Step[] =>
-  stepsBetween(before, layoutOf(collections, before, postgres), collections, postgres)
+export const standingOf = async (ask: Ask, collections: readonly Collection[]): Promise<Standing> =>
+  standing(await stateOf(ask), collections, postgres)
 
-/** All steps in one transaction; another node that starts at the same time waits and then finds nothing left to do. */
-export async function migrate({ ask }: Connection, collections: readonly Collection[]): Promise<void> {
-  await ask({ text: 'BEGIN', values: [] })
+/** What changes of a schema are made with: one connection for the steps, and one that tells that their maker lives. */
+export interface Site {
+  readonly connection: Connection
+  readonly beating: Connection
+  readonly collections: readonly Collection[]
+  readonly pace: Pace
+}
+
+interface Work extends Site {
+  readonly ask: Ask
+  readonly lease: Lease
+}
+
+/** Another node that starts at the same time waits and then finds nothing left to do. */
+export function migrate(site: Site): Promise<Applied> {
+  return alone(site, async (work) => {
+    const { ask, collections } = work
+    const { change, state } = await standingOf(ask, collections)
+    const { steps } = change
+    if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
+    const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
+    if (state?.layout.open !== true)
+      await phase(work, { ...change, steps: first }, 'expand', function* () {
+        yield* writeState(postgres, after(change, 'expand', last.length > 0))
+      })
+    if (last.length === 0) return { done: first, left: [], waitsFor: [] }
+    const waitsFor = state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask)
+    if (waitsFor.length > 0) return { done: first, left: last, waitsFor }
+    await phase(work, { ...change, steps: last }, 'contract', function* () {
+      yield* writeState(postgres, after(change, 'contract', false))
+    })
+    return { done: steps, left: [], waitsFor: [] }
+  })
+}
+
+/** One plan; its steps are carried out and remembered one by one, so that it goes on where it was stopped. */
+export function carry(site: Site, plan: Plan): Promise<Carried> {
+  return alone(site, async (work) => {
+    const { ask } = work
+    const before = await stateOf(ask)
+    const is = readiness(plan, before)
+    if (is === 'ready' && plan.phase === 'contract') {
+      const waitsFor = await finishLater(others(postgres, nameOf(plan.to)), ask)
+      if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
+    }
+    const change = { before, after: plan.to, steps: plan.steps }
+    await phase(work, { ...change, steps: is === 'ready' ? plan.steps : [] }, String(plan.number), function* () {
+      if (is === 'ready') yield* writeState(postgres, after(change, plan.phase, plan.to.open))
+      yield* record(postgres, plan)
+    })
+    return { is: is === 'ready' ? 'done' : 'adopted' }
+  })
+}
+
+/** Nobody else changes the schema meanwhile. */
+async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T> {
+  const { connection, beating, pace } = site
+  const { ask } = connection
+  const tables = shared(postgres)
+  for (const text of [...(tables[meta] ?? []), ...(tables[leases] ?? [])]) await insistently(() => ask(told(text)))
+  const lease = await leased(connection, beating, pace)
   try {
-    if (await stored(ask)) await ask({ text: `LOCK TABLE ${meta} IN SHARE ROW EXCLUSIVE MODE`, values: [] })
-    const before = await stored(ask)
-    const layout = layoutOf(collections, before, postgres)
-    for (const step of missingSteps(before, collections)) await carryOut(ask, step, collections, layout)
-    const text = `INSERT INTO ${meta} (name, value) VALUES ('layout', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-    await ask({ text, values: [JSON.stringify(layout)] })
-    await ask({ text: 'COMMIT', values: [] })
+    return await act({ ...site, ask, lease })
+  } finally {
+    await lease.release()
+  }
+}
+
+/** The steps of a phase behind those that somebody has done before, and what is remembered at their end. */
+async function phase(work: Work, change: Change, is: string, end: () => Steps<void>): Promise<void> {
+  const key = `${is}:${nameOf(change.after)}`
+  const begun = await finishLater(readProgress(postgres, key), work.ask)
+  const made = refilling(change, work.collections)
+  for (const [i, step] of change.steps.entries()) if (i >= begun) await carryOut(work, step, made, { key, done: i + 1 })
+  await fenced(work, () =>
+    finishLater(
+      (function* () {
+        yield* end()
+        yield* writeProgress(postgres, '-', 0)
+      })(),
+      work.ask,
+    ),
+  )
+}
+
+type Made = (fill: Fill) => Refilling
+
+function refilling({ before, after: layout }: Change, collections: readonly Collection[]): Made {
+  const known = fitting(collections, layout, postgres)
+  const shelves = cellar(known, { layout, former: formerOf(before) }, postgres, () => false)
+  return (fill) => ({
+    shelf: shelf(shelves, fill.collection),
+    table: layout.tables[fill.collection],
+    fill,
+    dialect: postgres,
+  })
+}
+
+async function carryOut(work: Work, step: Step, made: Made, mark: { key: string; done: number }): Promise<void> {
+  const { ask, lease } = work
+  const { about, empty, sql, fill, apart } = step
+  const remember = () => finishLater(writeProgress(postgres, mark.key, mark.done), ask)
+  try {
+    let key: readonly string[] | null = null
+    if (fill)
+      do key = await fenced(work, () => finishLater(refill(made(fill), key), ask))
+      while (key)
+    if (apart)
+      for (const text of sql) {
+        await lease.insist()
+        await besides(ask, text)
+      }
+    await fenced(work, async () => {
+      if (empty) await refuseRows(ask, empty)
+      if (!apart) for (const text of sql) await ask(told(text))
+      await remember()
+    })
   } catch (error) {
-    await ask({ text: 'ROLLBACK', values: [] }).catch(() => {})
+    throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error & { detail?: string })}`, {
+      cause: error,
+    })
+  }
+}
+
+/** A transaction that only who holds the lease can end, and whose locks nobody waits long for. */
+function fenced<T>({ ask, lease }: Work, act: () => Promise<T>): Promise<T> {
+  return insistently(async () => {
+    await ask(told('BEGIN'))
+    try {
+      await ask(told(`SET LOCAL lock_timeout = '500ms'`))
+      await lease.insist()
+      const made = await act()
+      await ask(told('COMMIT'))
+      return made
+    } catch (error) {
+      await ask(told('ROLLBACK')).catch(() => {})
+      throw error
+    }
+  })
+}
+
+/** What others hold is waited for outside of their queue: a statement that waits for its lock would stop all readers behind it. */
+const passing = ['55P03', '40P01', '40001', '42P07', '23505']
+const mostTries = 40
+
+async function insistently<T>(act: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act()
+    } catch (error) {
+      const { code = '', table = '' } = error as { code?: string; table?: string }
+      const ours = code === '23505' ? table.startsWith('pg_') : passing.includes(code) // two made one table at once
+      if (!ours || tries === mostTries) throw error
+    }
+    await pause(100 + Math.random() * 400)
+  }
+}
+
+/** Builds or drops an index while others work. What a build that failed has left is no index, and is taken away before. */
+async function besides(ask: Ask, text: string): Promise<void> {
+  const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS "((?:[^"]|"")+)"/
+    .exec(text)?.[1]
+    ?.replaceAll('""', '"')
+  if (index !== undefined) await clear(ask, index)
+  try {
+    await ask(told(text))
+  } catch (error) {
+    if (index !== undefined) await clear(ask, index).catch(() => {})
     throw error
   }
 }
 
-async function carryOut(ask: Ask, step: Step, collections: readonly Collection[], layout: Layout): Promise<void> {
-  try {
-    if (step.empty) await refuseRows(ask, step.empty)
-    for (const text of step.sql) await ask({ text, values: [] })
-    const collection = collections.find(({ name }) => name === step.fill?.collection)
-    if (collection) await refill(ask, collection, layout.tables[collection.name]?.shape ?? 1, step.fill?.again ?? false)
-  } catch (error) {
-    throw new Error(`The step "${step.about}" cannot be done: ${reasonOf(error as Error & { detail?: string })}`, {
-      cause: error,
-    })
-  }
+async function clear(ask: Ask, index: string): Promise<void> {
+  const [rest] = await ask({
+    text: 'SELECT 1 AS found FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid',
+    values: [quoted(index)],
+  })
+  if (rest) await ask(told(`DROP INDEX CONCURRENTLY IF EXISTS ${quoted(index)}`))
 }
 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {
@@ -64,38 +229,8 @@ function reasonOf({ message, detail }: Error & { readonly detail?: string }): st
 }
 
 async function refuseRows(ask: Ask, table: string): Promise<void> {
-  if (!(await found(ask, `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`))) return
+  if ((await ask(told(`SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`))).length === 0) return
   throw new Error(
     'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new database will do.',
   )
-}
-
-/** Brings the texts to today's shape and writes every index column again, in steps of a thousand rows. */
-async function refill(ask: Ask, collection: Collection, shape: number, again: boolean): Promise<void> {
-  const keys = collection.composite ? ['parent', 'id'] : ['id']
-  const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
-  const set = names.map((name, i) => `${name} = $${i + 1}`).join(', ')
-  const where = keys.map((name, i) => `${name} = $${names.length + i + 1}`).join(' AND ')
-  const update = `UPDATE ${quoted(collection.table)} SET ${set}${again ? ', revision = revision + 1' : ''} WHERE ${where}`
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => `$${i + 1}`).join(', ')]
-  const select = `SELECT ${key}, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT 1000`
-  let last = keys.map(() => '')
-  for (;;) {
-    const rows = await ask({ text: select, values: last })
-    if (rows.length === 0) return
-    for (const row of rows) {
-      last = keys.map((name) => row[name] as string)
-      const document = documentOf(collection, row as unknown as Texts, last.join('/'))
-      const { doc, hidden } = textsOf(collection, document)
-      await ask({ text: update, values: [doc, hidden, shape, ...cells(collection, document), ...last] })
-    }
-  }
-}
-
-function documentOf(collection: Collection, texts: Texts, id: string): Record<string, unknown> {
-  try {
-    return documentIn(collection, texts)
-  } catch (error) {
-    throw new Error(`in ${id}, ${(error as Error).message}`, { cause: error })
-  }
 }

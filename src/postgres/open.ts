@@ -2,19 +2,22 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
-import { type Cellar, cellar } from '../store/cellar.ts'
+import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
-import { type Migration, type SchemaMode, unlike } from '../store/migration.ts'
+import { type Layout, placed } from '../store/layout.ts'
+import type { State } from '../store/schema.ts'
+import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../store/state.ts'
 import { type Address, addressOf, withoutPassword } from './address.ts'
 import { type Connection, connect, type Times } from './connect.ts'
-import { migrate, missingSteps, stored } from './migrate.ts'
+import { type Pace, pace as usual } from './lease.ts'
+import { carry, migrate, type Site, standingOf, stateOf } from './migrate.ts'
 import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
 
 const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Steps of a schema may take long. */
-const migrating: Times = { connect: 10_000, statement: 0, lock: 5000, idle: 0, silence: 2 ** 30 }
+const migrating: Times = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
 const mostWait = 2000
 
@@ -25,47 +28,85 @@ export async function openPostgres(
   patience = 10_000,
 ): Promise<Store> {
   return guarded(url, async (address) => {
-    const { shelves, secret } = await prepared(address, collections, mode)
+    const { shelves, secret, name } = await prepared(address, collections, mode)
     const connections = pool(() => connect(address, times), address.connections, mostWait)
-    return postgresStore({ pool: connections, cellar: shelves, secret, patience, times: address.pooled ? times : null })
+    return postgresStore({
+      pool: connections,
+      cellar: shelves,
+      secret,
+      patience,
+      name,
+      times: address.pooled ? times : null,
+    })
   })
 }
 
-export async function openPostgresMigration(url: string, collections: readonly Collection[]): Promise<Migration> {
+export async function openPostgresMigration(
+  url: string,
+  collections: readonly Collection[],
+  pace: Pace = usual,
+): Promise<Migration> {
   return guarded(url, async (address) => {
-    const connection = await connect(address, migrating)
+    const site = await sited(address, collections, pace)
+    const { ask } = site.connection
     try {
+      const { serves, change } = await standingOf(ask, collections)
       return {
-        steps: missingSteps(await stored(connection.ask), collections),
-        apply: () => guarded(url, () => migrate(connection, collections)),
-        close: connection.close,
+        serves,
+        steps: change.steps,
+        apply: () => guarded(url, () => migrate(site)),
+        ledger: () => guarded(url, async () => finishLater(readLedger(await stateOf(ask)), ask)),
+        carry: (plan) => guarded(url, () => carry(site, plan)),
+        close: () => leave(site),
       }
     } catch (error) {
-      connection.close()
+      leave(site)
       throw error
     }
   })
 }
 
+async function sited(address: Address, collections: readonly Collection[], pace: Pace): Promise<Site> {
+  const connection = await connect(address, migrating)
+  try {
+    return { connection, beating: await connect(address, migrating), collections, pace }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+function leave({ connection, beating }: Site): void {
+  connection.close()
+  beating.close()
+}
+
+/** The shelves of a store whose database is as this declaration needs it, and what names the declaration to other nodes. */
 async function prepared(
   address: Address,
   collections: readonly Collection[],
   mode: SchemaMode,
-): Promise<{ shelves: Cellar; secret: string }> {
-  const connection = await connect(address, migrating)
+): Promise<{ shelves: Cellar; secret: string; name: string }> {
+  const site = await sited(address, collections, usual)
   try {
-    const { ask } = connection
-    const steps = missingSteps(await stored(ask), collections)
-    if (steps.length > 0 && mode === 'require') throw unlike(steps)
-    if (steps.length > 0) await migrate(connection, collections)
-    const tables = (await stored(ask))?.tables ?? {}
-    const shapes = Object.fromEntries(collections.map(({ name }) => [name, tables[name]?.shape ?? 1]))
-    const blank = await blanks(connection, collections)
-    const shelves = cellar(collections, shapes, postgres, (one, column) => !blank.has(`${one.name} ${column}`))
-    return { shelves, secret: await secretOf(connection) }
+    const { ask } = site.connection
+    const ground = await groundOf(site, mode)
+    const columns = placed(collections, ground.layout).map(({ collection }) => collection)
+    const blank = await blanks(site.connection, columns)
+    const shelves = cellar(collections, ground, postgres, (one, column) => !blank.has(`${one.name} ${column}`))
+    return { shelves, secret: await secretOf({ ask }), name: nameOf(ground.layout) }
   } finally {
-    connection.close()
+    leave(site)
   }
+}
+
+async function groundOf(site: Site, mode: SchemaMode): Promise<Ground> {
+  const { ask } = site.connection
+  const { serves, change, state } = await standingOf(ask, site.collections)
+  if (serves === null && mode === 'require') throw unlike(change.steps)
+  if (serves === 'former') return { layout: state?.former as Layout, former: null }
+  if (mode === 'apply' && change.steps.length > 0) await migrate(site)
+  return (await stateOf(ask)) as State
 }
 
 /** The columns in which some row has no value. */
@@ -78,7 +119,7 @@ async function blanks({ ask }: Connection, collections: readonly Collection[]): 
 }
 
 /** The secret of this store, made by whoever opens it first. */
-async function secretOf({ ask }: Connection): Promise<string> {
+async function secretOf({ ask }: Pick<Connection, 'ask'>): Promise<string> {
   const text = `INSERT INTO ${meta} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
   await ask({ text, values: [randomBytes(32).toString('base64url')] })
   return (await ask({ text: `SELECT value FROM ${meta} WHERE name = 'secret'`, values: [] }))[0]?.value as string

@@ -1,8 +1,11 @@
 /** PostgreSQL: what a store is, on a pool of connections. The cellar. */
+import { hostname } from 'node:os'
 import { isDeed } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Cellar } from '../store/cellar.ts'
+import { type Cellar, finishLater, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
+import { postgres } from '../store/dialect.ts'
+import { attend, attendance, depart } from '../store/state.ts'
 import type { Times } from './connect.ts'
 import { look } from './look.ts'
 import type { Pool } from './pool.ts'
@@ -17,14 +20,17 @@ export interface Opened {
   readonly patience: number
   /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
   readonly times: Times | null
+  /** Names the declaration that is served, to those who change the schema. */
+  readonly name: string
 }
 
 const plain = (text: string): Statement => ({ text, values: [] })
 
-export function postgresStore({ pool, cellar, secret, patience, times }: Opened): Store {
+export function postgresStore({ pool, cellar, secret, patience, times, name }: Opened): Store {
   const local = times === null ? [] : [plain(timesText(times))]
   const writing = { pool, cellar, patience, begin: [plain('BEGIN'), ...local] }
   const looking = { pool, cellar, snapshot: [plain('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), ...local] }
+  const presence = attending(pool, name)
   return {
     execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),
     secret,
@@ -38,10 +44,34 @@ export function postgresStore({ pool, cellar, secret, patience, times }: Opened)
         return String(error)
       }
     },
-    close: pool.close,
+    attend: presence.begin,
+    close: async () => {
+      await presence.end()
+      await pool.close()
+    },
   }
 }
 
 /** One statement, so that it is one way there and back. */
 const timesText = ({ statement, lock, idle }: Times): string =>
   `SELECT set_config('statement_timeout', '${statement}', true), set_config('lock_timeout', '${lock}', true), set_config('idle_in_transaction_session_timeout', '${idle}', true)`
+
+/** A node that cannot say that it runs says so the next time. */
+function attending(pool: Pool, name: string): { begin: () => void; end: () => Promise<void> } {
+  const node = `${hostname()}:${process.pid}`
+  let timer: NodeJS.Timeout | undefined
+  const say = async (steps: Steps<void>): Promise<void> => {
+    try {
+      await finishLater(steps, (await pool.share()).ask)
+    } catch {}
+  }
+  const begin = (): void => {
+    void say(attend(postgres, node, name))
+    timer = setInterval(() => void say(attend(postgres, node, name)), attendance).unref()
+  }
+  const end = async (): Promise<void> => {
+    clearInterval(timer)
+    if (timer) await say(depart(postgres, node))
+  }
+  return { begin, end }
+}

@@ -1,6 +1,6 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
-import { completed, type Shaped } from './shape.ts'
+import { carried, completed, formerly, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject } from './values.ts'
 
@@ -161,9 +161,55 @@ export function textsOf({ fields }: Pick<Collection, 'fields'>, document: Record
   return { doc: part(false), hidden: part(true) }
 }
 
-/** The whole document of a row of any shape, brought to today's. */
-export function documentIn({ fields }: Pick<Collection, 'fields'>, { doc, hidden }: Texts): Record<string, unknown> {
-  return completed(fields, { ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
+/** Where hidden texts keep what only nodes of another shape know, by the number of that shape; no field has this name. */
+const aside = '*'
+export const hasAside = (hidden: string | null): boolean => hidden?.includes(`"${aside}":`) === true
+
+/** A row as it is stored. */
+export interface Stored extends Texts {
+  readonly shape: number
+}
+
+/** A stored row as the nodes of one shape see it. */
+export interface Brought {
+  readonly document: Record<string, unknown>
+  /** What it holds for nodes of other shapes, by their number. */
+  readonly others: Readonly<Record<number, Members>>
+}
+
+/** The document of a row of any shape, older or newer, brought to the one with a number. */
+export function brought({ fields }: Pick<Collection, 'fields'>, own: number, { doc, hidden, shape }: Stored): Brought {
+  const { [aside]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<string, never>
+  const { [own]: mine = {}, ...rest } = kept as Record<number, Members>
+  const whole = { ...more, ...(JSON.parse(doc) as Members) }
+  if (shape === own) return { document: whole, others: rest }
+  const document = shape < own ? completed(fields, whole, mine) : narrowed(fields, whole, mine)
+  return { document, others: { ...rest, [shape]: whole } }
+}
+
+/** The declaration that is still served beside today's: the number of its shape, and the paths that it knows. */
+export interface Former {
+  readonly shape: number
+  readonly knows: (path: string) => boolean
+}
+
+/** A hidden text that also keeps what nodes of the former and of newer shapes need of a row. */
+export function withAside(
+  { fields }: Pick<Collection, 'fields'>,
+  { own, former }: { readonly own: number; readonly former: Former | null },
+  seen: Brought | null,
+  written: Texts,
+): string | null {
+  const now = { ...JSON.parse(written.hidden ?? '{}'), ...JSON.parse(written.doc) } as Members
+  const kept: Record<number, Members> = {}
+  for (const [text, document] of Object.entries(seen?.others ?? {})) {
+    const shape = Number(text)
+    if (shape > own || shape === former?.shape) kept[shape] = carried(fields, document, seen?.document ?? {}, now)
+  }
+  if (former) kept[former.shape] = { ...kept[former.shape], ...formerly(fields, now, former.knows) }
+  const some = Object.entries(kept).filter(([, members]) => Object.keys(members).length > 0)
+  if (some.length === 0) return written.hidden
+  return JSON.stringify({ ...JSON.parse(written.hidden ?? '{}'), [aside]: Object.fromEntries(some) })
 }
 
 /** A row that has to exist, and the place that names it. */

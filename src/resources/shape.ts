@@ -40,21 +40,95 @@ export function shapeName(fields: readonly Shaped[]): string {
   return JSON.stringify(fields.map(part))
 }
 
-/** A document of an older shape as one of today's: new fields get their default, renamed ones their value. */
-export function completed(fields: readonly Shaped[], document: Record<string, unknown>): Record<string, unknown> {
+export type Members = Readonly<Record<string, unknown>>
+
+/** A document of an older shape as one of today's: new fields get their default, renamed ones their value, or what was kept for them. */
+export function completed(fields: readonly Shaped[], document: Members, kept: Members = {}): Record<string, unknown> {
   return Object.fromEntries(
     fields.map((field) => {
-      const { name, was = name, absent } = field
+      const { name, was = name } = field
       const from = Object.hasOwn(document, name) ? name : was
-      return [name, Object.hasOwn(document, from) ? fitted(field, document[from]) : absent]
+      if (Object.hasOwn(document, from)) return [name, fitted(field, document[from], kept[name])]
+      return [name, Object.hasOwn(kept, name) ? fitted(field, kept[name]) : field.absent]
     }),
   )
 }
 
-function fitted({ name, digits, inner }: Shaped, value: unknown): unknown {
+function fitted({ name, digits, inner }: Shaped, value: unknown, kept?: unknown): unknown {
   if (digits && typeof value === 'string') return refitted(name, value, digits)
-  if (Array.isArray(value)) return value.map((one) => fitted(inner[0] as Shaped, one))
-  return inner.length > 0 && isObject(value) ? completed(inner, value) : value
+  if (Array.isArray(value)) {
+    // A list is kept as long as nobody changed it.
+    return (Array.isArray(kept) ? kept : value).map((one) => fitted(inner[0] as Shaped, one))
+  }
+  return inner.length > 0 && isObject(value) ? completed(inner, value, isObject(kept) ? kept : {}) : value
+}
+
+/** A document of a newer shape as one of today's: what is not known is left out, and what was kept for today's shape wins. */
+export function narrowed(fields: readonly Shaped[], document: Members, kept: Members): Record<string, unknown> {
+  return Object.fromEntries(
+    fields.map((field) => {
+      const { name } = field
+      const [is, was] = [document[name], kept[name]]
+      if (isObject(is) && isObject(was) && field.inner.length > 0)
+        return [name, narrowed(field.inner, { ...was, ...is }, {})]
+      const value = Object.hasOwn(kept, name) ? was : Object.hasOwn(document, name) ? is : field.absent
+      return [name, limited(field, value)]
+    }),
+  )
+}
+
+function limited({ inner }: Shaped, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => limited(inner[0] as Shaped, one))
+  return inner.length > 0 && isObject(value) ? narrowed(inner, value, {}) : value
+}
+
+/** What a shape from before today's cannot find in a document of today: the renamed fields, under the names it `knows`. */
+export function formerly(
+  fields: readonly Shaped[],
+  document: Members,
+  knows: (path: string) => boolean,
+): Record<string, unknown> {
+  const renamed = fields.filter((field) => isRenamed(field, knows, ''))
+  return Object.fromEntries(renamed.map((field) => undone(field, document[field.name], knows, '')))
+}
+
+function isRenamed({ name, was, inner }: Shaped, knows: (path: string) => boolean, at: string): boolean {
+  const from = formerName(name, was, knows, at)
+  return from !== name || inner.some((one) => isRenamed(one, knows, `${at + from}.`))
+}
+
+const formerName = (name: string, was: string | undefined, knows: (path: string) => boolean, at: string): string =>
+  was !== undefined && knows(at + was) && !knows(at + name) ? was : name
+
+function undone(
+  { name, was, inner }: Shaped,
+  value: unknown,
+  knows: (path: string) => boolean,
+  at: string,
+): [name: string, value: unknown] {
+  const from = formerName(name, was, knows, at)
+  const below = `${at + from}.`
+  if (Array.isArray(value)) return [from, value.map((one) => undone(inner[0] as Shaped, one, knows, below)[1])]
+  if (inner.length === 0 || !isObject(value)) return [from, value]
+  return [from, Object.fromEntries(inner.map((one) => undone(one, value[one.name], knows, below)))]
+}
+
+/** What a writer keeps of a document of another shape that it writes over: what it does not know or did not change. */
+export function carried(
+  fields: readonly Shaped[],
+  document: Members,
+  seen: Members,
+  written: Members,
+): Record<string, unknown> {
+  const known = new Map(fields.map((field) => [field.name, field]))
+  const stays = ([name, value]: [string, unknown]): boolean => {
+    const field = known.get(name)
+    if (!field) return true
+    const text = JSON.stringify(seen[name])
+    if (JSON.stringify(value) === text) return false // it is found in the document itself
+    return (field.inner.length > 0 && isObject(value)) || JSON.stringify(written[name]) === text
+  }
+  return Object.fromEntries(Object.entries(document).filter(stays))
 }
 
 /** A decimal with as many digits behind the point as are declared now. One that would lose some is not touched. */

@@ -105,7 +105,7 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
       run(rollback)
       run(release)
       const taken = duplicate(error, cellar)
-      return taken ? () => done(taken) : () => fail(error)
+      return taken ? () => done(taken) : () => fail(told(error))
     }
   }
 

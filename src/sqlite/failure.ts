@@ -2,7 +2,7 @@
 import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { keyColumns } from '../resources/collection.ts'
-import type { Cellar } from '../store/cellar.ts'
+import { type Cellar, leftBehind } from '../store/cellar.ts'
 
 /** How long a write or a read waits for another process, in milliseconds. */
 export const mostWait = 5000
@@ -14,6 +14,7 @@ export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15
 
 /** A failure of the database as what a caller is told. */
 export function told(error: unknown): unknown {
+  if (codeOf(error) === 1811) return leftBehind(error) // a trigger: the floor of a table
   if (!isOutage(error)) return error
   return new Problem(
     'dependency-unavailable',

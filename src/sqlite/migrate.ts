@@ -1,53 +1,130 @@
-/** Migrate: brings the tables of a file from what they are to what is declared, all steps or none. The cellar. */
+/** Migrate: brings the tables of a file from what they are to what is declared, the steps of a phase all or none. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { type Collection, cells, documentIn, keyColumns, type Texts, textsOf } from '../resources/collection.ts'
-import type { Run } from '../store/cellar.ts'
+import type { Collection } from '../resources/collection.ts'
+import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { quoted, sqlite } from '../store/dialect.ts'
-import { type Layout, layoutOf, layoutVersion, type Step, stepsBetween } from '../store/schema.ts'
+import { type Refilling, refill } from '../store/refill.ts'
+import type { Change, Fill, State, Step } from '../store/schema.ts'
+import {
+  type Applied,
+  after,
+  type Carried,
+  fitting,
+  formerOf,
+  nameOf,
+  others,
+  type Plan,
+  phaseOf,
+  readiness,
+  readState,
+  record,
+  type Standing,
+  standing,
+  writeState,
+} from '../store/state.ts'
 import { runner } from './sqlite.ts'
 
-/** The layout as it was last applied; null for an empty database. */
-export function stored(run: Run): Layout | null {
+/** What is remembered in a file; null for an empty one. */
+export function stateOf(run: Run): State | null {
   const [table] = run({ text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [meta] })
-  if (!table) return null
-  const [row] = run({ text: `SELECT value FROM ${meta} WHERE name = 'layout'`, values: [] })
-  const layout = row ? (JSON.parse(row.value as string) as Layout) : null
-  if (layout && layout.layout > layoutVersion)
-    throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
-  return layout
+  return table ? finish(readState(), run) : null
 }
 
-export function missingSteps(before: Layout | null, collections: readonly Collection[]): readonly Step[] {
-  return stepsBetween(before, layoutOf(collections, before, sqlite), collections, sqlite)
-}
+export const standingOf = (run: Run, collections: readonly Collection[]): Standing =>
+  standing(stateOf(run), collections, sqlite)
 
-/** All steps in one transaction; another process that starts at the same time waits and then finds nothing left to do. */
-export function migrate(db: DatabaseSync, collections: readonly Collection[]): void {
+/** Another process that starts at the same time waits and then finds nothing left to do. */
+export function migrate(db: DatabaseSync, collections: readonly Collection[]): Applied {
   const run = runner(db)
+  ahead(db, run, collections)
+  return together(db, () => carriedOut(db, run, collections))
+}
+
+function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection[]): Applied {
+  const { state, change } = standingOf(run, collections)
+  const { steps } = change
+  if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
+  const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
+  for (const step of first) carryOut(db, run, step, refilling(change, collections))
+  const waitsFor = last.length === 0 || state === null ? [] : finish(others(sqlite, nameOf(change.after)), run)
+  const done = waitsFor.length > 0 ? first : steps
+  if (done === steps) for (const step of last) carryOut(db, run, step, refilling(change, collections))
+  const finished = last.length > 0 && done === steps
+  finish(writeState(sqlite, after(change, finished ? 'contract' : 'expand', last.length > 0)), run)
+  return { done, left: done === first ? last : [], waitsFor }
+}
+
+/** One plan, whole or not at all. */
+export function carry(db: DatabaseSync, collections: readonly Collection[], plan: Plan): Carried {
+  const run = runner(db)
+  return together(db, () => {
+    const before = stateOf(run)
+    const is = readiness(plan, before)
+    if (is === 'ready' && plan.phase === 'contract') {
+      const waitsFor = finish(others(sqlite, nameOf(plan.to)), run)
+      if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
+    }
+    if (is === 'ready') {
+      const change = { before, after: plan.to, steps: plan.steps }
+      for (const step of plan.steps) carryOut(db, run, step, refilling(change, collections))
+      finish(writeState(sqlite, after(change, plan.phase, plan.to.open)), run)
+    }
+    finish(record(sqlite, plan), run)
+    return { is: is === 'ready' ? 'done' : 'adopted' }
+  })
+}
+
+/** Rows are written again in small transactions where others are at work, so that they do not wait long. */
+function ahead(db: DatabaseSync, run: Run, collections: readonly Collection[]): void {
+  const { state, change } = standingOf(run, collections)
+  if (state?.layout.open !== true || finish(others(sqlite, nameOf(change.after)), run).length > 0) return
+  const made = refilling(change, collections)
+  for (const { guards, sql, fill } of change.steps) {
+    if (guards) together(db, () => db.exec(sql.join(';')))
+    let key: readonly string[] | null = null
+    if (fill)
+      do key = together(db, () => finish(refill(made(fill), key), run))
+      while (key)
+  }
+}
+
+function together<T>(db: DatabaseSync, act: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {
-    const before = stored(run)
-    const layout = layoutOf(collections, before, sqlite)
-    for (const step of missingSteps(before, collections)) carryOut(db, run, step, collections, layout)
-    const text = `INSERT INTO ${meta} (name, value) VALUES ('layout', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-    run({ text, values: [JSON.stringify(layout)] })
+    const made = act()
     db.exec('COMMIT')
+    return made
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
 }
 
-function carryOut(db: DatabaseSync, run: Run, step: Step, collections: readonly Collection[], layout: Layout): void {
+type Made = (fill: Fill) => Refilling
+
+function refilling({ before, after: layout }: Change, collections: readonly Collection[]): Made {
+  const known = fitting(collections, layout, sqlite)
+  const shelves = cellar(known, { layout, former: formerOf(before) }, sqlite, () => false)
+  return (fill) => ({
+    shelf: shelf(shelves, fill.collection),
+    table: layout.tables[fill.collection],
+    fill,
+    dialect: sqlite,
+  })
+}
+
+function carryOut(db: DatabaseSync, run: Run, { about, empty, sql, fill }: Step, made: Made): void {
   try {
-    if (step.empty) refuseRows(run, step.empty)
-    for (const text of step.sql) db.exec(text)
-    const collection = collections.find(({ name }) => name === step.fill?.collection)
-    if (collection) refill(run, collection, layout.tables[collection.name]?.shape ?? 1, step.fill?.again ?? false)
+    if (empty) refuseRows(run, empty)
+    for (const text of sql) db.exec(text)
+    let key: readonly string[] | null = null
+    if (fill)
+      do key = finish(refill(made(fill), key), run)
+      while (key)
   } catch (error) {
-    throw new Error(`The step "${step.about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })
+    throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })
   }
 }
 
@@ -63,35 +140,4 @@ function refuseRows(run: Run, table: string): void {
   throw new Error(
     'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new file will do.',
   )
-}
-
-/** Brings the texts to today's shape and writes every index column again, in steps of a thousand rows. */
-function refill(run: Run, collection: Collection, shape: number, again: boolean): void {
-  const keys = keyColumns(collection)
-  const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
-  const set = names.map((name, i) => `${name} = ?${i + 1}`).join(', ')
-  const where = keys.map((name, i) => `${name} = ?${names.length + i + 1}`).join(' AND ')
-  const next = again ? ', revision = revision + 1' : ''
-  const update = `UPDATE ${quoted(collection.table)} SET ${set}${next} WHERE ${where}`
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => `?${i + 1}`).join(', ')]
-  const select = `SELECT ${key}, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT 1000`
-  let last = keys.map(() => '')
-  for (;;) {
-    const rows = run({ text: select, values: last })
-    if (rows.length === 0) return
-    for (const row of rows) {
-      last = keys.map((name) => row[name] as string)
-      const document = documentOf(collection, row as unknown as Texts, last.join('/'))
-      const { doc, hidden } = textsOf(collection, document)
-      run({ text: update, values: [doc, hidden, shape, ...cells(collection, document), ...last] })
-    }
-  }
-}
-
-function documentOf(collection: Collection, texts: Texts, id: string): Record<string, unknown> {
-  try {
-    return documentIn(collection, texts)
-  } catch (error) {
-    throw new Error(`in ${id}, ${(error as Error).message}`, { cause: error })
-  }
 }

@@ -5,37 +5,51 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
-import { cellar, type Run } from '../store/cellar.ts'
+import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
-import { type Migration, type SchemaMode, unlike } from '../store/migration.ts'
-import { migrate, missingSteps, stored } from './migrate.ts'
+import type { Layout } from '../store/layout.ts'
+import type { State } from '../store/schema.ts'
+import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../store/state.ts'
+import { carry, migrate, standingOf, stateOf } from './migrate.ts'
 import { openFile, runner, sqliteStore } from './sqlite.ts'
 
 export function openStore(url: string, collections: readonly Collection[], mode: SchemaMode, patience = 10_000): Store {
   return opened(url, (db, file) => {
     const run = runner(db)
-    const steps = missingSteps(stored(run), collections)
-    if (steps.length > 0 && mode === 'require') throw unlike(steps)
-    if (steps.length > 0) migrate(db, collections)
-    const tables = stored(run)?.tables ?? {}
-    const shapes = Object.fromEntries(collections.map(({ name }) => [name, tables[name]?.shape ?? 1]))
+    const ground = groundOf(db, run, collections, mode)
     return sqliteStore({
       db,
-      cellar: cellar(collections, shapes, sqlite, (one, column) => run(blankStatement(one, column)).length === 0),
+      cellar: cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0),
       secret: secretOf(run),
       file: file === ':memory:' ? null : file,
       patience,
+      name: nameOf(ground.layout),
     })
   })
 }
 
+/** What the store is laid out for, once it is as this declaration needs it. */
+function groundOf(db: DatabaseSync, run: Run, collections: readonly Collection[], mode: SchemaMode): Ground {
+  const { serves, change, state } = standingOf(run, collections)
+  if (serves === null && mode === 'require') throw unlike(change.steps)
+  if (serves === 'former') return { layout: state?.former as Layout, former: null }
+  if (mode === 'apply') migrate(db, collections)
+  return stateOf(run) as State
+}
+
 export function openMigration(url: string, collections: readonly Collection[]): Migration {
-  return opened(url, (db) => ({
-    steps: missingSteps(stored(runner(db)), collections),
-    apply: () => guarded(url, () => migrate(db, collections)),
-    close: () => db.close(),
-  }))
+  return opened(url, (db) => {
+    const { serves, change } = standingOf(runner(db), collections)
+    return {
+      serves,
+      steps: change.steps,
+      apply: () => guarded(url, () => migrate(db, collections)),
+      ledger: () => finish(readLedger(stateOf(runner(db))), runner(db)),
+      carry: (plan) => guarded(url, () => carry(db, collections, plan)),
+      close: () => db.close(),
+    }
+  })
 }
 
 /** Opens a file for something that is made with it; closes it where that fails. */

@@ -1,16 +1,19 @@
 /** SQLite: reads in the loop, and one durable commit for all writes of a turn. The cellar. */
+import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import { isDeed } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Answer, Cellar, Run } from '../store/cellar.ts'
+import { type Answer, type Cellar, finish, type Run, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
+import { sqlite } from '../store/dialect.ts'
+import { attend, attendance, depart } from '../store/state.ts'
 import { batches } from './batch.ts'
 import { isBusy, mostWait, told } from './failure.ts'
 import { look } from './look.ts'
 import { reader } from './reader.ts'
-import { snapshots } from './snapshot.ts'
+import { type Snapshot, snapshots } from './snapshot.ts'
 import { totals } from './totals.ts'
 
 const mostPrepared = 1000
@@ -78,9 +81,11 @@ export interface Opened {
   readonly file: string | null
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
+  /** Names the declaration that is served, to those who change the schema. */
+  readonly name: string
 }
 
-export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Store {
+export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
@@ -89,6 +94,7 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
   const snapshot = snapshots(db, run)
   const looking = { cellar, run, snapshot, reader: thread, totals: known, patience }
   const writes = batches({ db, run, snapshot, cellar, patience, written: known.written })
+  const presence = attending(run, snapshot, name)
   return {
     execute: (plan) => {
       if (isDeed(plan)) return writes.join(plan)
@@ -103,20 +109,46 @@ export function sqliteStore({ db, cellar, secret, file, patience }: Opened): Sto
     hold: snapshot.hold,
     secret,
     mark: known.mark,
-    ready: async () => {
-      try {
-        run({ text: `SELECT 1 AS found FROM ${meta} LIMIT 1`, values: [] })
-        return null
-      } catch (error) {
-        return isBusy(error) ? null : String(error)
-      }
-    },
+    ready: async () => unreadyFor(run),
+    attend: file === null ? () => {} : presence.begin,
     close: async () => {
       await writes.idle()
       await thread?.close()
+      presence.end()
       snapshot.end()
       db.close()
     },
+  }
+}
+
+/** A node that cannot say that it runs, as another process is in the way, says so the next time. */
+function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => void; end: () => void } {
+  const node = `${hostname()}:${process.pid}`
+  let timer: NodeJS.Timeout | undefined
+  const say = (steps: Steps<void>): void => {
+    try {
+      snapshot.end()
+      finish(steps, run)
+    } catch {}
+  }
+  const begin = (): void => {
+    say(attend(sqlite, node, name))
+    timer = setInterval(() => say(attend(sqlite, node, name)), attendance).unref()
+  }
+  const end = (): void => {
+    if (timer) say(depart(sqlite, node))
+    clearInterval(timer)
+  }
+  return { begin, end }
+}
+
+/** Why the file cannot be read; null where it can, or where another process is only in the way. */
+function unreadyFor(run: Run): string | null {
+  try {
+    run({ text: `SELECT 1 AS found FROM ${meta} LIMIT 1`, values: [] })
+    return null
+  } catch (error) {
+    return isBusy(error) ? null : String(error)
   }
 }
 

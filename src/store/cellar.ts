@@ -1,8 +1,10 @@
 /** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
+import { Problem } from '../errors/problem.ts'
 import type { Found, List, Term } from '../flow/plan.ts'
-import { type Collection, documentIn, type Texts as Stored, textsOf } from '../resources/collection.ts'
-import { type Statement, type Texts, texts } from './compile.ts'
+import { type Brought, brought, type Collection, type Former, hasAside, textsOf } from '../resources/collection.ts'
+import { meta, type Statement, type Texts, texts } from './compile.ts'
 import type { Dialect } from './dialect.ts'
+import { type Layout, placed } from './layout.ts'
 
 export type Answer = Readonly<Record<string, unknown>>
 /** A story that asks for statements and is given their rows. */
@@ -39,14 +41,22 @@ export function moved(collection: string): Error {
 
 export const isMoved = (error: unknown): boolean => movedRows.has(error as object)
 
-/** A collection with what was prepared for it. */
+/** A collection, its columns named as in the database, with what was prepared for it. */
 export interface Shelf {
   readonly collection: Collection
   readonly texts: Texts
   /** The number of the shape that is written today. */
   readonly shape: number
+  /** The numbers of the shapes whose documents are made like those of today. */
+  readonly alike: ReadonlySet<number>
+  /** What is served beside this declaration until all nodes are of today. */
+  readonly former: Former | null
   /** The columns in which no row is without a value. */
   readonly full: ReadonlySet<string>
+  /** The columns that rows of before do not have yet; they cannot be asked for. */
+  readonly pending: Set<string>
+  /** The name of a column in the database. */
+  readonly named: (column: string) => string
 }
 
 export interface Cellar {
@@ -54,34 +64,103 @@ export interface Cellar {
   readonly shelves: ReadonlyMap<string, Shelf>
 }
 
+/** What the database is laid out for: the declaration that is opened, and the one of before, as long as it may run too. */
+export interface Ground {
+  readonly layout: Layout
+  readonly former: Layout | null
+}
+
 export function cellar(
   collections: Iterable<Collection>,
-  shapes: Readonly<Record<string, number>>,
+  { layout, former }: Ground,
   dialect: Dialect,
   isFull: (collection: Collection, column: string) => boolean = () => true,
 ): Cellar {
   const shelves = new Map<string, Shelf>()
-  for (const collection of collections) {
-    const required = collection.columns.filter((column) => column.required).map(({ name }) => name)
-    const full = new Set(required.filter((column) => isFull(collection, column)))
-    const shape = shapes[collection.name] ?? 0
-    shelves.set(collection.name, { collection, texts: texts(collection, dialect), shape, full })
+  for (const { collection, table, named } of placed(collections, layout)) {
+    const pending = new Set(table.pending)
+    const required = collection.columns.filter(({ name, required }) => required && !pending.has(name))
+    const full = new Set(required.map(({ name }) => name).filter((column) => isFull(collection, column)))
+    const { shape, shapes } = table
+    const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
+    const before = former?.tables[collection.name]
+    shelves.set(collection.name, {
+      collection,
+      texts: texts(collection, dialect),
+      shape,
+      alike: new Set(alike),
+      former:
+        before && before.shape !== shape
+          ? { shape: before.shape, knows: (path) => Object.hasOwn(before.kinds, path) }
+          : null,
+      full,
+      pending,
+      named,
+    })
   }
   return { dialect, shelves }
 }
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 
-/** A list whose order says nothing of nulls where there are none, so that more indexes serve it. */
-export function settled({ full }: Shelf, plan: List): List {
+/** A list as the database knows its columns, whose order says nothing of nulls where there are none, so that more indexes serve it. */
+export function settled({ full, named }: Shelf, plan: List): List {
   const at = plan.window.from === 'place' ? plan.window.place : null
-  const isFull = ({ column }: Term, i: number) => full.has(column) && at?.[i] !== null
-  return { ...plan, order: plan.order.map((term, i) => (isFull(term, i) ? { ...term, nulls: 'none' } : term)) }
+  const isFull = (column: string, i: number) => full.has(column) && at?.[i] !== null
+  return {
+    ...plan,
+    where: plan.where.map((one) => ({ ...one, column: named(one.column) })),
+    order: plan.order.map((term, i): Term => {
+      const column = named(term.column)
+      return isFull(column, i) ? { ...term, column, nulls: 'none' } : { ...term, column }
+    }),
+  }
 }
 
+/** Refuses what is asked of columns that rows written by nodes of before do not have yet. */
+export function* admitColumns({ collection, pending }: Shelf, { where, order }: List): Steps<void> {
+  if (pending.size === 0) return
+  const asked = [...where, ...order].map(({ column }) => column)
+  if (!asked.some((column) => pending.has(column))) return
+  const [row] = yield layoutStatement
+  const layout = JSON.parse(row?.value as string) as Layout
+  for (const column of pending) if (!layout.tables[collection.name]?.pending.includes(column)) pending.delete(column)
+  const missing = collection.columns.find(({ name }) => pending.has(name) && asked.includes(name))
+  if (!missing) return
+  throw new Problem(
+    'dependency-unavailable',
+    `What ${collection.name} have in ${missing.field} is being brought to the newest declaration; lists cannot be filtered or sorted by it yet. Try again later.`,
+  )
+}
+
+/** What a caller is told of a write by a node whose declaration the database has left behind. */
+export const leftBehind = (cause: unknown): Problem =>
+  new Problem(
+    'dependency-unavailable',
+    'This node runs a declaration that the database has left behind; nothing was changed. Try again: another node may answer.',
+    { cause },
+  )
+
+const layoutStatement: Statement = { text: `SELECT value FROM ${meta} WHERE name = 'layout'`, values: [] }
+
+/** A row, and what it holds for nodes of other shapes. */
+export interface Held extends Found {
+  readonly brought: Brought | null
+  readonly shape: number
+}
+
+/** Whether a text can be answered as it is. */
+export const isAlike = ({ alike }: Pick<Shelf, 'alike'>, row: Answer): boolean => alike.has(Number(row.shape))
+
 /** A row of a collection as it is stored, brought to the shape of today. */
-export function found({ collection, shape }: Pick<Shelf, 'collection' | 'shape'>, row: Answer): Found {
+export function found(
+  { collection, shape: own, alike }: Pick<Shelf, 'collection' | 'shape' | 'alike'>,
+  row: Answer,
+): Held {
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null }
-  const { doc, hidden }: Stored = row.shape === shape ? stored : textsOf(collection, documentIn(collection, stored))
-  return { is: 'found', doc, hidden, revision: Number(row.revision) }
+  const [shape, revision] = [Number(row.shape), Number(row.revision)]
+  const same = alike.has(shape)
+  if (same && !hasAside(stored.hidden)) return { is: 'found', ...stored, revision, brought: null, shape }
+  const seen = brought(collection, own, { ...stored, shape: same ? own : shape })
+  return { is: 'found', ...textsOf(collection, seen.document), revision, brought: seen, shape }
 }

@@ -10,7 +10,7 @@ import { resource } from '../resources/resource.ts'
 import { readSettings } from '../resources/settings.ts'
 import { countStatement, keyValues, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
 import { type Dialect, sqlite } from './dialect.ts'
-import { layoutOf, stepsBetween } from './schema.ts'
+import { changeBetween } from './schema.ts'
 import { whole } from './segments.ts'
 
 const { resources } = service({
@@ -115,10 +115,7 @@ test('the account that rows belong to is a part of every statement and begins ev
     carts.uniques.map(({ columns }) => columns),
     [['account', 'by_code'], ['id']],
   )
-  assert.match(
-    JSON.stringify(stepsBetween(null, layoutOf([carts], null, sqlite), [carts], sqlite)),
-    /account AS .{2,3}accountId/,
-  )
+  assert.match(JSON.stringify(changeBetween(null, [carts], sqlite).steps), /account AS .{2,3}accountId/)
 })
 
 const id: Term = { column: 'id', descending: false, nulls: 'none' }
@@ -192,8 +189,7 @@ test('a count goes no further than it has to', () => {
 
 test('SQLite finds items by the primary key and pages by an index, without sorting', () => {
   const db = new DatabaseSync(':memory:')
-  for (const { sql } of stepsBetween(null, layoutOf(collections, null, sqlite), collections, sqlite))
-    for (const text of sql) db.exec(text)
+  for (const { sql } of changeBetween(null, collections, sqlite).steps) for (const text of sql) db.exec(text)
   const way = ({ text, values }: Statement) =>
     db
       .prepare(`EXPLAIN QUERY PLAN ${text}`)

@@ -35,6 +35,12 @@ export const meta = 'bylaw_meta'
 export const keys = 'bylaw_keys'
 export const quotas = 'bylaw_quotas'
 export const credentials = keyCollection
+/** The nodes that serve, and since when they were last seen. */
+export const nodes = 'bylaw_nodes'
+/** The plan files that were carried out. */
+export const plans = 'bylaw_plans'
+/** Who changes the schema at the moment. */
+export const leases = 'bylaw_leases'
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = quoted(collection.table)
@@ -102,6 +108,8 @@ type Binding = ReturnType<typeof binding>
 export interface Cut {
   readonly offset: number
   readonly limit: number
+  /** With what is never answered, which rows of other shapes are made from. */
+  readonly whole?: boolean
 }
 
 /** The rows of one stretch of a list. */
@@ -109,18 +117,19 @@ export function listStatement(
   collection: Collection,
   plan: List,
   stretch: Stretch,
-  { offset, limit }: Cut,
+  { offset, limit, whole = false }: Cut,
   dialect: Dialect,
 ): Statement {
   const binding_ = binding(dialect)
   const { bind, values } = binding_
+  const stored = whole ? 'doc, shape, hidden' : 'doc, shape'
   const places = plan.places
     ? plan.order.map(({ column }, i) => `, CAST(${quoted(column)} AS TEXT) AS place${i}`).join('')
     : ''
   const where = conditions(collection, plan, stretch.bounds, binding_)
   const order = stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map(term).join(', ')}`
   const cut = ` LIMIT ${bind(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
-  return { text: `SELECT doc, shape${places} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
+  return { text: `SELECT ${stored}${places} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
 }
 
 /** How many rows match, or match within a stretch, counted no further than needed. */

@@ -24,6 +24,15 @@ export interface Dialect {
   } | null
   /** Whether several steps of a story are better one statement, as each is a way there and back. */
   readonly fused: boolean
+  /** The time of the database, in milliseconds. */
+  readonly now: string
+  /** Whether the schema can change while rows are read and written; steps are then told so that they can be carried out twice. */
+  readonly online: boolean
+  /** Refuses rows of shapes below one: what does so for all that is written from now on, and what proves it of the rows that are there. */
+  readonly floor: (
+    table: string,
+    shape: number,
+  ) => { readonly before: readonly string[]; readonly behind: readonly string[] }
   /** A field of a document, as a typed column of the view. */
   readonly member: (name: string, type: 'text' | 'integer' | 'numeric' | 'boolean' | 'json') => string
 }
@@ -45,6 +54,8 @@ export function shortened(name: string): string {
     .replace(/\ufffd+$/, '')}_${tail}`
 }
 
+/** What the database says to nodes whose declaration it has left behind. */
+const belowFloor = 'The rows of this table are written in a newer shape now.'
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const sqlite: Dialect = {
@@ -57,6 +68,19 @@ export const sqlite: Dialect = {
   tableOptions: ' STRICT, WITHOUT ROWID',
   holds: null,
   fused: false,
+  now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  online: false,
+  floor: (table, shape) => ({
+    before: ['insert', 'update'].flatMap((deed) => {
+      const name = quoted(`floor__${table}__${deed}`)
+      const refusal = `WHEN NEW.shape < ${shape} BEGIN SELECT RAISE(ABORT, ${literal(belowFloor)}); END`
+      return [
+        `DROP TRIGGER IF EXISTS ${name}`,
+        `CREATE TRIGGER ${name} BEFORE ${deed.toUpperCase()} ON ${quoted(table)} ${refusal}`,
+      ]
+    }),
+    behind: [],
+  }),
   member: (name, type) => {
     const value = `json_extract(doc, ${literal(`$."${name}"`)})`
     return type === 'numeric' || type === 'integer' ? `CAST(${value} AS ${type.toUpperCase()})` : value
@@ -74,6 +98,19 @@ export const postgres: Dialect = {
   rare: (condition) => condition,
   tableOptions: '',
   fused: true,
+  now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',
+  online: true,
+  floor: (table, shape) => {
+    const alter = `ALTER TABLE ${quoted(table)}`
+    const name = quoted(`floor__${table}`)
+    return {
+      before: [
+        `${alter} DROP CONSTRAINT IF EXISTS ${name}`,
+        `${alter} ADD CONSTRAINT ${name} CHECK (shape >= ${shape}) NOT VALID`,
+      ],
+      behind: [`${alter} VALIDATE CONSTRAINT ${name}`],
+    }
+  },
   holds: { kept: ' FOR KEY SHARE', own: ' FOR NO KEY UPDATE', still: ' FOR UPDATE' },
   member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${views[type]}`,
 }

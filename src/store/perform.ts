@@ -1,14 +1,26 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
-import type { Collection } from '../resources/collection.ts'
-import { type Answer, type Cellar, found, moved as movedRow, type Shelf, type Steps, settled, shelf } from './cellar.ts'
+import { type Collection, withAside } from '../resources/collection.ts'
+import {
+  type Answer,
+  admitColumns,
+  type Cellar,
+  found,
+  type Held,
+  isAlike,
+  moved as movedRow,
+  type Shelf,
+  type Steps,
+  settled,
+  shelf,
+} from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
 import { fusedCreate } from './fused.ts'
 import { departed, exhume, remove } from './removal.ts'
-import { at, behind, loose, reversed, whole } from './segments.ts'
+import { at, behind, loose, reversed, whole as stretches } from './segments.ts'
 import { spend } from './spend.ts'
 import { whose } from './whose.ts'
 
@@ -69,7 +81,7 @@ function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
     case 'create':
       return yield* create(cellar, plan)
     case 'update':
-      return yield* update(cellar, plan)
+      return yield* update(cellar, plan, seen as Held)
     case 'remove':
       return yield* remove(cellar, plan)
     case 'keep':
@@ -109,33 +121,39 @@ function* absentOwner(
 }
 
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {
-  const plan = settled(shelf(cellar, asked.collection), asked)
+  const own = shelf(cellar, asked.collection)
+  const plan = settled(own, asked)
+  yield* admitColumns(own, plan)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
   const { limit } = plan.window
-  const rows =
-    plan.window.from === 'offset'
-      ? yield* passedOver(cellar, plan, plan.window.offset)
-      : yield* near(cellar, plan, plan.window)
+  let rows = yield* windowed(cellar, plan, false)
+  if (rows.some((row) => !isAlike(own, row))) rows = yield* windowed(cellar, plan, true)
   const more = rows.length > limit
   const shown = rows.slice(0, limit)
   const back = plan.window.from === 'place' && plan.window.back
   if (back) shown.reverse()
   const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
   const sides = yield* around(cellar, plan, shown, more)
-  return page(shelf(cellar, plan.collection), plan, shown, { ...sides, total })
+  return page(own, plan, shown, { ...sides, total })
 }
 
+const windowed = (cellar: Cellar, plan: List, whole: boolean): Steps<readonly Answer[]> =>
+  plan.window.from === 'offset'
+    ? passedOver(cellar, plan, plan.window.offset, whole)
+    : near(cellar, plan, plan.window, whole)
+
 /** Rows from an offset on, one more than asked, so that it shows whether others follow. */
-function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number): Steps<readonly Answer[]> {
+function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number, whole: boolean): Steps<readonly Answer[]> {
   const { collection } = shelves.get(plan.collection) as Shelf
   const wanted = plan.window.limit + 1
   const rows: Answer[] = []
   let offset = from
-  for (const stretch of whole(loose(plan, []).order)) {
-    const found = yield listStatement(collection, plan, stretch, { offset, limit: wanted - rows.length }, dialect)
+  for (const stretch of stretches(loose(plan, []).order)) {
+    const cut = { offset, limit: wanted - rows.length, whole }
+    const found = yield listStatement(collection, plan, stretch, cut, dialect)
     rows.push(...found)
     if (rows.length === wanted) break
     if (found.length > 0) offset = 0
@@ -149,6 +167,7 @@ function* near(
   { dialect, shelves }: Cellar,
   plan: List,
   { place, back, including, limit }: Extract<Window, { from: 'place' }>,
+  whole = false,
 ): Steps<readonly Answer[]> {
   const { collection } = shelves.get(plan.collection) as Shelf
   const rows: Answer[] = []
@@ -156,7 +175,13 @@ function* near(
   const own = including ? [at(order, cells)] : []
   for (const stretch of [...own, ...behind(back ? reversed(order) : order, cells)]) {
     rows.push(
-      ...(yield listStatement(collection, plan, stretch, { offset: 0, limit: limit + 1 - rows.length }, dialect)),
+      ...(yield listStatement(
+        collection,
+        plan,
+        stretch,
+        { offset: 0, limit: limit + 1 - rows.length, whole },
+        dialect,
+      )),
     )
     if (rows.length > limit) break
   }
@@ -222,8 +247,9 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const own = shelf(cellar, plan.collection)
   const { collection, texts, shape } = own
   const least = collection.retention === null ? 1 : plan.time
-  const { doc, hidden, cells } = plan.row
-  const fused = fusedCreate(cellar, own, plan, least)
+  const { doc, cells } = plan.row
+  const hidden = aside(own, null, plan.row)
+  const fused = fusedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, least)
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'kept')
@@ -274,15 +300,23 @@ function* unmet(
   return missing
 }
 
-function* update(cellar: Cellar, plan: Update): Steps<Outcome> {
-  const { collection, shape } = shelf(cellar, plan.collection)
+/** What is stored beside a document, with what nodes of other declarations need of it. */
+function aside({ collection, shape, former }: Shelf, seen: Held | null, row: Update['row']): string | null {
+  const brought = seen?.brought ?? null
+  return former || brought ? withAside(collection, { own: shape, former }, brought, row) : row.hidden
+}
+
+function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
+  const own = shelf(cellar, plan.collection)
+  const { collection, shape } = own
   const references = yield* unmet(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
-  const { doc, hidden, cells } = plan.row
-  const moved = plan.moved.map((i) => cells[i] as Cell)
+  const { doc, cells } = plan.row
+  const which = seen.shape === shape ? plan.moved : [...cells.keys()] // another shape may lack what is the same
+  const moved = which.map((i) => cells[i] as Cell)
   const [row] = yield {
-    text: updateText(collection, plan.moved, cellar.dialect),
-    values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key), plan.revision],
+    text: updateText(collection, which, cellar.dialect),
+    values: [shape, doc, aside(own, seen, plan.row), ...moved, ...keyValues(collection, plan.key), plan.revision],
     lone: 'write',
   }
   if (!row) throw movedRow(plan.collection)

@@ -1,8 +1,8 @@
 /** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { Absent, Key, Remove } from '../flow/plan.ts'
-import { type Collection, type Dependent, documentIn, keyColumns, type Texts } from '../resources/collection.ts'
-import { type Answer, type Cellar, moved, type Steps, shelf } from './cellar.ts'
+import { brought, type Collection, type Dependent, keyColumns, type Stored } from '../resources/collection.ts'
+import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from './cellar.ts'
 import { keyValues, tombstoneId, tombstones } from './compile.ts'
 import { quoted } from './dialect.ts'
 
@@ -55,9 +55,9 @@ const dependents = ({ collection }: Doomed, rule: Dependent['onDelete']): Depend
 
 /** The rows that refer to a row. */
 function* referring(cellar: Cellar, row: Doomed, dependent: Dependent, most: number): Steps<Doomed[]> {
-  const { collection } = shelf(cellar, dependent.collection)
+  const { collection, shape } = shelf(cellar, dependent.collection)
   const { mark } = cellar.dialect
-  if (dependent.column === null) return yield* listing(cellar, collection, row, dependent, most)
+  if (dependent.column === null) return yield* listing(cellar, { collection, shape }, row, dependent, most)
   const whose = sharedAccount(row, collection)
   const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
   const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also} LIMIT ${mark(2)}`
@@ -74,7 +74,7 @@ const slice = 1000
 /** The rows that have an id in a list, which no column holds: documents with its text are read, a slice at a time. */
 function* listing(
   cellar: Cellar,
-  collection: Collection,
+  { collection, shape }: Pick<Shelf, 'collection' | 'shape'>,
   row: Doomed,
   { ids }: Dependent,
   most: number,
@@ -85,18 +85,24 @@ function* listing(
   const also = whose.length > 0 ? ` AND account = ${mark(4)}` : ''
   const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
   const order = keyColumns(collection).join(', ')
-  const text = `${selected(collection, 'revision, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
+  const text = `${selected(collection, 'revision, shape, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
   const found: Doomed[] = []
   for (let offset = 0; ; offset += slice) {
     const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), slice, offset, ...whose] }
     found.push(
       ...rows
-        .filter((row) => ids(documentIn(collection, row as unknown as Texts)).includes(id))
+        .filter((row) => ids(brought(collection, shape, storedIn(row)).document).includes(id))
         .map((row) => doomed(collection, row)),
     )
     if (rows.length < slice || found.length >= most) return found
   }
 }
+
+const storedIn = (row: Answer): Stored => ({
+  doc: row.doc as string,
+  hidden: row.hidden as string | null,
+  shape: Number(row.shape),
+})
 
 const selected = (collection: Collection, columns: string): string =>
   `SELECT ${keyColumns(collection).join(', ')}, ${columns} FROM ${quoted(collection.table)}`

@@ -3,9 +3,9 @@ import type { Store } from '../flow/store.ts'
 import { isPostgres } from '../postgres/address.ts'
 import type { Service } from '../service.ts'
 import { openStore as openSqlite, openMigration as openSqliteMigration } from '../sqlite/open.ts'
-import type { Migration, SchemaMode } from '../store/migration.ts'
+import type { Migration, SchemaMode } from '../store/state.ts'
 
-const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
+export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
 export function openStore(service: Service, url: string, mode: SchemaMode): Store | Promise<Store> {

@@ -18,6 +18,14 @@ export const databaseFlag: Flag = {
   about: 'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays.',
 }
 
+export const plansFlag: Flag = {
+  value: 'FOLDER',
+  about: 'Where plans are kept; the folder migrations beside the declaration unless given.',
+}
+
+export const plansOfFolder = (given: Given, file: string): string =>
+  given.worth('plans')?.text ?? join(dirname(file), 'migrations')
+
 export function portOf(given: Given): number {
   const { text, from } = given.worth('port') ?? { text: '3000', from: '' }
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN

@@ -7,10 +7,14 @@ import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { RedisLedger } from '../limits/redis.ts'
+import { isPostgres } from '../postgres/address.ts'
 import type { Service } from '../service.ts'
-import type { Migration, SchemaMode } from '../store/migration.ts'
+import { postgres, sqlite } from '../store/dialect.ts'
+import { changeBetween } from '../store/schema.ts'
+import type { Migration, Plan, SchemaMode } from '../store/state.ts'
+import { finished, nameOf, phaseOf } from '../store/state.ts'
 import { complaint } from '../terminal/complaint.ts'
-import { openMigration, openStore } from '../terminal/open.ts'
+import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
 import { peppersOf, secretsOf } from './secrets.ts'
 
 export interface Started {
@@ -52,6 +56,7 @@ export async function start(
   const ledger = counting && { ledger: counting.ledger }
   const house: House = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
   const listening = await door(house, port, host)
+  store.attend()
   const stop = async ({ grace, drain }: Times): Promise<void> => {
     open = false // readiness fails first
     await pause(grace)
@@ -69,7 +74,31 @@ export function storeOf(service: Service, database: string, mode: SchemaMode): P
 
 export async function migrationOf(service: Service, database: string): Promise<Migration> {
   const migration = await foreseen(() => openMigration(service, database))
-  return { ...migration, apply: () => foreseen(migration.apply) }
+  return {
+    ...migration,
+    apply: () => foreseen(migration.apply),
+    carry: (plan) => foreseen(() => migration.carry(plan)),
+  }
+}
+
+/** What a declaration changes behind the last plan that there is, as plans of their own. */
+export async function plansOf(
+  service: Service,
+  database: string,
+  plans: readonly Plan[],
+): Promise<Omit<Plan, 'checksum' | 'name'>[]> {
+  const dialect = isPostgres(database) ? postgres : sqlite
+  const last = plans.at(-1)?.to
+  const before = last ? { layout: finished(last), former: null } : null
+  const { after, steps } = await foreseen(() => changeBetween(before, collectionsOf(service), dialect))
+  if (steps.length === 0) return []
+  const [first, rest] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
+  const to = { ...after, open: rest.length > 0 }
+  const from = before && nameOf(before.layout)
+  const number = plans.length + 1
+  const expand = { number, phase: 'expand', from, to, steps: first } as const
+  const contract = { number: number + 1, phase: 'contract', from: nameOf(to), to, steps: rest } as const
+  return rest.length > 0 ? [expand, contract] : [expand]
 }
 
 /** What the cellar refuses at start is said without a stack. */

@@ -16,6 +16,7 @@ import { openStore } from '../../src/sqlite/open.ts'
 import { openFile, sqliteStore } from '../../src/sqlite/sqlite.ts'
 import { cellar } from '../../src/store/cellar.ts'
 import { sqlite } from '../../src/store/dialect.ts'
+import { changeBetween } from '../../src/store/schema.ts'
 import { freshFile, things } from './file.ts'
 
 export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })
@@ -37,8 +38,8 @@ export async function staged(t: TestContext): Promise<Stage> {
   const file = freshFile(t)
   await openStore(`sqlite:${file}`, collections, 'apply').close()
   const db = openFile(file)
-  const shelves = cellar(collections, { things: 1 }, sqlite)
-  const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000 })
+  const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
+  const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000, name: 'a name' })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
   const world = realWorld(['secret'])

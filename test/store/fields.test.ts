@@ -108,7 +108,7 @@ describe('fields from declaration to declaration', () => {
     }
     assert.deepEqual(
       rows(file, 'SELECT shape, hidden, by_name FROM things').map((row) => ({ ...row })),
-      [{ shape: 1, hidden: '{"pin":"1234"}', by_name: 'b' }],
+      [{ shape: 1, hidden: '{"pin":"1234","*":{"7":{"other":1}}}', by_name: 'b' }],
     )
   })
 

@@ -90,7 +90,7 @@ describe('a file', () => {
   test('of a newer release is refused and left as it is', async (t) => {
     const file = freshFile(t)
     await asked(file, api, post('a'))
-    rows(file, `UPDATE bylaw_meta SET value = replace(value, '"layout":1', '"layout":2') WHERE name = 'layout'`)
+    rows(file, `UPDATE bylaw_meta SET value = replace(value, '"layout":2', '"layout":3') WHERE name = 'layout'`)
     await refused(file, /It was written by a newer release of bylaw\. Run that release, or a newer one\.$/)
     await refused(file, /newer release/, things({ other: f.text() }))
     assert.equal(rows(file, 'SELECT * FROM things').length, 1)

@@ -16,6 +16,7 @@ import { cellar, settled, shelf } from '../../src/store/cellar.ts'
 import { type Statement, texts } from '../../src/store/compile.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import { perform } from '../../src/store/perform.ts'
+import { changeBetween } from '../../src/store/schema.ts'
 import { board } from './board.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))
@@ -29,7 +30,7 @@ after(() => {
 
 const world = { now: () => 0, secrets: ['s'] } as unknown as World
 const made = new Map([...board.resources].map(([name, one]) => [name, rules(one as Resource, board.resources)]))
-const shelves = cellar(collections, {}, sqlite)
+const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
 
 /** The windows of a list: its first page, and what lies behind and before a place. */
 function windows({ columns }: Rules, order: readonly Term[]): Window[] {

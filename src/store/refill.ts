@@ -1,0 +1,74 @@
+/** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
+import { brought, cells, keyColumns, textsOf, withAside } from '../resources/collection.ts'
+import type { Answer, Shelf, Steps } from './cellar.ts'
+import { type Dialect, quoted } from './dialect.ts'
+import type { TableLayout } from './layout.ts'
+import type { Fill } from './schema.ts'
+
+/** As many rows are written in one go. */
+const most = 500
+
+export interface Refilling {
+  /** Nothing where the declaration at hand is not the one that the rows are written for. */
+  readonly shelf: Shelf | undefined
+  readonly table: TableLayout | undefined
+  readonly fill: Fill
+  readonly dialect: Dialect
+}
+
+/** The last key of the rows that were written; null where there are none left behind the one that is given. */
+export function* refill(refilling: Refilling, after: readonly string[] | null): Steps<readonly string[] | null> {
+  const { shelf, table, fill, dialect } = refilling
+  if (!shelf) return yield* nothingTo(fill, table)
+  const { collection, shape } = shelf
+  const keys = keyColumns(collection)
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const rows = yield {
+    text: `SELECT ${key}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
+      AND (shape < ${shape} OR hidden LIKE '%"*":%') ORDER BY ${key} LIMIT ${most}`,
+    values: after ?? keys.map(() => ''),
+  }
+  for (const row of rows) yield* rewrite(shelf, fill, dialect, keys, row)
+  const last = rows.at(-1)
+  return last && rows.length === most ? keys.map((name) => last[name] as string) : null
+}
+
+/** Where there are no rows of before, as in a new database, any declaration will do. */
+function* nothingTo({ collection }: Fill, table: TableLayout | undefined): Steps<null> {
+  const { table: name, shape } = table as TableLayout
+  const [row] = yield { text: `SELECT 1 AS found FROM ${quoted(name)} WHERE shape < ${shape} LIMIT 1`, values: [] }
+  if (!row) return null
+  throw new Error(
+    `the rows of ${collection} are to be written as an earlier declaration has them, and this one has them otherwise. Carry this plan out with the declaration that it was made for.`,
+  )
+}
+
+/** A row that was written meanwhile is left as it is: whoever wrote it did so in a shape of now. */
+function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly string[], row: Answer): Steps<void> {
+  const { collection, shape, former } = shelf
+  const own = keys.map((name) => row[name] as string)
+  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const seen = told(own, () => brought(collection, shape, stored))
+  const texts = textsOf(collection, seen.document)
+  const hidden = fill.again ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
+  const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
+  const set = names.map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
+  if (fill.again && stored.shape < shape) set.push('revision = revision + 1')
+  const where = [...keys, 'revision', 'shape'].map((name, i) => `${name} = ${dialect.mark(names.length + i + 1)}`)
+  yield {
+    text: `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`,
+    values: [
+      ...[texts.doc, hidden, shape, ...cells(collection, seen.document)],
+      ...own,
+      ...[Number(row.revision), stored.shape],
+    ],
+  }
+}
+
+function told<T>(own: readonly string[], act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw new Error(`in ${own.join('/')}, ${(error as Error).message}`, { cause: error })
+  }
+}

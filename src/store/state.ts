@@ -1,0 +1,205 @@
+/** State: what a database remembers of its schema, of its nodes and of the steps that were carried out. The cellar. */
+import { createHash } from 'node:crypto'
+import type { Collection } from '../resources/collection.ts'
+import type { Steps } from './cellar.ts'
+import { meta, nodes, plans } from './compile.ts'
+import type { Dialect } from './dialect.ts'
+import { type Layout, layoutOf, layoutVersion } from './layout.ts'
+import { type Change, changeBetween, isFormer, type Phase, type State, type Step } from './schema.ts'
+
+/** What a database and a declaration are to each other. */
+export interface Standing {
+  readonly state: State | null
+  readonly change: Change
+  /** Whether a node of this declaration can serve: it is the declaration of now, or the one of before. */
+  readonly serves: 'now' | 'former' | null
+}
+
+export function standing(state: State | null, collections: readonly Collection[], dialect: Dialect): Standing {
+  const former = state !== null && isFormer(state, collections, dialect)
+  const change = former ? null : changeBetween(state, collections, dialect)
+  if (state && change === null)
+    return { state, change: { before: state, after: state.layout, steps: [] }, serves: 'former' }
+  const now = (change as Change).steps.length === 0 || state?.layout.open === true
+  return { state, change: change as Change, serves: now ? 'now' : null }
+}
+
+/** Names a declaration by what it asks of the tables: nodes of one name do the same with them. */
+export const nameOf = ({ tables }: Layout): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(tables).map(([name, table]) => [name, { ...table, pending: [] }])))
+    .digest('hex')
+    .slice(0, 16)
+
+export const phaseOf = (steps: readonly Step[], phase: Step['phase']): Step[] =>
+  steps.filter((step) => step.phase === phase)
+
+/** The declaration that may run beside the one that is brought in. */
+export const formerOf = (before: State | null): Layout | null =>
+  before?.layout.open ? before.former : (before?.layout ?? null)
+
+/** The collections whose rows can be written for a layout: it holds them as they are declared. */
+export const fitting = (collections: readonly Collection[], layout: Layout, dialect: Dialect): Collection[] => {
+  const now = layoutOf(collections, layout, dialect, layout.shared)
+  return collections.filter(({ name }) => now.tables[name]?.shape === layout.tables[name]?.shape)
+}
+
+/** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, nothing of before can run. */
+export function after({ before, after, steps }: Change, phase: Phase, open: boolean): State {
+  const former = steps.some(({ empty }) => empty) ? null : formerOf(before)
+  return phase === 'expand' ? { layout: { ...after, open }, former } : { layout: finished(after), former: null }
+}
+
+/** A layout when all its steps are done. */
+export function finished(layout: Layout): Layout {
+  const tables = Object.entries(layout.tables).map(([name, table]) => [name, { ...table, pending: [] }])
+  return { ...layout, tables: Object.fromEntries(tables), open: false }
+}
+
+export function* readState(): Steps<State | null> {
+  const rows = yield { text: `SELECT name, value FROM ${meta} WHERE name IN ('layout', 'former')`, values: [] }
+  const found = (name: string): Layout | null => {
+    const row = rows.find((one) => one.name === name)
+    return row ? (JSON.parse(row.value as string) as Layout) : null
+  }
+  const layout = found('layout')
+  if (layout && layout.layout > layoutVersion)
+    throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
+  return layout && { layout, former: found('former') }
+}
+
+export function* writeState({ mark }: Dialect, { layout, former }: State): Steps<void> {
+  const text = `INSERT INTO ${meta} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+  yield { text, values: ['layout', JSON.stringify(layout)] }
+  if (former) yield { text, values: ['former', JSON.stringify(former)] }
+  else yield { text: `DELETE FROM ${meta} WHERE name = 'former'`, values: [] }
+}
+
+/** A plan that was carried out. */
+export interface Entry {
+  readonly number: number
+  readonly name: string
+  readonly checksum: string
+  /** When, in milliseconds. */
+  readonly time: number
+}
+
+/** What was carried out, in order; nothing in databases of before. */
+export function* readLedger(state: State | null): Steps<Entry[]> {
+  if (!state?.layout.shared.includes(plans)) return []
+  const rows = yield { text: `SELECT number, name, checksum, time FROM ${plans} ORDER BY number`, values: [] }
+  return rows.map(({ number, name, checksum, time }) => ({
+    number: Number(number),
+    name: name as string,
+    checksum: checksum as string,
+    time: Number(time),
+  }))
+}
+
+export function* record({ mark, now }: Dialect, { number, name, checksum }: Omit<Entry, 'time'>): Steps<void> {
+  const marks = [1, 2, 3].map(mark).join(', ')
+  yield {
+    text: `INSERT INTO ${plans} (number, name, checksum, time) VALUES (${marks}, ${now})`,
+    values: [number, name, checksum],
+  }
+}
+
+/** How far a phase was carried out by somebody who did not come to its end; 0 where nobody began it. */
+export function* readProgress({ mark }: Dialect, key: string): Steps<number> {
+  const [row] = yield { text: `SELECT value FROM ${meta} WHERE name = ${mark(1)}`, values: ['progress'] }
+  const [of, done] = ((row?.value as string | undefined) ?? '').split(' ')
+  return of === key ? Number(done) : 0
+}
+
+export function* writeProgress({ mark }: Dialect, key: string, done: number): Steps<void> {
+  yield {
+    text: `INSERT INTO ${meta} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: ['progress', `${key} ${done}`],
+  }
+}
+
+/** A node that was not seen for so long, in milliseconds, does not run any more. */
+const silence = 30_000
+/** How often a node says that it runs. */
+export const attendance = 10_000
+
+/** Says that a node runs, and what it is declared by. */
+export function* attend({ mark, now }: Dialect, node: string, name: string): Steps<void> {
+  yield {
+    text: `INSERT INTO ${nodes} (node, name, seen) VALUES (${mark(1)}, ${mark(2)}, ${now})
+      ON CONFLICT (node) DO UPDATE SET name = excluded.name, seen = excluded.seen`,
+    values: [node, name],
+  }
+}
+
+export function* depart({ mark, now }: Dialect, node: string): Steps<void> {
+  yield { text: `DELETE FROM ${nodes} WHERE node = ${mark(1)} OR seen < ${now} - ${silence * 10}`, values: [node] }
+}
+
+/** The nodes that run another declaration than the one with a name. */
+export function* others({ mark, now }: Dialect, name: string): Steps<string[]> {
+  const text = `SELECT node FROM ${nodes} WHERE name <> ${mark(1)} AND seen > ${now} - ${silence} ORDER BY node`
+  return (yield { text, values: [name] }).map(({ node }) => node as string)
+}
+
+/** What a store's schema is, what it should be, and the steps between. */
+export interface Migration {
+  readonly steps: readonly Step[]
+  readonly serves: Standing['serves']
+  /** Runs the steps; those that wait for the nodes of before only when these are gone. */
+  readonly apply: () => Applied | Promise<Applied>
+  /** The plans that were carried out, in order. */
+  readonly ledger: () => readonly Entry[] | Promise<readonly Entry[]>
+  /** Carries one plan out and writes it down, both or neither. */
+  readonly carry: (plan: Plan) => Carried | Promise<Carried>
+  readonly close: () => void
+}
+
+/** One phase of a change, as it was reviewed. */
+export interface Plan extends Omit<Entry, 'time'> {
+  readonly phase: Phase
+  /** Names the layout that it starts from; null for an empty database. */
+  readonly from: string | null
+  /** What the database looks like behind both phases. */
+  readonly to: Layout
+  readonly steps: readonly Step[]
+}
+
+/** Whether a plan was carried out, was found to be so, or waits for nodes. */
+export type Carried =
+  | { readonly is: 'done' | 'adopted' }
+  | { readonly is: 'waiting'; readonly waitsFor: readonly string[] }
+
+/** What a plan finds: it is to be carried out, or everything is there already; anything else is refused. */
+export function readiness({ name, number, phase, from, to }: Plan, state: State | null): 'ready' | 'adopted' {
+  const now = state && nameOf(state.layout)
+  if (now === nameOf(to)) {
+    if (phase === 'contract') return state?.layout.open ? 'ready' : 'adopted'
+    return 'adopted'
+  }
+  if (phase === 'expand' && now === from && state?.layout.open !== true) return 'ready'
+  throw new Error(
+    `Plan ${number} (${name}) cannot be carried out: the database is not as the plan before it leaves it. ` +
+      (state?.layout.open
+        ? 'A change is not finished there: carry out the plan that finishes it first.'
+        : 'Look at `bylaw migrate plan` without a name to see how it differs, or restore it from a backup.'),
+  )
+}
+
+/** What was done, and what is left to do because some nodes run yet. */
+export interface Applied {
+  readonly done: readonly Step[]
+  readonly left: readonly Step[]
+  readonly waitsFor: readonly string[]
+}
+
+/** `apply` brings the schema up to date at start; `require` refuses where it is not. */
+export type SchemaMode = 'apply' | 'require'
+
+/** Told where a schema is not as declared and may not be changed. */
+export function unlike(steps: readonly Step[]): Error {
+  const list = steps.map(({ about }) => `  - ${about}`).join('\n')
+  return new Error(
+    `It is not as the declaration asks:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
+  )
+}

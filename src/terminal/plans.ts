@@ -1,0 +1,149 @@
+/** Plans: the reviewed files of changes to a schema, as text and in their folder. The cellar. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Phase, Step } from '../store/schema.ts'
+import type { Entry, Plan } from '../store/state.ts'
+import { complaint } from './complaint.ts'
+
+const fileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
+const waits: Readonly<Record<Phase, string>> = {
+  expand: 'Safe while nodes of the declaration before run.',
+  contract: 'Only when no node of the declaration before runs any more; `bylaw migrate apply` waits for that.',
+}
+
+/** What a step has to do besides its statements, or how they are run, as words of the file. */
+function deedsOf({ apart, guards, fill, empty }: Step): string[] {
+  return [
+    ...(empty ? [`only if ${empty} is empty`] : []),
+    ...(guards ? ['guard'] : []),
+    ...(apart ? ['apart'] : []),
+    ...(fill ? [`refill ${fill.collection}${fill.again ? ' again' : ''}`] : []),
+  ]
+}
+
+function fromDeeds(words: readonly string[], place: string): Partial<Step> {
+  return Object.assign({}, ...words.map((word) => fromDeed(word, place)))
+}
+
+function fromDeed(word: string, place: string): Partial<Step> {
+  const empty = /^only if (\S+) is empty$/.exec(word)?.[1]
+  const [, collection, again] = /^refill (\S+)( again)?$/.exec(word) ?? []
+  if (empty) return { empty }
+  if (collection) return { fill: { collection, again: again !== undefined } }
+  if (word === 'guard') return { guards: true }
+  if (word === 'apart') return { apart: true }
+  throw complaint(
+    `${place} says "-- do: ${word}", which is not known.`,
+    'Take that line as it was made, or make the plan anew.',
+  )
+}
+
+/** A plan as the text of its file. */
+function planText({ number, name, phase, from, to, steps }: Omit<Plan, 'checksum'>): string {
+  const parts = steps.map((step) =>
+    [
+      `-- step: ${step.about}`,
+      `--   ${step.note}`,
+      ...deedsOf(step).map((deed) => `-- do: ${deed}`),
+      ...step.sql.map((text) => `${text};`),
+    ].join('\n'),
+  )
+  const head = [`-- plan ${number}: ${name}, ${phase}`, `-- ${waits[phase]}`, `-- from: ${from ?? 'nothing'}`]
+  return `${[head.join('\n'), ...parts, `-- to: ${JSON.stringify(to)}`].join('\n\n')}\n`
+}
+
+/** A plan from the text of its file. Statements end where a line ends with a semicolon. */
+function planIn(text: string, file: string): Plan {
+  const [, number = '', name = ''] = fileName.exec(file) ?? []
+  const [, own, title, phase] = /^-- plan (\d+): ([a-z0-9-]+), (expand|contract)$/m.exec(text) ?? []
+  const from = /^-- from: (\S+)$/m.exec(text)?.[1]
+  const to = /^-- to: (\{.*\})$/m.exec(text)?.[1]
+  if (Number(own) !== Number(number) || title !== name || from === undefined || to === undefined)
+    throw complaint(
+      `${file} is not a plan of that name: its first lines, or the last one, were changed.`,
+      'Take the file as it was made, or make the plan anew with `bylaw migrate plan --name`.',
+    )
+  const body = text.slice(0, text.indexOf('\n-- to: '))
+  const steps = body
+    .split(/^-- step: /m)
+    .slice(1)
+    .map((part) => stepIn(part, phase as Phase, file))
+  return {
+    number: Number(number),
+    name,
+    phase: phase as Phase,
+    from: from === 'nothing' ? null : from,
+    to: JSON.parse(to),
+    steps,
+    checksum: createHash('sha256').update(text).digest('hex'),
+  }
+}
+
+function stepIn(part: string, phase: Phase, file: string): Step {
+  const [about = '', ...lines] = part.trimEnd().split('\n')
+  const deeds = lines.flatMap((line) => /^-- do: (.*)$/.exec(line)?.[1] ?? [])
+  const statements = lines
+    .filter((line) => !line.startsWith('--'))
+    .join('\n')
+    .split(/;\s*$/m)
+  const sql = statements.map((one) => one.trim()).filter((one) => one !== '')
+  return { about, phase, note: '', sql, ...fromDeeds(deeds, file) }
+}
+
+/** All plans of a folder, in order. */
+export function plansIn(folder: string): Plan[] {
+  if (!existsSync(folder)) return []
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+  const plans = files.map((file) => {
+    if (fileName.test(file)) return planIn(readFileSync(join(folder, file), 'utf8'), file)
+    throw complaint(
+      `${join(folder, file)} is not named as plans are.`,
+      'Name plans as 0001-add-status.sql, other files otherwise.',
+    )
+  })
+  plans.forEach(({ number, name }, i) => {
+    if (number === i + 1) return
+    const mend =
+      'Plans are numbered without gaps. Bring the missing file back from version control, or make the later plan anew.'
+    const twice = plans[i - 1]?.number === number
+    throw complaint(
+      twice
+        ? `Two plans in ${folder} have the number ${number}.`
+        : `${folder} has no plan ${i + 1} before ${number} (${name}).`,
+      mend,
+    )
+  })
+  return plans
+}
+
+/** The plans that are still to be carried out; refused where files and the database do not tell the same history. */
+export function pendingOf(plans: readonly Plan[], ledger: readonly Entry[], folder: string): Plan[] {
+  for (const entry of ledger) {
+    const plan = plans[entry.number - 1]
+    const when = new Date(entry.time).toISOString()
+    if (!plan)
+      throw complaint(
+        `Plan ${entry.number} (${entry.name}) was carried out at ${when}, and its file is not in ${folder}.`,
+        'Bring the file back from version control.',
+      )
+    if (plan.checksum !== entry.checksum)
+      throw complaint(
+        `Plan ${entry.number} (${entry.name}) was changed after it was carried out at ${when}.`,
+        'Take the file as it was from version control, and put what is new into a plan of its own.',
+      )
+  }
+  return plans.slice(ledger.length)
+}
+
+/** Writes plans down and gives the names of their files. */
+export function written(folder: string, plans: readonly Omit<Plan, 'checksum'>[]): string[] {
+  mkdirSync(folder, { recursive: true })
+  return plans.map((plan) => {
+    const file = join(folder, `${String(plan.number).padStart(4, '0')}-${plan.name}.sql`)
+    writeFileSync(file, planText(plan), { flag: 'wx' })
+    return file
+  })
+}
