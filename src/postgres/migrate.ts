@@ -6,7 +6,7 @@ import { leases, meta } from '../store/compile.ts'
 import { postgres, quoted } from '../store/dialect.ts'
 import { shared } from '../store/layout.ts'
 import { type Refilling, refill } from '../store/refill.ts'
-import type { Change, Fill, Phase, State, Step } from '../store/schema.ts'
+import type { Change, Fill, State, Step } from '../store/schema.ts'
 import {
   type Applied,
   after,

@@ -49,7 +49,7 @@ export function shared(dialect: Dialect): Readonly<Record<string, readonly strin
   const byTime = (name: string) => `CREATE INDEX ${existing(dialect)}${name}_time ON ${name} (collection, time)`
   const stones = `collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}`
   const used = `hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL`
-  const lives = `created ${integer} NOT NULL, expires ${integer}, revoked ${integer}, place ${text} NOT NULL`
+  const lives = `holder ${text} NOT NULL, created ${integer} NOT NULL, expires ${integer}, revoked ${integer}, place ${text} NOT NULL`
   return {
     [meta]: [table(meta, `name ${text} PRIMARY KEY, value ${text} NOT NULL`)],
     [tombstones]: [table(tombstones, `${stones}, PRIMARY KEY (collection, id)`), byTime(tombstones)],
@@ -62,10 +62,7 @@ export function shared(dialect: Dialect): Readonly<Record<string, readonly strin
       `CREATE INDEX ${existing(dialect)}${quotas}_until ON ${quotas} (until)`,
     ],
     [credentials]: [
-      table(
-        credentials,
-        `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, holder ${text} NOT NULL, ${lives}`,
-      ),
+      table(credentials, `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, ${lives}`),
       `CREATE UNIQUE INDEX ${existing(dialect)}${credentials}_place ON ${credentials} (name, place)`,
     ],
     [nodes]: [table(nodes, `node ${text} PRIMARY KEY, name ${text} NOT NULL, seen ${integer} NOT NULL`)],

@@ -1,7 +1,7 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
-import type { Absent, Create, Key, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
-import { type Collection, withAside } from '../resources/collection.ts'
+import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import { withAside } from '../resources/collection.ts'
 import {
   type Answer,
   admitColumns,
@@ -19,7 +19,7 @@ import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
 import { fusedCreate } from './fused.ts'
-import { departed, exhume, remove } from './removal.ts'
+import { absentOwner, departed, exhume, parentOf, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole as stretches } from './segments.ts'
 import { spend } from './spend.ts'
 import { whose } from './whose.ts'
@@ -99,25 +99,6 @@ function* read(cellar: Cellar, { collection, key, time }: Read, held = false): S
     if (owner) return owner
   }
   return yield* departed(cellar, own.collection, key, time)
-}
-
-const parentOf = ({ parent }: Collection, key: Key): NonNullable<List['parent']> => ({
-  collection: parent?.collection as string,
-  id: key.parent as string,
-})
-
-/** The owner, if it is not there; null where it is, and is kept where something is to be written below it. */
-function* absentOwner(
-  cellar: Cellar,
-  { collection: name, id }: NonNullable<List['parent']>,
-  account: string | null,
-  time: number,
-  how: 'exists' | 'kept' = 'exists',
-): Steps<Absent | null> {
-  const { collection, texts } = shelf(cellar, name)
-  const key = { id, parent: null, account }
-  const [row] = yield { text: texts[how], values: keyValues(collection, key) }
-  return row ? null : yield* departed(cellar, collection, key, time)
 }
 
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {

@@ -1,6 +1,6 @@
 /** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { Absent, Key, Remove } from '../flow/plan.ts'
+import type { Absent, Key, List, Remove } from '../flow/plan.ts'
 import { brought, type Collection, type Dependent, keyColumns, type Stored } from '../resources/collection.ts'
 import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from './cellar.ts'
 import { keyValues, tombstoneId, tombstones } from './compile.ts'
@@ -112,6 +112,26 @@ const doomed = (collection: Collection, { account = null, parent = null, id, rev
   key: { id: id as string, parent: parent as string | null, account: account as string | null },
   revision: Number(revision),
 })
+
+/** The owner that a key goes below. */
+export const parentOf = ({ parent }: Collection, key: Key): NonNullable<List['parent']> => ({
+  collection: parent?.collection as string,
+  id: key.parent as string,
+})
+
+/** The owner, if it is not there; null where it is, and is kept where something is to be written below it. */
+export function* absentOwner(
+  cellar: Cellar,
+  { collection: name, id }: NonNullable<List['parent']>,
+  account: string | null,
+  time: number,
+  how: 'exists' | 'kept' = 'exists',
+): Steps<Absent | null> {
+  const { collection, texts } = shelf(cellar, name)
+  const key = { id, parent: null, account }
+  const [row] = yield { text: texts[how], values: keyValues(collection, key) }
+  return row ? null : yield* departed(cellar, collection, key, time)
+}
 
 /** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
 export function* departed({ dialect }: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
