@@ -1,7 +1,16 @@
 /** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Found, List, Term } from '../flow/plan.ts'
-import { type Brought, brought, type Collection, type Former, hasAside, textsOf } from '../resources/collection.ts'
+import {
+  type Brought,
+  brought,
+  type Collection,
+  type Former,
+  hasAside,
+  type Texts as Stored,
+  textsOf,
+  withAside,
+} from '../resources/collection.ts'
 import { meta, type Statement, type Texts, texts } from './compile.ts'
 import type { Dialect } from './dialect.ts'
 import { type Layout, placed } from './layout.ts'
@@ -163,4 +172,10 @@ export function found(
   if (same && !hasAside(stored.hidden)) return { is: 'found', ...stored, revision, brought: null, shape }
   const seen = brought(collection, own, { ...stored, shape: same ? own : shape })
   return { is: 'found', ...textsOf(collection, seen.document), revision, brought: seen, shape }
+}
+
+/** What is stored beside a document, with what nodes of other declarations need of it. */
+export function aside({ collection, shape, former }: Shelf, seen: Held | null, row: Stored): string | null {
+  const brought = seen?.brought ?? null
+  return former || brought ? withAside(collection, { own: shape, former }, brought, row) : row.hidden
 }

@@ -1,10 +1,10 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
 import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
-import { withAside } from '../resources/collection.ts'
 import {
   type Answer,
   admitColumns,
+  aside,
   type Cellar,
   found,
   type Held,
@@ -279,12 +279,6 @@ function* unmet(
     if (!row) missing.push(reference)
   }
   return missing
-}
-
-/** What is stored beside a document, with what nodes of other declarations need of it. */
-function aside({ collection, shape, former }: Shelf, seen: Held | null, row: Update['row']): string | null {
-  const brought = seen?.brought ?? null
-  return former || brought ? withAside(collection, { own: shape, former }, brought, row) : row.hidden
 }
 
 function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
