@@ -9,9 +9,10 @@ import { contractAt, servedOf } from '../contract/gate.ts'
 import { type Locking, locking, lockText } from '../contract/lock.ts'
 
 import { answersText, type Exchange } from '../proof/answers.ts'
+import { guide as guideFor } from '../proof/guide.ts'
 import { recorded } from '../proof/record.ts'
 import { type Released, releasedOf } from '../proof/trial.ts'
-import { nearest } from '../resources/naming.ts'
+import { nearest, oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
 import type { Command, Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
@@ -44,7 +45,7 @@ export const contract: Command = {
   run,
 }
 
-const deeds: Readonly<Record<string, (given: Given) => Promise<number>>> = { lock, diff }
+const deeds: Readonly<Record<string, (given: Given) => Promise<number>>> = { lock, diff, guide }
 const usualFile = 'api.ts'
 
 async function run(given: Given): Promise<number> {
@@ -167,6 +168,33 @@ function compared(from: Side, to: Side): string {
   if (label === null) return [...labelsIn(from, to)].map((one) => versionDiff(one, from, to)).join('\n')
   if (versionIn(from, label) && versionIn(to, label)) return versionDiff(label, from, to)
   throw complaint(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
+}
+
+/** Writes how to move, beside the locked versions. */
+async function guide(given: Given): Promise<number> {
+  const [, from = '', to = '', file = usualFile] = given.arguments
+  const service = await load(file)
+  const served = servedOf(service.declaration)
+  for (const label of [from, to])
+    if (!served.includes(label))
+      throw complaint(
+        `${file} serves no version "${label}".`,
+        `It serves ${oneOf(served, 'and')}. As in:  bylaw contract guide v1 v2 ${file}`,
+      )
+  if (served.indexOf(from) >= served.indexOf(to))
+    throw complaint(`${from} does not come before ${to}.`, 'Name the older version first.')
+  const stage = await staged(service)
+  try {
+    const text = await guideFor({ service, from, to, ask: stage.ask })
+    const folder = contractFolder(file)
+    mkdirSync(folder, { recursive: true })
+    const path = join(folder, `${from}-to-${to}.md`)
+    writeFileSync(path, text)
+    console.log(`${path}  written`)
+    return 0
+  } finally {
+    await stage.close()
+  }
 }
 
 function labelsIn(...sides: readonly Side[]): string[] {

@@ -1,0 +1,159 @@
+/** Guide: how to move from one version to another, with bodies as both versions have them. Part 9, versioning. */
+import type { Difference } from '../contract/difference.ts'
+import { differences } from '../contract/differences.ts'
+import { contractAt } from '../contract/gate.ts'
+import type { Violation } from '../errors/problem.ts'
+import { majorOf } from '../resources/change.ts'
+import { kebab, sentence } from '../resources/naming.ts'
+import type { Member } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+import { again } from './chance.ts'
+import { fitting } from './make.ts'
+import { type Ask, type Body, inNeed, nameAt, pathOf, type Released, releasedOf, type Stand, standOf } from './trial.ts'
+
+export interface Journey {
+  readonly service: Service
+  readonly from: string
+  readonly to: string
+  readonly ask: Ask
+}
+
+/** Markdown for those who have to move. */
+export async function guide(journey: Journey): Promise<string> {
+  const { service, from, to } = journey
+  const found = differences(contractAt(service, from), contractAt(service, to))
+  const bodies = await samples(journey)
+  const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, found, bodies.get(name)))
+  const general = found.filter(({ place }) => !place.startsWith('resources.'))
+  const rest = general.length === 0 ? [] : [`## The whole service\n\n${listed(general)}`]
+  return `${[`# From ${from} to ${to}`, times(journey), ways(to), ...parts, ...rest].join('\n\n')}\n`
+}
+
+function times({ service, from, to }: Journey): string {
+  const [was, is] = [from, to].map((label) => service.declaration.versions?.[label])
+  const ends = [
+    ...(was?.deprecated ? [`is deprecated from ${was.deprecated} on`] : []),
+    ...(was?.sunset ? [`is planned to end on ${was.sunset}`] : []),
+  ]
+  const old = ends.length === 0 ? `${from} stays as it is.` : `${from} ${ends.join(' and ')}.`
+  return `${to} was released on ${is?.released}. ${old}`
+}
+
+const ways = (to: string): string =>
+  `Ask for ${to} with the header \`Version: ${to}\`, with \`?version=${to}\` or below \`/${to}/\`. Both versions work on the same ` +
+  'items under the same identifiers, so you can move one request after the other. Tags and cursors are of one version: ' +
+  'ask for new ones when you change it.'
+
+const listed = (found: readonly Difference[]): string =>
+  found.map(({ weight, says }) => `- ${weight === 'breaking' ? '**breaking** ' : ''}${says}`).join('\n')
+
+/** What both versions make of one item. */
+interface Sample {
+  readonly old: { readonly sent: Body; readonly answered: Body }
+  readonly now: { readonly sent: Body; readonly answered: Body }
+}
+
+function resourcePart(
+  name: string,
+  { service, from, to }: Journey,
+  found: readonly Difference[],
+  sample?: Sample,
+): string[] {
+  const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
+  const places = new Set([was, is].filter((one) => one !== undefined).map((one) => `resources.${one}`))
+  const own = found.filter(({ place }) => [...places].some((one) => place === one || place.startsWith(`${one}.`)))
+  const told = service.changes
+    .filter((one) => majorOf(one.version) > majorOf(from) && majorOf(one.version) <= majorOf(to))
+    .filter((one) => [nameAt(service.changes, name, one.version), is].includes(one.resource))
+    .toReversed()
+  if (own.length === 0 && told.length === 0) return []
+  const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
+  const about = told.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
+  return [
+    title,
+    ...about,
+    ...(own.length === 0 ? [] : [listed(own)]),
+    ...(sample ? [shownPair('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
+    ...(sample ? [shownPair('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
+  ]
+}
+
+const shownPair = (what: string, from: string, to: string, old: Body, now: Body): string =>
+  `${what} in ${from}:\n\n${block(old)}\n\nand in ${to}:\n\n${block(now)}`
+
+const block = (body: Body): string => `\`\`\`json\n${JSON.stringify(body, null, 2)}\n\`\`\``
+
+/** One item of each resource that both versions have: made in the old version, and read in both. */
+async function samples({ service, from, to, ask }: Journey): Promise<Map<string, Sample>> {
+  const all = releasedOf(service)
+  const [old, now] = [from, to].map((label) => all.find((one) => one.label === label)) as [Released, Released]
+  const ids = new Map<string, string>()
+  const found = new Map<string, Sample>()
+  for (const { name } of inNeed(service.resources)) {
+    const [was, is] = [old, now].map((one) => standOf(service.changes, name, one))
+    if (!was) continue
+    const sent = bodyOf(was, ids)
+    const owner = was.resource.parent && { [was.resource.parent.field]: ids.get(was.resource.parent.resource) }
+    const path = sent && pathOf(was, 'create', owner ?? {})
+    const made = sent && path !== undefined ? await ask(from, { method: 'POST', path, body: sent }) : undefined
+    if (made?.status !== 201 || !made.body || !sent) continue
+    ids.set(was.resource.name, String(made.body.id))
+    const there = is && pathOf(is, 'read', { ...made.body, ...ownerIn(was, is, made.body) })
+    const read = there === undefined ? undefined : await ask(to, { method: 'GET', path: there })
+    if (!is || read?.status !== 200 || !read.body) continue
+    found.set(name, { old: { sent, answered: made.body }, now: { sent: sentIn(is, read.body), answered: read.body } })
+  }
+  return found
+}
+
+const ownerIn = ({ resource: from }: Stand, { resource: to }: Stand, item: Body): Body =>
+  from.parent && to.parent ? { [to.parent.field]: item[from.parent.field] } : {}
+
+const isSent = ({ resource }: Stand, { name, from }: Member): boolean => from === 'caller' || name === resource.key
+
+/** What would be sent for an item. */
+const sentIn = (stand: Stand, item: Body): Body =>
+  Object.fromEntries(
+    stand.resource.members
+      .filter((member) => isSent(stand, member) && Object.hasOwn(item, member.name))
+      .map(({ name }) => [name, item[name]]),
+  )
+
+/** A body with a plain value for every field; undefined where one cannot be made up. */
+function bodyOf(stand: Stand, ids: ReadonlyMap<string, string>): Body | undefined {
+  const pairs = stand.resource.members
+    .filter((member) => isSent(stand, member))
+    .map((member) => [member.name, sampleOf(member, ids), member.absent !== undefined] as const)
+  if (pairs.some(([, value, needless]) => value === undefined && !needless)) return undefined
+  return Object.fromEntries(pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, value]))
+}
+
+/** The first plain value that the field takes. */
+function sampleOf(member: Member, ids: ReadonlyMap<string, string>): unknown {
+  const { name, field, check } = member
+  const words = sentence(kebab(name).replaceAll('-', ' '))
+  const plain: readonly unknown[] = [
+    ...(field.kind === 'ref' ? [ids.get(field.target as string)] : []),
+    ...(field.kind === 'enum' ? [field.values?.[0]] : []),
+    ...(field.kind === 'text' ? [words, words.slice(0, Number(field.options.max ?? words.length))] : []),
+    ...[
+      'ann@example.com',
+      'https://example.com/',
+      '2026-01-31',
+      '2026-01-31T09:30:00.000Z',
+      'IT',
+      'EUR',
+      '10.00',
+      '10',
+      10,
+      1,
+      true,
+    ],
+  ]
+  const fits = (value: unknown): boolean => {
+    const faults: Violation[] = []
+    check(value, '', faults)
+    return value !== undefined && faults.length === 0
+  }
+  return plain.find(fits) ?? fitting(member, { chance: again([]), idOf: (one) => ids.get(one) })
+}
