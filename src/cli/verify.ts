@@ -63,7 +63,7 @@ function numberOf(given: Given, flag: string): number | undefined {
   throw complaint(`${worth.from} has to be a whole number from 1, not "${worth.text}".`, `As in:  --${flag} 500`)
 }
 
-function praise(file: string, { versions, cases, untried }: Verdict, seed: number): string {
+function praise(file: string, { versions, cases, untried, lossy }: Verdict, seed: number): string {
   const count = [...cases.values()].reduce((sum, one) => sum + one, 0)
   const where = versions.length === 1 ? '' : ` between ${versions.length} versions`
   const what = `${cases.size} ${cases.size === 1 ? 'resource' : 'resources'}`
@@ -71,7 +71,10 @@ function praise(file: string, { versions, cases, untried }: Verdict, seed: numbe
   const left = untried.map((name) =>
     styleText('yellow', `No item of ${name} could be made, so nothing was tried there.`),
   )
-  return [fine, ...left].join('\n')
+  const lost = [...lossy].map((one) =>
+    styleText('yellow', `Not everything that is sent comes back in ${one}: a change makes it of other fields.`),
+  )
+  return [fine, ...lost, ...left].join('\n')
 }
 
 function told(file: string, { says, steps }: Failure, seed: number): string {

@@ -9,7 +9,18 @@ import type { Member } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { again } from './chance.ts'
 import { fitting } from './make.ts'
-import { type Ask, type Body, inNeed, nameAt, pathOf, type Released, releasedOf, type Stand, standOf } from './trial.ts'
+import {
+  type Ask,
+  type Body,
+  between,
+  inNeed,
+  nameAt,
+  pathOf,
+  type Released,
+  releasedOf,
+  type Stand,
+  standOf,
+} from './trial.ts'
 
 export interface Journey {
   readonly service: Service
@@ -62,9 +73,8 @@ function resourcePart(
   const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
   const places = new Set([was, is].filter((one) => one !== undefined).map((one) => `resources.${one}`))
   const own = found.filter(({ place }) => [...places].some((one) => place === one || place.startsWith(`${one}.`)))
-  const told = service.changes
-    .filter((one) => majorOf(one.version) > majorOf(from) && majorOf(one.version) <= majorOf(to))
-    .filter((one) => [nameAt(service.changes, name, one.version), is].includes(one.resource))
+  const told = between(service.changes, name, from)
+    .filter((one) => majorOf(one.version) <= majorOf(to))
     .toReversed()
   if (own.length === 0 && told.length === 0) return []
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`

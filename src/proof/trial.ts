@@ -40,14 +40,23 @@ export function releasedOf(made: Service): readonly Released[] {
     .map((label) => ({ label, service: service(declarationOf(made, label)) as Service }))
 }
 
+/** The changes of one resource since a version, the newest first. */
+export function between(changes: readonly Change[], newest: string, label: string): readonly Change[] {
+  const found: Change[] = []
+  let name = newest
+  for (const change of changes) {
+    if (majorOf(change.version) <= majorOf(label) || change.resource !== name) continue
+    found.push(change)
+    name = change.was ?? name
+  }
+  return found
+}
+
 /** The name that a resource of the newest version has in another one; undefined where it is not there. */
 export function nameAt(changes: readonly Change[], newest: string, label: string): string | undefined {
-  let name: string | undefined = newest
-  for (const change of changes) {
-    if (name === undefined || majorOf(change.version) <= majorOf(label) || change.resource !== name) continue
-    name = change.begins ? undefined : (change.was ?? name)
-  }
-  return name
+  const since = between(changes, newest, label)
+  if (since.some(({ begins }) => begins)) return undefined
+  return since.reduce((name, { was = name }) => was, newest)
 }
 
 /** A resource in one release. */

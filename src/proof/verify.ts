@@ -3,6 +3,7 @@ import type { Violation } from '../errors/problem.ts'
 import { parameterOf } from '../lists/rules.ts'
 import type { Service } from '../service.ts'
 import { again, type Chance, one, seeded, smallest } from './chance.ts'
+import { derivedAt, derivedFrom } from './derived.ts'
 import {
   type Answer,
   type Ask,
@@ -36,6 +37,8 @@ export interface Verdict {
   readonly versions: readonly string[]
   /** How many cases were tried, by resource. */
   readonly cases: ReadonlyMap<string, number>
+  /** Fields that changes make of others and that did not come back as they were sent; that may be meant. */
+  readonly lossy: ReadonlySet<string>
   /** Resources of which no item could be made, so that nothing was tried. */
   readonly untried: readonly string[]
   readonly failure: Failure | null
@@ -46,6 +49,7 @@ interface Ground {
   readonly released: readonly Released[]
   readonly pool: Pool
   readonly ask: Ask
+  readonly lossy: Set<string>
 }
 
 /** Tries every resource so many times; what fails is made as small as it can be. */
@@ -55,9 +59,10 @@ export async function verify(
   { seed, runs }: { seed: number; runs: number },
 ): Promise<Verdict> {
   const released = releasedOf(service)
-  const ground = { service, released, ask, pool: await filled(released[0] as Released, ask, seed) }
+  const lossy = new Set<string>()
+  const ground = { service, released, ask, lossy, pool: await filled(released[0] as Released, ask, seed) }
   const cases = new Map<string, number>()
-  const verdict = { versions: released.map(({ label }) => label), cases }
+  const verdict = { versions: released.map(({ label }) => label), cases, lossy }
   for (const name of service.resources.keys()) {
     for (let run = 0; run < runs; run++) {
       const row: number[] = []
@@ -90,7 +95,16 @@ async function lifeOf(name: string, chance: Chance, ground: Ground): Promise<Out
   const request = creation(writer, chance, items)
   if (!request) return 'untried'
   const made = await tell(writer, request)
-  const promised = await promisesOf(made, { writer, reader, newest: stands[0] as Stand, request, chance, tell })
+  const promised = await promisesOf(made, {
+    name,
+    ground,
+    writer,
+    reader,
+    newest: stands[0] as Stand,
+    request,
+    chance,
+    tell,
+  })
   return promised === null ? null : { says: promised, steps }
 }
 
@@ -100,6 +114,9 @@ const newestName = (own: string, { label }: Released, { service }: Ground): stri
   [...service.resources.keys()].find((name) => nameAt(service.changes, name, label) === own) ?? own
 
 interface Life {
+  /** The name of the resource in the newest version. */
+  readonly name: string
+  readonly ground: Ground
   readonly writer: Stand
   readonly reader: Stand
   readonly newest: Stand
@@ -114,7 +131,7 @@ async function promisesOf(made: Answer, life: Life): Promise<string | null> {
   if (made.status === 409) return null // what is unique is taken
   if (made.status !== 201) return `${labelOf(writer)} refuses what it declares: ${made.status} ${toldIn(made)}`
   const item = made.body as Body
-  const fault = misfit(writer, item) ?? unlike(writer, request.body as Body, item)
+  const fault = misfit(writer, item) ?? unlike(writer, request.body as Body, item, life)
   if (fault !== null) return fault
   const path = pathOf(reader, 'read', item)
   if (path === undefined) return null
@@ -153,18 +170,30 @@ function misfit({ release, resource }: Stand, document: Body): string | null {
   return null
 }
 
-/** A value that was sent and comes back as another one. */
-function unlike({ release, resource }: Stand, sent: Body, answered: Body): string | null {
+/** A value that was sent and comes back as another one; where a change makes it of others, that is only told. */
+function unlike(
+  { release, resource }: Stand,
+  sent: Body,
+  answered: Body,
+  { name: newest, ground }: Life,
+): string | null {
+  const derived = derivedAt(ground.service.changes, newest, release.label)
   for (const { name, check, hidden } of resource.members) {
     if (hidden || !Object.hasOwn(sent, name)) continue
-    if (JSON.stringify(check(sent[name], '', [])) !== JSON.stringify(answered[name]))
+    if (JSON.stringify(check(sent[name], '', [])) === JSON.stringify(answered[name])) continue
+    if (!derived.has(name))
       return `${release.label}: \`${name}\` of ${resource.name} does not come back as it was sent.`
+    ground.lossy.add(`${release.label}: ${name} of ${resource.name}`)
   }
   return null
 }
 
 /** Who puts back what was read changes nothing, whatever its version does not know. */
-async function putBack(read: Answer, path: string, { reader, newest, tell }: Life): Promise<string | null> {
+async function putBack(
+  read: Answer,
+  path: string,
+  { reader, newest, tell, name: own, ground }: Life,
+): Promise<string | null> {
   if (!reader.resource.methods.includes('replace') || !newest.resource.methods.includes('read')) return null
   const item = read.body as Body
   const there = pathOf(newest, 'read', { ...item, ...parentIn(item, reader, newest) }) as string
@@ -174,9 +203,12 @@ async function putBack(read: Answer, path: string, { reader, newest, tell }: Lif
   const put = await tell(reader, { method: 'PUT', path, body: item, ...condition })
   if (put.status !== 200) return `${labelOf(reader)} refuses what it answered: ${put.status} ${toldIn(put)}`
   const after = await tell(newest, { method: 'GET', path: there })
+  const derived = derivedFrom(ground.service.changes, own, labelOf(reader))
   const other = newest.resource.members.find(
     ({ name }) =>
-      name !== newest.resource.updated && JSON.stringify(before.body?.[name]) !== JSON.stringify(after.body?.[name]),
+      !derived.has(name) &&
+      name !== newest.resource.updated &&
+      JSON.stringify(before.body?.[name]) !== JSON.stringify(after.body?.[name]),
   )
   return other
     ? `\`${other.name}\` of ${newest.resource.name} is another one since ${labelOf(reader)} put back what it read.`

@@ -1,0 +1,45 @@
+/** Derived: fields that changes make of others, so that what is sent need not come back the same. Part 9, versioning. */
+import type { Change } from '../resources/change.ts'
+import { between } from './trial.ts'
+
+/** The fields of a resource, under the names of a version, whose values later changes make of others. */
+export function derivedAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
+  let found = new Set<string>()
+  for (const change of between(changes, newest, label)) {
+    const old = new Map(Object.entries(change.renamed ?? {}).map(([was, now]) => [now, was]))
+    const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
+    found = new Set([
+      ...kept,
+      ...Object.keys({ ...change.removed, ...change.retyped, ...change.moved }),
+      ...remapped(change),
+    ])
+  }
+  return found
+}
+
+/** The fields of the newest version that are made of those of an older one. */
+export function derivedFrom(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
+  let found = new Set<string>()
+  for (const change of between(changes, newest, label).toReversed()) {
+    const now = change.renamed ?? {}
+    const kept = [...found]
+      .filter((name) => !Object.hasOwn(change.removed ?? {}, name))
+      .map((name) => now[name] ?? name)
+    found = new Set([
+      ...kept,
+      ...(change.added ?? []),
+      ...Object.keys({ ...change.retyped, ...change.required }),
+      ...remapped(change),
+    ])
+  }
+  return found
+}
+
+/** Enums of which several values are one in the other version. */
+function remapped({ mapped = {}, shown = {} }: Change): string[] {
+  const several = Object.keys(mapped).filter((name) => {
+    const values = Object.values(mapped[name] ?? {})
+    return new Set(values).size < values.length
+  })
+  return [...several, ...Object.keys(shown)]
+}

@@ -1,0 +1,90 @@
+/** The guide names what changed, and shows one item as both versions have it. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { f, type Service, service } from '../index.ts'
+import type { Change } from '../resources/change.ts'
+import { derivedAt, derivedFrom } from './derived.ts'
+import { guide } from './guide.ts'
+import { type Ask, type Body, nameAt } from './trial.ts'
+
+const shop = service({
+  name: 'shop',
+  versions: {
+    v1: { released: '2026-01-15', deprecated: '2026-12-01', sunset: '2027-12-31' },
+    v2: { released: '2026-06-01' },
+    v3: { released: '2026-11-20' },
+  },
+  resources: {
+    customers: { fields: { name: f.text({ max: 200 }), rank: f.integer({ default: 1 }) }, access: 'public' },
+    notes: { fields: { text: f.text() }, access: 'public' },
+    orders: { parent: 'customers', fields: { total: f.decimal({ scale: 2 }) }, access: 'public' },
+  },
+})
+  .change('v3', 'orders', { about: 'Orders came.', begins: true })
+  .change('v3', 'customers', { about: '`rank` came.', added: ['rank'] })
+  .change('v2', 'customers', {
+    about: '`name` was `title`.',
+    was: 'clients',
+    renamed: { title: 'name' },
+  }) as unknown as Service
+
+/** Answers as a service does that only renames. */
+function asking(): Ask {
+  const items = new Map<string, Body>()
+  return async (version, { method, path, body }) => {
+    const id = method === 'POST' ? `${path.slice(1, 4)}_${items.size}` : (path.split('/').at(-1) as string)
+    if (method === 'POST' && path.startsWith('/clients')) items.set(id, { name: body?.title, rank: 1 })
+    else if (method === 'POST') items.set(id, body as Body)
+    const { name, rank, ...rest } = items.get(id) as { name?: string; rank?: number }
+    const old = version === 'v1' && name !== undefined ? { title: name } : name === undefined ? rest : { name, rank }
+    return { status: method === 'POST' ? 201 : 200, headers: {}, body: { id, ...old } }
+  }
+}
+
+test('the guide tells what changed, by resource, with both bodies', async () => {
+  const text = await guide({ service: shop, from: 'v1', to: 'v3', ask: asking() })
+  assert.match(
+    text,
+    /^# From v1 to v3\n\nv3 was released on 2026-11-20\. v1 is deprecated from 2026-12-01 on and is planned to end on 2027-12-31\./,
+  )
+  assert.match(text, /## customers, in v1 clients\n\nv2: `name` was `title`\.\n\n`rank` came\.\n\n- /)
+  const [, sent = ''] = /What is sent in v1:\n\n```json\n(.*?)```/s.exec(text) ?? []
+  assert.deepEqual(JSON.parse(sent), { title: 'Title' })
+  const [, now = ''] = /and in v3:\n\n```json\n(.*?)```/s.exec(text) ?? []
+  assert.deepEqual(JSON.parse(now), { name: 'Title', rank: 1 })
+  assert.match(text, /## orders\n\nOrders came\./)
+  assert.doesNotMatch(text, /## notes/)
+})
+
+test('a version that stays says so', async () => {
+  const text = await guide({ service: shop, from: 'v2', to: 'v3', ask: asking() })
+  assert.match(text, /v2 stays as it is\./)
+  assert.match(text, /## customers\n\n`rank` came/)
+})
+
+describe('fields that come of others', () => {
+  const changes = [
+    { version: 'v3', resource: 'people', about: '', was: 'customers', renamed: { name: 'called' } },
+    {
+      version: 'v2',
+      resource: 'customers',
+      about: '',
+      removed: { first: f.text(), last: f.text() },
+      added: ['name'],
+      shown: { state: { paused: 'open' } },
+    },
+    { version: 'v2', resource: 'others', about: '', removed: { first: f.text() } },
+  ] as unknown as Change[]
+  test('are known under the names of each version', () => {
+    assert.deepEqual([...derivedAt(changes, 'people', 'v1')].sort(), ['first', 'last', 'state'])
+    assert.deepEqual([...derivedAt(changes, 'people', 'v2')], [])
+    assert.deepEqual([...derivedFrom(changes, 'people', 'v1')].sort(), ['called', 'state'])
+  })
+  test('and resources are, too', () => {
+    assert.deepEqual(
+      ['v3', 'v2', 'v1'].map((label) => nameAt(changes, 'people', label)),
+      ['people', 'customers', 'customers'],
+    )
+    assert.equal(nameAt(shop.changes, 'orders', 'v2'), undefined)
+  })
+})
