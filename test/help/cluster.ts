@@ -146,7 +146,8 @@ const unref = (pipe: unknown): void => (pipe as { unref: () => void }).unref()
 const children = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
-function end(pid: number): void {
+/** Ends a process without a warning, if it is still there. */
+export function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {} // it went by itself

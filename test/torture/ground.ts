@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Cluster, cluster } from '../help/cluster.ts'
+import { type Cluster, cluster, end } from '../help/cluster.ts'
 import { losePower } from './power.ts'
 
 export interface Ground {
@@ -48,10 +48,12 @@ export async function file({ place, random, power }: Plot): Promise<Ground> {
 }
 
 const nodes = 2
+/** What no commit has written out stays where a fall takes it. */
+const late = 'wal_writer_delay=10s'
 
 /** A server of databases, for several processes; it is ended as servers end, and one of its own may be. */
 export async function server({ random }: Plot): Promise<Ground> {
-  const own = await cluster(['max_connections=50', 'shared_buffers=16MB'])
+  const own = await cluster(['max_connections=50', 'shared_buffers=16MB', late])
   return {
     nodes,
     next: () => ({ database: own.url, trace: null }),
@@ -82,6 +84,6 @@ async function withoutOne(own: Cluster, random: Plot['random']): Promise<void> {
     .psql('SELECT pid FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()')
     .split('\n')
   const pid = Number(pids[random(pids.length)])
-  if (pid > 0) process.kill(pid, 'SIGKILL')
+  if (pid > 0) end(pid)
   await own.ready()
 }

@@ -4,8 +4,8 @@ import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { type Mutant, mutants } from './mutants.ts'
 
-const name = process.env.TORTURE_MUTANT ?? ''
-const { file, changes } = mutants[name] as Mutant
+const [store, name] = (process.env.TORTURE_MUTANT ?? '').split(' ') as [keyof typeof mutants, string]
+const { file, changes } = (mutants[store] as Readonly<Record<string, Mutant>>)[name] as Mutant
 const target = new URL(`../../src/${file}`, import.meta.url).href
 
 registerHooks({

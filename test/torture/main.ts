@@ -3,10 +3,9 @@
  * `--power` takes away what was not synced as well, `--mutant NAME` puts a wrong design in, `--mutants` tries all of those.
  */
 import { parseArgs } from 'node:util'
-import { mutants } from './mutants.ts'
+import { type Mutant, mutants } from './mutants.ts'
 import { grounds, type Tally, torture } from './rounds.ts'
 
-const names = Object.keys(mutants)
 const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'sqlite' },
@@ -20,6 +19,8 @@ const { values } = parseArgs({
 const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
 const stores = Object.keys(grounds)
 const store = values.store as keyof typeof grounds
+const wrong: Readonly<Record<string, Mutant>> = mutants[store] ?? {}
+const names = Object.keys(wrong)
 const second = 1000
 
 function refuse(why: string): void {
@@ -29,7 +30,7 @@ function refuse(why: string): void {
 
 async function one(): Promise<void> {
   const mutant = values.mutant ?? null
-  const power = values.power || (mutant !== null && mutants[mutant]?.power === true)
+  const power = values.power || (mutant !== null && wrong[mutant]?.power === true)
   console.log(
     `torture: ${store}, ${rounds} rounds, seed ${seed}${power ? ', with loss of power' : ''}${mutant ? `, mutant ${mutant}` : ''}`,
   )
@@ -44,7 +45,7 @@ const told = ({ rounds, kills, acknowledged, keys, lost, violations }: Tally): s
 
 /** Every mutant has to be found within ten seconds, or what finds nothing in the service proves nothing. */
 async function all(): Promise<void> {
-  for (const [name, { about, power = false }] of Object.entries(mutants)) {
+  for (const [name, { about, power = false }] of Object.entries(wrong)) {
     const started = performance.now()
     const { violations } = await torture({
       store,

@@ -14,9 +14,28 @@ export interface Mutant {
   readonly power?: boolean
 }
 
-const write = "if (plan.do === 'create' || plan.do === 'decide' || plan.do === 'once') return writes.join(plan)"
+const write = 'if (isDeed(plan)) return writes.join(plan)'
 
-export const mutants: Readonly<Record<string, Mutant>> = {
+type Mutants = Readonly<Record<string, Mutant>>
+
+/** In what every store is told to do. */
+const everywhere: Mutants = {
+  'no-tombstone': {
+    about: 'what is deleted leaves nothing',
+    file: 'store/removal.ts',
+    changes: [{ from: 'function* bury(', to: 'function* bury(..._: unknown[]): Steps<void> {}\nfunction* _unused(' }],
+  },
+  'stale-columns': {
+    about: 'a change leaves the columns as they were',
+    file: 'store/perform.ts',
+    changes: [
+      { from: 'const moved = plan.moved.map((i) => cells[i] as Cell)', to: 'const moved: Cell[] = []' },
+      { from: 'updateText(collection, plan.moved, cellar.dialect)', to: 'updateText(collection, [], cellar.dialect)' },
+    ],
+  },
+}
+
+const sqlite: Mutants = {
   'two-transactions': {
     about: 'the key is committed before the row, and taken back where no row comes of it',
     file: 'sqlite/sqlite.ts',
@@ -96,17 +115,64 @@ import { keys } from '../store/compile.ts'`,
     changes: [{ from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = NORMAL' }],
     power: true,
   },
-  'no-tombstone': {
-    about: 'what is deleted leaves nothing',
-    file: 'store/removal.ts',
-    changes: [{ from: 'function* bury(', to: 'function* bury(..._: unknown[]): Steps<void> {}\nfunction* _unused(' }],
+}
+
+const postgres: Mutants = {
+  'two-transactions': {
+    about: 'the key is committed before the row, and taken back where no row comes of it',
+    file: 'postgres/write.ts',
+    changes: [
+      {
+        from: "import { perform } from '../store/perform.ts'",
+        to: "import { perform } from '../store/perform.ts'\nimport { hold } from '../store/claim.ts'",
+      },
+      {
+        from: 'return await writing.pool.use((connection) => attempt(writing, plan, connection, tries > 1))',
+        to: `return await writing.pool.use(async (connection) => {
+        if (plan.do !== 'create' || !plan.claim) return attempt(writing, plan, connection, tries > 1)
+        const taken = await finishLater(hold(writing.cellar, plan, plan.claim), connection.ask)
+        if (taken) return taken
+        await pause(20)
+        const outcome = await attempt(writing, { ...plan, claim: null }, connection, tries > 1)
+        if (outcome.is !== 'created') await connection.ask({ text: \`DELETE FROM \${keys} WHERE hash = $1\`, values: [plan.claim.hash] })
+        return outcome
+      })`,
+      },
+    ],
   },
-  'stale-columns': {
-    about: 'a change leaves the columns as they were',
+  'key-looked-up': {
+    about: 'a key is looked up before it is written, and whoever else writes it is not noticed',
     file: 'store/perform.ts',
     changes: [
-      { from: 'const moved = plan.moved.map((i) => cells[i] as Cell)', to: 'const moved: Cell[] = []' },
-      { from: 'updateText(collection, plan.moved, cellar.dialect)', to: 'updateText(collection, [], cellar.dialect)' },
+      { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
+      {
+        from: 'const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))',
+        to: `const known = plan.claim && (yield* recall(cellar, { do: 'recall', claim: plan.claim }))
+  const taken = known?.is === 'claimed' && known
+  yield { text: 'SELECT pg_sleep(0.02)', values: [] }
+  if (plan.claim && !taken) yield* hold(cellar, plan, plan.claim)`,
+      },
+    ],
+  },
+  'early-answer': {
+    about: 'nobody waits until what was committed is on the disk',
+    file: 'postgres/connect.ts',
+    changes: [{ from: '...(options !== null && { options }),', to: "options: '-c synchronous_commit=off'," }],
+  },
+  'early-condition': {
+    about: 'the tag is compared before the write, not in it',
+    file: 'store/compile.ts',
+    changes: [
+      {
+        from: "{where.join(' AND ')} RETURNING revision",
+        to: "{[...where.slice(0, -1), '(' + where.at(-1) + ' OR TRUE)'].join(' AND ')} RETURNING revision",
+      },
     ],
   },
 }
+
+/** By the store that has them. */
+export const mutants = {
+  sqlite: { ...sqlite, ...everywhere },
+  postgres: { ...postgres, ...everywhere },
+} as const satisfies Readonly<Record<string, Mutants>>

@@ -28,7 +28,12 @@ export function launch({ database, mutant, trace }: Launch): Promise<Server> {
   const serve = ['serve', path('api.ts'), '--port', '0', '--host', '127.0.0.1', '--database', database]
   const command = [process.execPath, '--conditions=bylaw-source', ...hook, path('../../src/cli/main.ts'), ...serve]
   const [program = '', ...rest] = trace === null ? command : ['strace', ...watch, '-o', trace, ...command]
-  const env = { ...process.env, LOG_LEVEL: 'fatal', NODE_ENV: 'test', TORTURE_MUTANT: mutant ?? '' }
+  const env = {
+    ...process.env,
+    LOG_LEVEL: 'fatal',
+    NODE_ENV: 'test',
+    TORTURE_MUTANT: mutant === null ? '' : `${database.split(':', 1)[0]} ${mutant}`,
+  }
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const end = (): boolean => {
