@@ -1,8 +1,8 @@
 /** `bylaw migrate`: shows, writes down and carries out what the database lacks of the declaration. The cellar. */
 import { nearest } from '../resources/naming.ts'
+import type { Step } from '../schema/schema.ts'
+import type { Migration, Plan } from '../schema/state.ts'
 import type { Service } from '../service.ts'
-import type { Step } from '../store/schema.ts'
-import type { Migration, Plan } from '../store/state.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'

@@ -1,12 +1,8 @@
 /** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Collection } from '../resources/collection.ts'
-import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
-import { leases, meta } from '../store/compile.ts'
-import { postgres, quoted } from '../store/dialect.ts'
-import { shared } from '../store/layout.ts'
-import { type Refilling, refill } from '../store/refill.ts'
-import type { Change, Fill, State, Step } from '../store/schema.ts'
+import { type Refilling, refill } from '../schema/refill.ts'
+import type { Change, Fill, State, Step } from '../schema/schema.ts'
 import {
   type Applied,
   after,
@@ -25,7 +21,11 @@ import {
   standing,
   writeProgress,
   writeState,
-} from '../store/state.ts'
+} from '../schema/state.ts'
+import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
+import { leases, meta } from '../store/compile.ts'
+import { postgres, quoted } from '../store/dialect.ts'
+import { shared } from '../store/layout.ts'
 import type { Connection } from './connect.ts'
 import { type Lease, leased, type Pace } from './lease.ts'
 

@@ -2,11 +2,8 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Collection } from '../resources/collection.ts'
-import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
-import { quoted, sqlite } from '../store/dialect.ts'
-import { type Refilling, refill } from '../store/refill.ts'
-import type { Change, Fill, State, Step } from '../store/schema.ts'
+import { type Refilling, refill } from '../schema/refill.ts'
+import type { Change, Fill, State, Step } from '../schema/schema.ts'
 import {
   type Applied,
   after,
@@ -23,7 +20,10 @@ import {
   type Standing,
   standing,
   writeState,
-} from '../store/state.ts'
+} from '../schema/state.ts'
+import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
+import { meta } from '../store/compile.ts'
+import { quoted, sqlite } from '../store/dialect.ts'
 import { runner } from './sqlite.ts'
 
 /** What is remembered in a file; null for an empty one. */

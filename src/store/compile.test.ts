@@ -8,9 +8,9 @@ import { type Collection, indexesOf } from '../resources/collection.ts'
 import type { Surroundings } from '../resources/declaration.ts'
 import { resource } from '../resources/resource.ts'
 import { readSettings } from '../resources/settings.ts'
+import { changeBetween } from '../schema/schema.ts'
 import { countStatement, keyValues, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
 import { type Dialect, sqlite } from './dialect.ts'
-import { changeBetween } from './schema.ts'
 import { whole } from './segments.ts'
 
 const { resources } = service({

@@ -1,9 +1,9 @@
 /** Opens the store that a URL names, in whichever database it is. The cellar. */
 import type { Store } from '../flow/store.ts'
 import { isPostgres } from '../postgres/address.ts'
+import type { Migration, SchemaMode } from '../schema/state.ts'
 import type { Service } from '../service.ts'
 import { openStore as openSqlite, openMigration as openSqliteMigration } from '../sqlite/open.ts'
-import type { Migration, SchemaMode } from '../store/state.ts'
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Phase, Step } from '../store/schema.ts'
-import type { Entry, Plan } from '../store/state.ts'
+import type { Phase, Step } from '../schema/schema.ts'
+import type { Entry, Plan } from '../schema/state.ts'
 import { complaint } from './complaint.ts'
 
 const fileName = /^(\d{4})-([a-z0-9-]+)\.sql$/

@@ -7,6 +7,7 @@ const storied: readonly (readonly string[])[] = [
   ['check'],
   ['flow'],
   ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
+  ['schema'],
   ['sqlite', 'postgres'],
   ['endpoints'],
   ['service'],
@@ -28,7 +29,8 @@ const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.inc
 
 function allowedFor(room: string): readonly string[] {
   if (room === 'store') return cellar
-  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'store']
+  if (room === 'schema') return [...cellar, 'store']
+  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'store', 'schema']
   return storied.slice(0, floorOf(room)).flat()
 }
 
@@ -162,7 +164,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The cellar, and the rooms that run what it says on a database. */
-const speaking = ['store', 'sqlite', 'postgres']
+const speaking = ['store', 'schema', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
@@ -174,16 +176,16 @@ export function cellarOnly(files: readonly Source[]): string[] {
       const { code } = mask(text)
       return [...code.matchAll(sql)].map(
         (found) =>
-          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store, src/sqlite and src/postgres. ` +
+          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store, src/schema, src/sqlite and src/postgres. ` +
           'Say what is wanted as a Plan and let store/compile.ts turn it into a Statement.',
       )
     })
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|sqlite\/|postgres\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
+  /^src\/(?:store\/(?!compile\.ts)|schema\/|sqlite\/|postgres\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
 const worldlyList =
-  'store/* but compile, sqlite/*, postgres/*, http/{node,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
+  'store/* but compile, schema/*, sqlite/*, postgres/*, http/{node,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g

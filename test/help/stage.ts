@@ -12,11 +12,11 @@ import { gate } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { rowOf } from '../../src/resources/row.ts'
+import { changeBetween } from '../../src/schema/schema.ts'
 import { openStore } from '../../src/sqlite/open.ts'
 import { openFile, sqliteStore } from '../../src/sqlite/sqlite.ts'
 import { cellar } from '../../src/store/cellar.ts'
 import { sqlite } from '../../src/store/dialect.ts'
-import { changeBetween } from '../../src/store/schema.ts'
 import { freshFile, things } from './file.ts'
 
 export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })

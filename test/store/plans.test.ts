@@ -11,12 +11,12 @@ import { pairs } from '../../src/lists/parameters.ts'
 import { query } from '../../src/lists/query.ts'
 import { type Rules, rules } from '../../src/lists/rules.ts'
 import type { Resource } from '../../src/resources/resource.ts'
+import { changeBetween } from '../../src/schema/schema.ts'
 import { openStore } from '../../src/sqlite/open.ts'
 import { cellar, settled, shelf } from '../../src/store/cellar.ts'
 import { type Statement, texts } from '../../src/store/compile.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import { perform } from '../../src/store/perform.ts'
-import { changeBetween } from '../../src/store/schema.ts'
 import { board } from './board.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))

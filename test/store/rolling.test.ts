@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'
 import { testing } from 'bylaw/testing'
+import type { Applied } from '../../src/schema/state.ts'
 import { openMigration } from '../../src/sqlite/open.ts'
-import type { Applied } from '../../src/store/state.ts'
 import { freshFile, rows, type Told, things } from '../help/file.ts'
 
 type Fields = Record<string, Field>

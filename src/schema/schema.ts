@@ -1,7 +1,17 @@
 /** Schema: the steps from the tables that are there to those that a declaration asks for. Pure. The cellar. */
 import { type Collection, keyColumns } from '../resources/collection.ts'
-import { type Dialect, quoted } from './dialect.ts'
-import { existing, type Layout, layoutOf, lost, placed, shared, type TableLayout, unlike, viewName } from './layout.ts'
+import { type Dialect, quoted } from '../store/dialect.ts'
+import {
+  existing,
+  type Layout,
+  layoutOf,
+  lost,
+  placed,
+  shared,
+  type TableLayout,
+  unlike,
+  viewName,
+} from '../store/layout.ts'
 
 /**
  * When a step may be carried out: what `expand`s is safe while nodes of the former declaration run, what

@@ -1,10 +1,10 @@
 /** State: what a database remembers of its schema, of its nodes and of the steps that were carried out. The cellar. */
 import { createHash } from 'node:crypto'
 import type { Collection } from '../resources/collection.ts'
-import type { Steps } from './cellar.ts'
-import { meta, nodes, plans } from './compile.ts'
-import type { Dialect } from './dialect.ts'
-import { type Layout, layoutOf, layoutVersion } from './layout.ts'
+import type { Steps } from '../store/cellar.ts'
+import { meta, nodes, plans } from '../store/compile.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { type Layout, layoutOf, layoutVersion } from '../store/layout.ts'
 import { type Change, changeBetween, isFormer, type Phase, type State, type Step } from './schema.ts'
 
 /** What a database and a declaration are to each other. */

@@ -1,8 +1,8 @@
 /** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
 import { brought, cells, keyColumns, textsOf, withAside } from '../resources/collection.ts'
-import type { Answer, Shelf, Steps } from './cellar.ts'
-import { type Dialect, quoted } from './dialect.ts'
-import type { TableLayout } from './layout.ts'
+import type { Answer, Shelf, Steps } from '../store/cellar.ts'
+import { type Dialect, quoted } from '../store/dialect.ts'
+import type { TableLayout } from '../store/layout.ts'
 import type { Fill } from './schema.ts'
 
 /** As many rows are written in one go. */
