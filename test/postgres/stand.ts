@@ -1,0 +1,118 @@
+/** A service on a server of its own, which tests can take away under it, and a proxy that can cut what passes. */
+import { connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { f, type Service } from 'bylaw'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { gate, type House } from '../../src/http/house.ts'
+import { realWorld } from '../../src/http/world.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { type Cluster, cluster } from '../help/cluster.ts'
+import { things } from '../help/file.ts'
+
+export const api = things({ name: f.text({ unique: true }), count: f.integer({ default: 0, filter: true, sort: true }) })
+
+export interface Told {
+  readonly status: number
+  readonly retryAfter: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly json: any
+}
+
+export interface Node {
+  readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<Told>
+  /** What was logged as an error so far. */
+  readonly errors: object[]
+  readonly close: () => Promise<void>
+}
+
+/** One node of the service. */
+export async function node(url: string, service: Service = api): Promise<Node> {
+  const store = await openStore(service, url, 'apply')
+  const errors: object[] = []
+  const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
+  const world = realWorld([store.secret])
+  const house: House = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const door = fetchDoor(house)
+  const call: Node['call'] = async (method, path, json, headers = {}) => {
+    const typed = json ? { 'content-type': 'application/json' } : {}
+    const body = json ? { body: JSON.stringify(json) } : {}
+    const response = await door(
+      new Request(`http://localhost${path}`, { method, headers: { ...typed, ...headers }, ...body }),
+    )
+    const text = await response.text()
+    const { status } = response
+    return { status, retryAfter: response.headers.get('retry-after'), json: text === '' ? null : JSON.parse(text) }
+  }
+  return { call, errors, close: store.close }
+}
+
+export interface Stand extends Node {
+  readonly server: Cluster
+}
+
+/** A server, and a node on it; both go with the test. */
+export async function stand(t: TestContext, settings: readonly string[] = [], parameters = ''): Promise<Stand> {
+  const server = await cluster(['shared_buffers=16MB', ...settings])
+  t.after(server.close)
+  const own = await node(server.url + parameters)
+  t.after(() => {
+    void own.close() // who is still served when a test fails is not waited for
+  })
+  return { ...own, server }
+}
+
+/** Asks until it is answered well, and tells after how many milliseconds. */
+export async function untilWell(ask: () => Promise<Told>, most = 10_000): Promise<number> {
+  const began = performance.now()
+  for (;;) {
+    const { status } = await ask()
+    const took = performance.now() - began
+    if (status < 500) return took
+    if (took > most) throw new Error(`It still answers ${status}.`)
+    await pause(20)
+  }
+}
+
+export interface Proxy {
+  readonly port: number
+  /** Looks at what the service sends, and says what becomes of it: it passes, or the connection is cut before or behind it. */
+  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
+  readonly close: () => void
+}
+
+/** Stands between a service and its server. */
+export async function proxy(t: TestContext, port: number): Promise<Proxy> {
+  const sockets = new Set<Socket>()
+  const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Proxy]: Proxy[K] }
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    const cut = (): void => {
+      near.destroy()
+      far.destroy()
+    }
+    near.on('data', (bytes) => {
+      const verdict = own.judge(bytes as Buffer)
+      if (verdict === 'cut before') return cut()
+      if (verdict === 'pass') return void far.write(bytes)
+      far.removeAllListeners('data')
+      near.destroy()
+      far.end(bytes) // the server gets it, and nobody hears what it says
+    })
+    far.on('data', (bytes) => near.write(bytes))
+    near.on('close', () => far.end())
+    far.on('close', () => near.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  own.close = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  Object.assign(own, { port: (server.address() as { port: number }).port })
+  t.after(own.close)
+  return own
+}
