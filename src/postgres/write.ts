@@ -116,20 +116,27 @@ async function undone(connection: Connection): Promise<void> {
   }
 }
 
+/** When the key is looked up, in milliseconds from one to the next: what was sent may still be on its way. */
+const lookups = [20, 100, 400]
+
 /** What a key was used for tells whether the last step was done; without a key nobody knows, and nothing is done twice. */
 async function settled({ pool, cellar }: Writing, plan: Deed, { cause, local }: Uncertain): Promise<Outcome> {
   const claim = claimOf(plan)
   if (claim === null || local) throw unknownOutcome(cause)
-  try {
-    return await pool.use(async ({ ask }) => {
-      const known = await finishLater(perform(cellar, { do: 'recall', claim }), ask)
-      if (known.is !== 'claimed') throw unknownOutcome(cause) // it may still be on its way
-      if (plan.do !== 'create' || known.id !== plan.key.id) return known
-      const { collection, key, time } = plan
-      const row = await finishLater(perform(cellar, { do: 'read', collection, key, time }), ask)
-      return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : known
-    })
-  } catch {
-    throw unknownOutcome(cause)
+  for (const wait of lookups) {
+    await pause(wait)
+    const known = await pool.use(({ ask }) => madeWith(cellar, plan, claim, ask)).catch(() => null)
+    if (known) return known
   }
+  throw unknownOutcome(cause)
+}
+
+/** What was made with the key: by this very plan, or by another one before. */
+async function madeWith(cellar: Cellar, plan: Deed, claim: Claim, ask: Connection['ask']): Promise<Outcome | null> {
+  const known = await finishLater(perform(cellar, { do: 'recall', claim }), ask)
+  if (known.is !== 'claimed') return null
+  if (plan.do !== 'create' || known.id !== plan.key.id) return known
+  const { collection, key, time } = plan
+  const row = await finishLater(perform(cellar, { do: 'read', collection, key, time }), ask)
+  return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : known
 }

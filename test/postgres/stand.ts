@@ -10,7 +10,10 @@ import { openStore } from '../../src/terminal/open.ts'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { things } from '../help/file.ts'
 
-export const api = things({ name: f.text({ unique: true }), count: f.integer({ default: 0, filter: true, sort: true }) })
+export const api = things({
+  name: f.text({ unique: true }),
+  count: f.integer({ default: 0, filter: true, sort: true }),
+})
 
 export interface Told {
   readonly status: number
@@ -74,7 +77,7 @@ export async function untilWell(ask: () => Promise<Told>, most = 10_000): Promis
   }
 }
 
-export interface Proxy {
+export interface Between {
   readonly port: number
   /** Looks at what the service sends, and says what becomes of it: it passes, or the connection is cut before or behind it. */
   judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
@@ -82,9 +85,9 @@ export interface Proxy {
 }
 
 /** Stands between a service and its server. */
-export async function proxy(t: TestContext, port: number): Promise<Proxy> {
+export async function proxy(t: TestContext, port: number): Promise<Between> {
   const sockets = new Set<Socket>()
-  const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Proxy]: Proxy[K] }
+  const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Between]: Between[K] }
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1')
     for (const socket of [near, far]) {

@@ -1,0 +1,190 @@
+/** What was asked last may or may not have been done: a key tells, and without one nobody claims to know. Part 4, idempotency of POST. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { before, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Cluster, cluster } from '../help/cluster.ts'
+import { type Between, type Node, node, proxy } from './stand.ts'
+
+let server: Cluster
+before(async () => {
+  server = await cluster(['shared_buffers=16MB', 'deadlock_timeout=100ms'])
+  return () => server.close()
+})
+
+const count = (name: string): number => Number(server.psql(`SELECT count(*) FROM things WHERE by_name = '${name}'`))
+const keyed = (key: string) => ({ 'idempotency-key': key })
+const unknown = /not known whether this was done/
+
+/** A node behind a proxy that judges once what carries a word. */
+async function far(t: TestContext): Promise<Node & { cut: (word: string, how: 'cut before' | 'cut behind') => void }> {
+  const between: Between = await proxy(t, server.port)
+  const own = await node(server.url.replace(`:${server.port}/`, `:${between.port}/`))
+  t.after(own.close)
+  const cut = (word: string, how: 'cut before' | 'cut behind'): void => {
+    between.judge = (bytes) => {
+      if (!bytes.includes(word)) return 'pass'
+      between.judge = () => 'pass'
+      return how
+    }
+  }
+  return { ...own, cut }
+}
+
+test('a keyed creation whose answer is lost is answered by its key', async (t) => {
+  const { call, cut } = await far(t)
+  cut('lost-answer', 'cut behind')
+  const made = await call('POST', '/things', { name: 'lost-answer' }, keyed('key-1'))
+  assert.equal(made.status, 201, JSON.stringify(made.json))
+  assert.equal((await call('GET', `/things/${made.json.id}`)).json.name, 'lost-answer')
+  const again = await call('POST', '/things', { name: 'lost-answer' }, keyed('key-1'))
+  assert.deepEqual([again.status, again.json.old_id], [409, made.json.id])
+  assert.equal(count('lost-answer'), 1)
+})
+
+test('a keyed creation that never arrived is not done behind the back of its caller', async (t) => {
+  const { call, cut } = await far(t)
+  cut('never-arrived', 'cut before')
+  const gone = await call('POST', '/things', { name: 'never-arrived' }, keyed('key-2'))
+  assert.equal(gone.status, 503)
+  assert.match(gone.json.message, unknown)
+  assert.ok(Number(gone.retryAfter) > 0)
+  await pause(50)
+  assert.equal(count('never-arrived'), 0)
+  assert.equal((await call('POST', '/things', { name: 'never-arrived' }, keyed('key-2'))).status, 201)
+})
+
+test('without a key it is said that nobody knows, and nothing is done twice', async (t) => {
+  const { call, cut } = await far(t)
+  for (const [name, how, made] of [
+    ['unkeyed-behind', 'cut behind', 1],
+    ['unkeyed-before', 'cut before', 0],
+  ] as const) {
+    cut(name, how)
+    const { status, json } = await call('POST', '/things', { name })
+    assert.equal(status, 503)
+    assert.match(json.message, unknown)
+    await pause(50)
+    assert.equal(count(name), made)
+  }
+})
+
+test('a change and a deletion whose ends are lost are not repeated', async (t) => {
+  const { call, cut } = await far(t)
+  const { json } = await call('POST', '/things', { name: 'to be changed' })
+  cut('changed-once', 'cut behind')
+  const changed = await call('PATCH', `/things/${json.id}`, { name: 'changed-once' })
+  assert.equal(changed.status, 503)
+  assert.match(changed.json.message, unknown)
+  await pause(50)
+  assert.equal((await call('GET', `/things/${json.id}`)).json.name, 'changed-once')
+  cut('COMMIT', 'cut behind')
+  const removed = await call('DELETE', `/things/${json.id}`)
+  assert.equal(removed.status, 503)
+  assert.match(removed.json.message, unknown)
+  await pause(50)
+  assert.equal((await call('GET', `/things/${json.id}`)).status, 410)
+})
+
+test('a read is asked again', async (t) => {
+  const { call, cut } = await far(t)
+  const { json } = await call('POST', '/things', { name: 'to be read' })
+  cut(json.id, 'cut behind')
+  assert.equal((await call('GET', `/things/${json.id}`)).status, 200)
+})
+
+test('what was committed on one machine alone counts as unknown', async (t) => {
+  const own = await node(server.url)
+  t.after(own.close)
+  const { json } = await own.call('POST', '/things', { name: 'on all machines' })
+  server.psql(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+  server.psql('SELECT pg_reload_conf()')
+  await pause(200)
+  const waits = own.call('POST', '/things', { name: 'on one machine' }, keyed('key-3'))
+  const waiting = `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  for (let i = 0; i < 100 && Number(server.psql(waiting)) === 0; i++) await pause(20)
+  const told = await waits
+  server.psql('ALTER SYSTEM RESET synchronous_standby_names')
+  server.psql('SELECT pg_reload_conf()')
+  assert.equal(told.status, 503)
+  assert.match(told.json.message, unknown)
+  assert.equal((await own.call('GET', `/things/${json.id}`)).status, 200)
+})
+
+/** Lets the n-th try of a write succeed; the others fail with a code. */
+function failing(code: string, until: number): void {
+  server.psql(`
+    DROP SEQUENCE IF EXISTS tries; CREATE SEQUENCE tries;
+    CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('tries') < ${until} THEN RAISE EXCEPTION 'not now' USING ERRCODE = '${code}'; END IF;
+      RETURN NEW;
+    END $$;
+    CREATE OR REPLACE TRIGGER fail BEFORE INSERT OR UPDATE ON things FOR EACH ROW EXECUTE FUNCTION fail()`)
+}
+const triesSoFar = (): number => Number(server.psql('SELECT last_value FROM tries'))
+
+test('serialization failures and deadlocks are tried again, whole, and not for ever', async (t) => {
+  const own = await node(server.url)
+  t.after(own.close)
+  t.after(() => server.psql('DROP TRIGGER IF EXISTS fail ON things'))
+  for (const code of ['40001', '40P01']) {
+    failing(code, 4)
+    const made = await own.call('POST', '/things', { name: `again ${code}` }, keyed(code))
+    assert.equal(made.status, 201)
+    assert.equal(triesSoFar(), 4)
+    failing(code, 3)
+    assert.equal((await own.call('PATCH', `/things/${made.json.id}`, { count: 1 })).status, 200)
+    failing(code, 1000)
+    const refused = await own.call('POST', '/things', { name: `never ${code}` })
+    assert.deepEqual([refused.status, refused.json.type, triesSoFar()], [503, 'overloaded', 5])
+    assert.ok(Number(refused.retryAfter) > 0)
+  }
+  failing('53100', 1000)
+  const full = await own.call('POST', '/things', { name: 'no room' })
+  assert.deepEqual([full.status, full.json.type, triesSoFar()], [503, 'dependency-unavailable', 1])
+})
+
+/** A session of somebody else that goes on until it is told to end. */
+function session(text: string): { readonly end: () => void } {
+  const other = spawn('psql', ['-XAtq', '-d', server.url], { stdio: ['pipe', 'ignore', 'ignore'] })
+  other.stdin.write(text)
+  return { end: () => other.stdin.end('ROLLBACK;\n') }
+}
+
+test('what others hold is waited for, and not for ever', { timeout: 60_000 }, async (t) => {
+  const own = await node(server.url)
+  t.after(own.close)
+  const { json } = await own.call('POST', '/things', { name: 'held' })
+  const holder = session(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE;\n`)
+  await pause(300)
+  const short = own.call('PATCH', `/things/${json.id}`, { count: 7 })
+  await pause(700)
+  holder.end()
+  assert.equal((await short).status, 200)
+  const longer = session(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE;\n`)
+  await pause(300)
+  const [late, read] = await Promise.all([
+    own.call('PATCH', `/things/${json.id}`, { count: 8 }),
+    own.call('GET', `/things/${json.id}`),
+  ])
+  longer.end()
+  assert.deepEqual([late.status, late.json.type, read.status], [503, 'timeout', 200])
+})
+
+test('a key that another node is still using is told as in progress', { timeout: 60_000 }, async (t) => {
+  const own = await node(server.url)
+  t.after(own.close)
+  await own.call('POST', '/things', { name: 'first with the key' }, keyed('busy'))
+  const hash = server.psql('SELECT hash FROM bylaw_keys ORDER BY time DESC LIMIT 1')
+  server.psql(`DELETE FROM bylaw_keys WHERE hash = '${hash}'`)
+  const other = session(
+    `BEGIN; INSERT INTO bylaw_keys (hash, collection, id, fingerprint, time) VALUES ('${hash}', 'things', 'x', '', 0);\n`,
+  )
+  await pause(300)
+  const busy = await own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
+  assert.deepEqual([busy.status, busy.json.type, busy.json.old_id], [409, 'idempotency-in-progress', undefined])
+  const waits = own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
+  await pause(200)
+  other.end()
+  assert.equal((await waits).status, 201)
+})
