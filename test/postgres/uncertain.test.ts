@@ -1,8 +1,8 @@
 /** What was asked last may or may not have been done: a key tells, and without one nobody claims to know. Part 4, idempotency of POST. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { type Between, type Node, node, proxy } from './stand.ts'
 
@@ -144,30 +144,29 @@ test('serialization failures and deadlocks are tried again, whole, and not for e
   assert.deepEqual([full.status, full.json.type, triesSoFar()], [503, 'dependency-unavailable', 1])
 })
 
-/** A session of somebody else that goes on until it is told to end. */
-function session(text: string): { readonly end: () => void } {
-  const other = spawn('psql', ['-XAtq', '-d', server.url], { stdio: ['pipe', 'ignore', 'ignore'] })
-  other.stdin.write(text)
-  return { end: () => other.stdin.end('ROLLBACK;\n') }
+/** Somebody else, in a transaction that goes on until it is told to end. */
+async function session(text: string): Promise<{ readonly end: () => Promise<void> }> {
+  const other = new pg.Client(server.url)
+  await other.connect()
+  await other.query(`BEGIN; ${text}`)
+  return { end: () => other.end() }
 }
 
 test('what others hold is waited for, and not for ever', { timeout: 60_000 }, async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'held' })
-  const holder = session(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE;\n`)
-  await pause(300)
+  const holder = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const short = own.call('PATCH', `/things/${json.id}`, { count: 7 })
   await pause(700)
-  holder.end()
+  await holder.end()
   assert.equal((await short).status, 200)
-  const longer = session(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE;\n`)
-  await pause(300)
+  const longer = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const [late, read] = await Promise.all([
     own.call('PATCH', `/things/${json.id}`, { count: 8 }),
     own.call('GET', `/things/${json.id}`),
   ])
-  longer.end()
+  await longer.end()
   assert.deepEqual([late.status, late.json.type, read.status], [503, 'timeout', 200])
 })
 
@@ -177,14 +176,13 @@ test('a key that another node is still using is told as in progress', { timeout:
   await own.call('POST', '/things', { name: 'first with the key' }, keyed('busy'))
   const hash = server.psql('SELECT hash FROM bylaw_keys ORDER BY time DESC LIMIT 1')
   server.psql(`DELETE FROM bylaw_keys WHERE hash = '${hash}'`)
-  const other = session(
-    `BEGIN; INSERT INTO bylaw_keys (hash, collection, id, fingerprint, time) VALUES ('${hash}', 'things', 'x', '', 0);\n`,
+  const other = await session(
+    `INSERT INTO bylaw_keys (hash, collection, id, fingerprint, time) VALUES ('${hash}', 'things', 'x', '', 0)`,
   )
-  await pause(300)
   const busy = await own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
   assert.deepEqual([busy.status, busy.json.type, busy.json.old_id], [409, 'idempotency-in-progress', undefined])
   const waits = own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
   await pause(200)
-  other.end()
+  await other.end()
   assert.equal((await waits).status, 201)
 })
