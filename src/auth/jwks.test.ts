@@ -29,7 +29,7 @@ const unreachable = ({ type }: { readonly type?: string }) => type === 'dependen
 
 test('what is no set of keys is as good as no answer, and keys that are known serve on', async () => {
   let now = 0
-  let answers: string[] = ['nonsense', '{"keys":5}', JSON.stringify({ keys: [jwk] }), 'nonsense again']
+  const answers = ['nonsense', '{"keys":5}', JSON.stringify({ keys: [jwk] }), 'nonsense again']
   let asked = 0
   const key = keySet(
     '',
@@ -49,5 +49,4 @@ test('what is no set of keys is as good as no answer, and keys that are known se
   assert.equal(asked, 4)
   assert.ok(await key(header, token))
   assert.equal(asked, 4)
-  answers = []
 })
