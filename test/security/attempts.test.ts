@@ -182,7 +182,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/%2e%2e/%2e%2e/etc/passwd', 404, 'route-not-found'],
   ],
   'API9 improper inventory management': [
-    ['user', 'GET', '/v0/orders', 404, 'route-not-found'],
+    ['user', 'GET', '/v0/orders', 404, 'unknown-version'],
     ['user', 'GET', '/beta/orders', 404, 'route-not-found'],
     ['user', 'GET', '/orders.json', 404, 'route-not-found'],
     ['user', 'GET', '/debug', 404, 'route-not-found'],
