@@ -42,8 +42,12 @@ export const plans = 'bylaw_plans'
 /** Who changes the schema at the moment. */
 export const leases = 'bylaw_leases'
 
+/** A table in a statement that seeks a row by its key. */
+const sought = ({ account, table }: Collection, { byKey }: Dialect): string =>
+  account === null ? quoted(table) : quoted(table) + byKey
+
 export function texts(collection: Collection, dialect: Dialect): Texts {
-  const table = quoted(collection.table)
+  const table = sought(collection, dialect)
   const names = keyColumns(collection)
   const columns = collection.columns.map(({ name }) => quoted(name))
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
@@ -58,7 +62,7 @@ export function texts(collection: Collection, dialect: Dialect): Texts {
     exists,
     kept: exists + (dialect.holds?.kept ?? ''),
     still: `${exists} AND ${unchanged}${dialect.holds?.still ?? ''}`,
-    insert: `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
+    insert: `INSERT INTO ${quoted(collection.table)} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
     remove: `DELETE FROM ${table} WHERE ${where(1)} AND ${unchanged} RETURNING revision`,
   }
 }
@@ -71,13 +75,13 @@ export const blankStatement = ({ table }: Collection, column: string): Statement
 
 /** New texts for a row, and new cells where they moved: every other index entry stays as it is. */
 export function updateText(collection: Collection, moved: readonly number[], dialect: Dialect): string {
-  const { table, columns } = collection
+  const { columns } = collection
   const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
   const keys = [...keyColumns(collection), 'revision']
   const [set, where] = [names, keys].map((all, part) =>
     all.map((name, i) => `${name} = ${dialect.mark(part * names.length + i + 1)}`),
   ) as [string[], string[]]
-  return `UPDATE ${quoted(table)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
+  return `UPDATE ${sought(collection, dialect)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
 }
 
 /** The values that find a row, in the order of its primary key. */

@@ -11,6 +11,8 @@ export interface Dialect {
   readonly pattern: (parts: readonly string[]) => string
   /** A condition that few rows of an owner meet, so that its index is worth taking. */
   readonly rare: (condition: string) => string
+  /** What stands behind a table whose row is sought by the primary key alone, and not by an index of an id in all accounts. */
+  readonly byKey: string
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
   /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
@@ -65,6 +67,7 @@ export const sqlite: Dialect = {
   like: (column, pattern) => `+${column} GLOB ${pattern}`, // the sign keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
+  byKey: ' NOT INDEXED',
   tableOptions: ' STRICT, WITHOUT ROWID',
   holds: null,
   fused: false,
@@ -96,6 +99,7 @@ export const postgres: Dialect = {
   like: (column, pattern) => `${column} LIKE ${pattern}`,
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
   rare: (condition) => condition,
+  byKey: '',
   tableOptions: '',
   fused: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',

@@ -1,0 +1,131 @@
+/** Proves from EXPLAIN QUERY PLAN that lists of one account cost what that account has, not what all have. The cellar. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { service } from 'bylaw'
+import type { World } from '../../src/flow/call.ts'
+import type { List } from '../../src/flow/plan.ts'
+import { pairs } from '../../src/lists/parameters.ts'
+import { query } from '../../src/lists/query.ts'
+import { type Rules, rules } from '../../src/lists/rules.ts'
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { isBounded } from '../../src/store/bounded.ts'
+import { cellar, finish, settled, shelf } from '../../src/store/cellar.ts'
+import { type Statement, texts } from '../../src/store/compile.ts'
+import { sqlite } from '../../src/store/dialect.ts'
+import { perform } from '../../src/store/perform.ts'
+import { changeBetween } from '../../src/store/schema.ts'
+import { board } from './board.ts'
+
+/** The board of all lists, as one that many accounts have. */
+const owned = Object.entries(board.declaration.resources).map(([name, one]) => [
+  name,
+  { ...one, access: 'authenticated', ...('parent' in one ? {} : { owner: 'accountId' }) },
+])
+const { resources } = service({ name: 'board', resources: Object.fromEntries(owned) })
+const collections = [...resources.values()].map(({ collection }) => collection)
+const db = new DatabaseSync(':memory:')
+migrate(db, collections)
+after(() => db.close())
+
+const world = { now: () => 0, secrets: ['s'] } as unknown as World
+const made = new Map([...resources].map(([name, one]) => [name, rules(one, resources)]))
+const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
+
+function planOf(name: string, text: string, parent: string | null): List {
+  const own = made.get(name) as Rules
+  const { where, order, window, countTo } = query(pairs(text), own, name, world)
+  const below =
+    parent === null ? null : { collection: own.resource.collection.parent?.collection as string, id: parent }
+  return {
+    do: 'list',
+    collection: name,
+    parent: below,
+    account: 'acc',
+    time: 0,
+    where,
+    order,
+    window,
+    countTo,
+    places: true,
+  }
+}
+
+/** How SQLite carries a list out, its count included, where no row is found. */
+function details(plan: List): string[] {
+  const found: string[] = []
+  const run = ({ text, values }: Statement) => {
+    const lines = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
+    const own = lines.map(({ detail }) => String(detail)).filter((line) => !/CO-ROUTINE|SCAN matching/.test(line))
+    found.push(...own)
+    return /^SELECT 1/.test(text) ? [{ found: 1 }] : /^SELECT count/.test(text) ? [{ total: 0 }] : []
+  }
+  finish(perform(shelves, plan), run)
+  return found
+}
+
+const ordered: readonly (readonly [name: string, query: string, parent?: string])[] = [
+  ['teams', ''],
+  ['tasks', ''],
+  ['tasks', 'sort=title'],
+  ['tasks', 'sort=dueOn&order=desc&nulls=last'],
+  ['tasks', 'sort=effort&effort[gte]=3'],
+  ['tasks', 'status=open'],
+  ['tasks', 'code=x'],
+  ['tasks', 'title[gte]=a&sort=title'],
+  ['tasks', 'place.city=Rome'],
+  ['tasks', 'teamId=tea_00000000000000000000000000'],
+  ['tasks', 'custom_sort=newest'],
+  ['tasks', 'status=open&sort=dueOn'],
+  ['notes', ''],
+  ['steps', ''],
+  ['steps', '', 'tsk_1'],
+  ['steps', 'custom_sort=heavy', 'tsk_1'],
+  ['steps', 'taskId=tsk_00000000000000000000000000'],
+  ['slots', '', 'tea_1'],
+  ['slots', 'sort=depth', 'tea_1'],
+  ['slots', 'number=1', 'tea_1'],
+  ['slots', 'custom_sort=deepest', 'tea_1'],
+]
+
+for (const [name, text, parent] of ordered)
+  test(`${name}?${text} ${parent ?? ''} reads one index, which begins with the account, in its order`, () => {
+    const plan = planOf(name, text, parent ?? null)
+    assert.ok(isBounded(shelf(shelves, name).collection, settled(shelf(shelves, name), plan)), 'it is bounded')
+    const lines = details(plan)
+    assert.ok(lines.length >= 2)
+    // Whether the owner is there is told by the index of ids alone, with the account in it.
+    const own = lines.filter((line) => !/COVERING INDEX unique__\w+__id \(id=\? AND account=\?\)/.test(line))
+    for (const line of own) assert.match(line, /^SEARCH \w+ USING (COVERING )?(INDEX \S+|PRIMARY KEY) \(account=\?/)
+  })
+
+test('what no index orders is sought by the account all the same', () => {
+  for (const text of ['title[like]=%25x%25', 'status=open&code[null]=true&sort=title', 'custom_sort=pressing'])
+    for (const line of details(planOf('tasks', text, null)).filter((one) => !one.startsWith('USE TEMP')))
+      assert.match(line, /^SEARCH .*account=\?/, text)
+})
+
+test('what a deletion looks for is sought by the account too', () => {
+  for (const [table, column] of [
+    ['steps', 'by_taskId'],
+    ['tasks', 'by_teamId'],
+    ['slots', 'by_taskId'],
+  ]) {
+    const text = `EXPLAIN QUERY PLAN SELECT id FROM "${table}" WHERE "${column}" = ?1 AND account = ?3 LIMIT ?2`
+    const [first] = db.prepare(text).all('x', 1, 'acc')
+    assert.match(
+      String(first?.detail),
+      new RegExp(`^SEARCH ${table} USING (COVERING )?INDEX \\S+ \\(account=\\? AND ${column}=\\?\\)`),
+    )
+  }
+})
+
+test('an item is found by its primary key', () => {
+  for (const collection of collections) {
+    const { read, remove } = texts(collection, sqlite)
+    for (const text of [read, remove]) {
+      const [first] = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()
+      assert.match(String(first?.detail), /^SEARCH \w+ USING PRIMARY KEY \(account=\? AND .*id=\?\)$/)
+    }
+  }
+})
