@@ -22,7 +22,6 @@ import { fusedCreate } from './fused.ts'
 import { absentOwner, departed, exhume, parentOf, remove } from './removal.ts'
 import { at, behind, loose, reversed, whole as stretches } from './segments.ts'
 import { spend } from './spend.ts'
-import { whose } from './whose.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]

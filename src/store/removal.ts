@@ -1,6 +1,6 @@
 /** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { Absent, Key, List, Remove } from '../flow/plan.ts'
+import type { Absent, Key, List, Remove, Whose } from '../flow/plan.ts'
 import { brought, type Collection, type Dependent, keyColumns, type Stored } from '../resources/collection.ts'
 import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from './cellar.ts'
 import { keyValues, tombstoneId, tombstones } from './compile.ts'
@@ -131,6 +131,18 @@ export function* absentOwner(
   const key = { id, parent: null, account }
   const [row] = yield { text: texts[how], values: keyValues(collection, key) }
   return row ? null : yield* departed(cellar, collection, key, time)
+}
+
+const mostNamed = 10
+
+/** The accounts that have a row of a key, but not all of very many. */
+export function* whose(cellar: Cellar, { collection: name, key }: Whose): Steps<Outcome> {
+  const { collection } = shelf(cellar, name)
+  const names = keyColumns(collection).filter((one) => one !== 'account')
+  const where = names.map((one, i) => `${one} = ${cellar.dialect.mark(i + 1)}`).join(' AND ')
+  const text = `SELECT account FROM ${quoted(collection.table)} WHERE ${where} ORDER BY account LIMIT ${mostNamed}`
+  const rows = collection.account === null ? [] : yield { text, values: names.map((one) => key[one as 'id']) }
+  return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
 
 /** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
