@@ -19,7 +19,7 @@ import { hold, keep, recall } from './claim.ts'
 import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
 import { fusedCreate } from './fused.ts'
-import { absentOwner, departed, exhume, parentOf, remove } from './removal.ts'
+import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
 import { at, behind, loose, reversed, whole as stretches } from './segments.ts'
 import { spend } from './spend.ts'
 
