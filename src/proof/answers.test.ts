@@ -57,6 +57,15 @@ describe('answers', () => {
   ]
   for (const [name, part, says] of wrong)
     test(`that have ${name}`, async () => assert.match(String((await with1(part)).says), says))
+  test('that have other values where a change makes them of others', async () => {
+    const other = { ...made.answer, body: { ...made.answer.body, total: '2.00' } }
+    const ask = async (_: string, { method }: { method: string }) => (method === 'POST' ? other : read.answer)
+    assert.equal(await replayed([made, read], 'v1', ask, new Set(['total'])), null)
+    const list = { ...read, request: { method: 'GET', path: '/orders?total[gte]=1' } }
+    const none = async () => ({ ...read.answer, body: { data: [] } })
+    assert.equal(await replayed([list], 'v1', none, new Set(['total'])), null)
+    assert.notEqual(await replayed([list], 'v1', none), null)
+  })
   test('that have other identifiers, everywhere', async () => {
     const body = { ...made.answer.body, id: 'ord_2' }
     const headers = { ...made.answer.headers, location: '/orders/ord_2' }

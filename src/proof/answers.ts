@@ -27,13 +27,21 @@ export interface Deviation extends Exchange {
   readonly came: Answer
 }
 
-/** Sends what was recorded again, in its order. Identifiers, cursors and tags may be others: they are followed. */
-export async function replayed(exchanges: readonly Exchange[], version: string, ask: Ask): Promise<Deviation | null> {
+/**
+ * Sends what was recorded again, in its order. Identifiers, cursors and tags may be others: they are followed. Fields that
+ * a change makes of others have to be there, with whatever value it makes.
+ */
+export async function replayed(
+  exchanges: readonly Exchange[],
+  version: string,
+  ask: Ask,
+  derived: ReadonlySet<string> = new Set(),
+): Promise<Deviation | null> {
   const known = new Map<string, string>()
   for (const exchange of exchanges) {
     const came = await ask(version, filledIn(exchange.request, known) as Request)
     learn(exchange.answer, came, known)
-    const says = deviation(exchange.answer, came, known)
+    const says = deviation(exchange, came, known, derived)
     if (says !== null) return { ...exchange, came, says }
   }
   return null
@@ -65,14 +73,26 @@ function pairs(was: unknown, is: unknown, see: (name: string, was: string, is: s
   else if (isObject(was) && isObject(is)) for (const own of Object.keys(was)) pairs(was[own], is[own], see, own)
 }
 
-function deviation(recorded: Answer, came: Answer, known: ReadonlyMap<string, string>): string | null {
+function deviation(
+  { request, answer: recorded }: Exchange,
+  came: Answer,
+  known: ReadonlyMap<string, string>,
+  derived: ReadonlySet<string>,
+): string | null {
   if (recorded.status !== came.status) return `the status ${recorded.status} was recorded, and ${came.status} came`
   for (const [name, was] of Object.entries(recorded.headers)) {
     const is = came.headers[name]
     if (!sameHeader(name, was, is, known)) return `${name}: ${was} was recorded, and ${is ?? 'none'} came`
   }
-  return otherwise(filledIn(recorded.body, known), came.body, '')
+  if (asksFor(request, derived)) return null
+  return otherwise(filledIn(recorded.body, known), came.body, '', derived)
 }
+
+/** Whether a list is asked for by a field that is made of others: what it finds follows from what that makes. */
+const asksFor = ({ path }: Request, derived: ReadonlySet<string>): boolean =>
+  [...new URLSearchParams(path.split('?')[1] ?? '')].some(([name, value]) =>
+    derived.has(name === 'sort' ? value : (name.split('[')[0] as string)),
+  )
 
 function sameHeader(name: string, was: string, is: string | undefined, known: ReadonlyMap<string, string>): boolean {
   if (is === undefined) return false
@@ -86,14 +106,15 @@ const includes = (some: readonly string[], all: readonly string[]): boolean => s
 const relations = (link: string): string[] => [...link.matchAll(/rel="([^"]*)"/g)].map(([, name = '']) => name)
 
 /** Where a value is another one; more members than were recorded are fine. */
-function otherwise(was: unknown, is: unknown, at: string): string | null {
+function otherwise(was: unknown, is: unknown, at: string, derived: ReadonlySet<string>): string | null {
   if (Array.isArray(was) && Array.isArray(is) && was.length === is.length)
-    return first(was.map((one, i) => otherwise(one, is[i], `${at}/${i}`)))
+    return first(was.map((one, i) => otherwise(one, is[i], `${at}/${i}`, derived)))
   if (isObject(was) && isObject(is))
     return first(
       Object.entries(was).map(([name, one]) => {
         if (!Object.hasOwn(is, name)) return `${at}/${name} was recorded, and is not there`
-        return passing.has(name) && typeof one === typeof is[name] ? null : otherwise(one, is[name], `${at}/${name}`)
+        if (derived.has(name) || (passing.has(name) && typeof one === typeof is[name])) return null
+        return otherwise(one, is[name], `${at}/${name}`, derived)
       }),
     )
   if (was === is) return null

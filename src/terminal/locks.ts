@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import { gateMistakes, type Locks, servedOf } from '../contract/gate.ts'
 import { type Lock, lockIn } from '../contract/lock.ts'
 import { answersIn, type Deviation, type Exchange, replayed } from '../proof/answers.ts'
+import { derivedAt } from '../proof/derived.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import { complaint } from './complaint.ts'
@@ -45,9 +46,11 @@ export async function deviating(
   for (const label of servedOf(service.declaration)) {
     const exchanges = readAnswers(folder, label)
     if (exchanges.length === 0) continue
+    const names = [...service.resources.keys()].flatMap((name) => [...derivedAt(service.changes, name, label)])
+    const derived = new Set(names)
     const stage = await staged(service)
     try {
-      const found = await replayed(exchanges, label, stage.ask)
+      const found = await replayed(exchanges, label, stage.ask, derived)
       if (found) return { ...found, label }
     } finally {
       await stage.close()
