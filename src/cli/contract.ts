@@ -17,8 +17,9 @@ import type { Service } from '../service.ts'
 import type { Command, Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
-import { answersPath, deviating, labelIn, readAnswers, readLock, readLocks } from '../terminal/locks.ts'
+import { labelIn, readLock, readLocks } from '../terminal/locks.ts'
 import { contractFolder } from '../terminal/place.ts'
+import { answersPath, deviating, readAnswers } from '../terminal/recorded.ts'
 import { staged } from '../terminal/stage.ts'
 
 export const contract: Command = {

@@ -6,8 +6,8 @@ import { type Failure, type Step, verify as tried, type Verdict } from '../proof
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
-import { deviating } from '../terminal/locks.ts'
 import { contractFolder } from '../terminal/place.ts'
+import { deviating } from '../terminal/recorded.ts'
 import { staged } from '../terminal/stage.ts'
 
 export const verify: Command = {

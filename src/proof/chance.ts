@@ -5,6 +5,8 @@ export interface Chance {
   readonly below: (count: number) => number
   /** The same, but more often a small one, or the greatest. */
   readonly near: (count: number) => number
+  /** Whether something is made that is seldom met. */
+  readonly rarely: () => boolean
 }
 
 /** Choices that always are the same for one seed; what was chosen goes into `row`. */
@@ -29,14 +31,17 @@ export function seeded(seed: number, row: number[]): Chance {
     const way = upTo(6)
     return way === 5 ? Math.max(0, count - 1) : upTo(way < 3 ? Math.min(count, 100) : count)
   }
-  return { below: (count) => kept(upTo(count)), near: (count) => kept(near(count)) }
+  return { below: (count) => kept(upTo(count)), near: (count) => kept(near(count)), rarely: () => kept(upTo(5)) > 2 }
 }
+
+/** Choices of what is met every day. */
+export const calm = (chance: Chance): Chance => ({ ...chance, rarely: () => false })
 
 /** The choices of a row again; behind its end the simplest ones. */
 export function again(row: readonly number[]): Chance {
   let at = 0
   const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))
-  return { below: next, near: next }
+  return { below: next, near: next, rarely: () => next(5) > 2 }
 }
 
 export const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T

@@ -122,8 +122,8 @@ const mostLetters = 300
 function text(field: Field, chance: Chance): string {
   const { min, max } = lengthsOf(field)
   const most = Math.min(max, Math.max(min, mostLetters))
-  const way = chance.below(5)
-  const length = way === 3 ? min : way === 4 ? most : min + chance.below(Math.min(most - min, 12) + 1)
+  const bound = chance.rarely() ? [min, most][chance.below(2)] : undefined
+  const length = bound ?? min + chance.below(Math.min(most - min, 12) + 1)
   const made = Array.from({ length }, () => one(chance, characters)).join('')
   return [...made].slice(0, max).join('')
 }

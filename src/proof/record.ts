@@ -2,7 +2,7 @@
 import { parameterOf } from '../lists/rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Exchange, exchangeOf } from './answers.ts'
-import { seeded } from './chance.ts'
+import { calm, seeded } from './chance.ts'
 import { fitting } from './make.ts'
 import {
   type Answer,
@@ -41,7 +41,7 @@ const many = 2
 async function births(stand: Stand, items: ReadonlyMap<string, Body[]>, tell: Tell): Promise<Body[]> {
   const made: Body[] = []
   for (let i = 0; i < many; i++) {
-    const request = creation(stand, seeded(i + 1, []), (name) => items.get(name) ?? [])
+    const request = creation(stand, calm(seeded(i + 1, [])), (name) => items.get(name) ?? [])
     if (!request) continue
     const keyed = { ...request, headers: { 'idempotency-key': `${stand.resource.name}-${i}` } }
     const answer = await tell(keyed)
@@ -121,7 +121,7 @@ function patchFor({ members, key }: Resource): Body | undefined {
       from === 'caller' && !immutable && !field.options.unique && field.kind !== 'ref' && name !== key,
   )
   for (const member of simple) {
-    const value = fitting(member, { chance: seeded(7, []), idOf: () => undefined })
+    const value = fitting(member, { chance: calm(seeded(7, [])), idOf: () => undefined })
     if (value !== undefined) return { [member.name]: value }
   }
   return undefined
