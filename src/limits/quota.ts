@@ -40,12 +40,10 @@ export function spend(
     meters.set(store, own)
   }
   const charges = tier.policies.map((policy) => ({ policy, partition: partitionOf(policy, call, caller) }))
-  const { headers } = quotas
   const now = world.now()
   const taken = own(charges, now)
-  return taken instanceof Promise
-    ? taken.then((one) => ({ ...one, tier, headers, now }))
-    : { ...taken, tier, headers, now }
+  const rate = ({ granted, standings }: Taken): Rate => ({ granted, standings, tier, headers: quotas.headers, now })
+  return taken instanceof Promise ? taken.then(rate) : rate(taken)
 }
 
 /** Who names a tier that there is has that one; who names none, or another, has the first. */

@@ -50,9 +50,16 @@ export function meter(ledger: Ledger, most = mostWindows): Meter {
   const all = new Map<Policy, Map<string, Window>>()
 
   return (charges, now) => {
-    const windows = charges.map((charge) => windowOf(charge, now))
-    if (windows.some((window) => isFull(window, now))) return taken(false, windows)
-    if (!windows.every((window) => hasRoom(window, now))) return settled(windows, now)
+    const windows: Window[] = []
+    let [full, room] = [false, true]
+    for (const charge of charges) {
+      const window = windowOf(charge, now)
+      windows.push(window)
+      full ||= isFull(window, now)
+      room &&= hasRoom(window, now)
+    }
+    if (full) return taken(false, windows)
+    if (!room) return settled(windows, now)
     for (const window of windows) take(window)
     return taken(true, windows)
   }
