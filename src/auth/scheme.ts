@@ -1,6 +1,7 @@
 /** Finds the credential of a call, in its header and nowhere else, and says how to give one. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, lines } from '../flow/call.ts'
+import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 
@@ -39,15 +40,23 @@ export function admitTarget(target: string, { credentialNames }: Pick<Scheme, 'c
   if (start >= 0) admitForm(target.slice(start + 1), credentialNames, 'query')
 }
 
+/** What the content is meant for. */
+interface Admitting {
+  readonly operation: Operation
+  readonly resource: Pick<Resource, 'byName' | 'settings'>
+}
+
 /** The same for the content, a form or an object; a field that is declared is a field. R164. */
 export function admitBody(
   body: Readonly<Record<string, unknown>> | null,
-  { byName, settings }: Pick<Resource, 'byName' | 'settings'>,
+  { operation, resource: { byName, settings } }: Admitting,
 ): void {
   if (body === null) return
   const { credentialNames } = settings.auth
-  if (typeof body.form === 'string' && !byName.has('form')) admitForm(body.form, credentialNames, 'body')
-  for (const name of credentialNames) if (Object.hasOwn(body, name) && !byName.has(name)) throw misplaced(name, 'body')
+  if (operation === 'list') admitForm(String(body.form), credentialNames, 'body')
+  else
+    for (const name of credentialNames)
+      if (Object.hasOwn(body, name) && !byName.has(name)) throw misplaced(name, 'body')
 }
 
 function admitForm(text: string, names: readonly string[], place: 'query' | 'body'): void {

@@ -11,6 +11,7 @@ const path = ['settings', 'auth', 'tokens']
 export function checkTokens(given: unknown, ground: Ground): void {
   const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
   checkHeader(auth.apiKeyHeader, ground)
+  checkFilters(ground)
   if (!isObject(auth.tokens)) return
   const { tokens } = auth as { tokens: Given }
   checkKeys(path, tokens, members, [], ground)
@@ -35,6 +36,21 @@ function checkHeader(given: unknown, ground: Ground): void {
   if (typeof given !== 'string' || !meant.test(given)) return
   const reason = `The header ${given} has a meaning of its own.`
   note(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
+}
+
+/** A parameter that reads like a credential is refused, so that no filter can be called so. R164. */
+function checkFilters({ resources, settings, ...ground }: Ground): void {
+  const names = settings.auth.credentialNames.map((name) => name.toLowerCase())
+  for (const [name, given] of Object.entries(resources)) {
+    const fields = isObject(given) && isObject(given.fields) ? given.fields : {}
+    for (const [field, one] of Object.entries(fields)) {
+      if (!names.includes(field.toLowerCase()) || !isObject(one) || !isObject(one.options) || !one.options.filter)
+        continue
+      const reason = `\`${field}\` reads like a credential, so that no list can be filtered by it.`
+      const mend = 'Leave out `filter`, or take the name out of auth.credentialNames.'
+      note(ground, ['resources', name, 'fields', field], reason, mend)
+    }
+  }
 }
 
 const claimsMend =

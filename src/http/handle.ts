@@ -127,7 +127,7 @@ async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent>
   try {
     const body = await payload(asked.call, route) //                       400, 413
     if (body !== null) given = { ...asked, body }
-    admitBody(body, route.resource) //                                     400
+    admitBody(body, route) //                                              400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
     await admitted(given, route, store)

@@ -141,6 +141,31 @@ doors(
   { holders, socketOnly: true },
 )
 
+const asking = service({
+  name: 'office',
+  settings: { methods: { query: true } },
+  resources: { forms: { fields: { form: f.text({ filter: true }) }, access: 'public' } },
+})
+
+doors('a query in the content', asking, (door) => {
+  spec('R164', 'a form is looked at as a query string is', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const ask = (body: string) => told(door, 'QUERY', '/forms', { headers, body })
+    assert.equal((await ask('form=a')).status, 200)
+    for (const body of ['api_key=1', 'form=a&access%5Ftoken=1']) assert.deepEqual((await ask(body)).brief, misplaced)
+    assert.equal((await told(door, 'POST', '/forms', { json: { form: 'api_key=1' } })).status, 201)
+  })
+})
+
+spec('R164', 'a filter cannot be called like a credential', () => {
+  const fields = { api_key: f.text({ filter: true }), access_token: f.text() }
+  const about = thrown(() =>
+    service({ name: 'a', settings: { naming: 'snake' }, resources: { notes: { fields, access: 'public' } } } as never),
+  )
+  assert.match(about, /resources\.notes\.fields\.api_key: .* reads like a credential/)
+  assert.ok(!about.includes('access_token:'))
+})
+
 let clock = Date.UTC(2027, 0, 1)
 doors(
   'keys that are tried',
