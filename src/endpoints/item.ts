@@ -13,7 +13,7 @@ import type { Resource } from '../resources/resource.ts'
 import { type Address, type Hand, updatedIn } from '../resources/row.ts'
 import { type Form, type Rows, violationsIn } from '../versions/translate.ts'
 import { etag } from './conditional.ts'
-import { shown as seenIn, type View } from './view.ts'
+import { audible, shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
 export interface Scene {
@@ -80,7 +80,7 @@ export function itemReply(scene: Scene, caller: Caller, status: number, row: Tex
   const { doc, revision, beside = [] } = row
   const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc), now()) }
   if (view.mode !== 'off') headers.ETag = etag(view, revision)
-  return { status, headers, body: seenIn(view, form.answer === null ? doc : form.answer(doc, beside)) }
+  return { status, headers, body: seenIn(view, form.answer === null ? doc : form.answer(audible(view, doc), beside)) }
 }
 
 const mostDays = 1000

@@ -17,7 +17,7 @@ import { rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
-import { shown } from './view.ts'
+import { audible, shown } from './view.ts'
 
 export function list(scene: Scene): Route {
   const { resource, resources } = scene
@@ -95,7 +95,7 @@ export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read
 function pageReply(scene: Scene, { call, caller, world, query }: Intent, found: Page): Reply {
   const { resource, form } = scene
   const view = scene.view(caller)
-  const data = form.answers === null ? found.data : form.answers(found.data, found.beside ?? [])
+  const data = form.answers === null ? found.data : form.answers(audible(view, found.data), found.beside ?? [])
   const page = { ...found, data: shown(view, data) }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list

@@ -86,7 +86,11 @@ function sceneOf(
 ): Pick<Scene, 'resource' | 'form' | 'view'> {
   const given = declaration.resources[name] as ResourceDeclaration
   if (steps.length === 0 && given === today.declaration)
-    return { resource: today, form: stored(today), view: views(today, majorOf(label), []) }
+    return {
+      resource: today,
+      form: stored(today),
+      view: views({ resource: today, today, major: majorOf(label), made: [] }),
+    }
   const own = resource(name, given, {
     resources: declaration.resources,
     concepts: declaration.concepts ?? {},
@@ -96,6 +100,6 @@ function sceneOf(
   return {
     resource: { ...own, collection: today.collection },
     form: older(own, today, steps, elsewhere),
-    view: views(own, majorOf(label), changes),
+    view: views({ resource: own, today, major: majorOf(label), made: changes }),
   }
 }

@@ -12,43 +12,54 @@ export interface View {
   readonly required: boolean
   /** The fields that are not shown. */
   readonly veiled: ReadonlySet<string>
+  /** The fields of today that nothing is made from for this caller. */
+  readonly muted: ReadonlySet<string>
 }
 
-/** How callers see a resource: all of them alike, unless fields need a scope. `made` says how an older version is made from what is stored. */
-export function views(
-  resource: Resource,
-  major: number,
-  made: readonly object[],
-): (caller: Pick<Caller, 'scopes'>) => View {
-  const scopes = [...new Set(resource.members.flatMap(({ read }) => read ?? []))]
-  const open = view(resource, major, new Set(), made)
+/** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
+export interface Showing {
+  readonly resource: Resource
+  readonly today: Resource
+  readonly major: number
+  readonly made: readonly object[]
+}
+
+/** How callers see a resource: all of them alike, unless fields need a scope. */
+export function views(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
+  const members = [...showing.resource.members, ...showing.today.members]
+  const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
+  const open = view(showing, new Set(), new Set())
   if (scopes.length === 0) return () => open
   const known = new Map<string, View>()
   return ({ scopes: held }) => {
     const seen = scopes.filter((one) => held.has(one)).join(' ')
     const before = known.get(seen)
     if (before) return before
-    const veiled = resource.members.filter(({ read }) => read !== null && !held.has(read))
-    const fresh = view(resource, major, new Set(veiled.map(({ name }) => name)), made)
+    const closed = ({ members }: Resource) =>
+      new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
+    const fresh = view(showing, closed(showing.resource), closed(showing.today))
     known.set(seen, fresh)
     return fresh
   }
 }
 
-function view(
-  { collection, settings }: Resource,
-  major: number,
-  veiled: View['veiled'],
-  made: readonly object[],
-): View {
-  const visible = collection.fields
-    .filter(({ name, hidden }) => !hidden && !veiled.has(name))
-    .map(({ name, absent }) => [name, absent])
+function view({ resource, major, made }: Showing, veiled: View['veiled'], muted: View['muted']): View {
+  const { collection, settings } = resource
+  const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
+  const more = made.length > 0 ? [made, [...muted]] : []
   const hash = createHash('sha256')
-    .update(text([major, collection.shape, visible, ...(made.length > 0 ? [made] : [])]))
+    .update(text([major, collection.shape, visible, ...more]))
     .digest('hex')
     .slice(0, 6)
-  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled }
+  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled, muted }
+}
+
+/** Documents that an older version is made from: what the caller does not see is null, so that nothing is made from it. */
+export function audible({ muted }: View, docs: string): string {
+  if (muted.size === 0 || docs === '') return docs
+  const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
+  for (const one of documents) for (const name of muted) one[name] = null
+  return JSON.stringify(documents).slice(1, -1)
 }
 
 /** Documents, joined by commas, as they are shown: the stored text as it is where nothing is veiled. */
