@@ -1,0 +1,166 @@
+/** Proves that a schema is changed by one at a time, while others read and write, and goes on where it was stopped. The cellar. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { pace } from '../../src/postgres/lease.ts'
+import { openPostgresMigration } from '../../src/postgres/open.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+import { after, before, filled } from './stock.ts'
+
+async function place(t: TestContext, count: number, note?: string): Promise<string> {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  await apply(url, before)
+  await filled(url, count, note)
+  return url
+}
+
+async function apply(url: string, collections = after, own = pace) {
+  const migration = await openPostgresMigration(url, collections, own)
+  try {
+    return await migration.apply()
+  } finally {
+    migration.close()
+  }
+}
+
+/** Every row is written as the newest declaration has it, in columns and documents, and the schema says so. */
+async function assertDone(url: string, count: number): Promise<void> {
+  const [found] = await sql(
+    url,
+    `SELECT count(*)::int AS rows, count(*) FILTER (WHERE shape = 2 AND "by_name" = doc::json->>'label'
+      AND "by_size" = (doc::json->>'size')::int AND "by_note" = doc::json->>'code' AND doc NOT LIKE '%"note"%') ::int AS whole FROM things`,
+  )
+  assert.deepEqual(found, { rows: count, whole: count })
+  const invalid = await sql(url, `SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid`)
+  assert.deepEqual(invalid, [])
+  const migration = await openPostgresMigration(url, after)
+  migration.close()
+  assert.deepEqual(migration.steps, [])
+  const names = (await sql(url, `SELECT indexname FROM pg_indexes WHERE tablename = 'things'`)).map(
+    ({ indexname }) => indexname,
+  )
+  assert.ok(names.includes('unique__things__by_note') && names.includes('index__things__by_size'))
+}
+
+const blocking = async (t: TestContext, url: string, statement: string) => {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  t.after(() => client.end())
+  await client.query('BEGIN')
+  await client.query(statement)
+  return () => client.query('ROLLBACK')
+}
+
+describe('a change of the schema', () => {
+  test('is carried out by one of many that start at once', async (t) => {
+    const url = await place(t, 1200)
+    const all = await Promise.all([1, 2, 3, 4].map(() => apply(url)))
+    assert.equal(all.filter(({ done }) => done.length > 0).length, 1)
+    await assertDone(url, 1200)
+    const { url: empty, drop } = await freshPostgres()
+    t.after(drop)
+    const first = await Promise.all([1, 2, 3, 4].map(() => apply(empty)))
+    assert.equal(first.filter(({ done }) => done.length > 0).length, 1)
+  })
+
+  test('waits for who holds a table outside of its queue, so that readers go on', async (t) => {
+    const url = await place(t, 10)
+    const release = await blocking(t, url, 'SELECT * FROM things LIMIT 1')
+    const applied = apply(url)
+    const late: number[] = []
+    for (let i = 0; i < 15; i++) {
+      const began = performance.now()
+      await sql(url, 'SELECT count(*) FROM things')
+      late.push(performance.now() - began)
+      await pause(100)
+    }
+    assert.ok(late.filter((ms) => ms > 900).length === 0, `readers waited ${late}`)
+    await release()
+    await applied
+    await assertDone(url, 10)
+  })
+
+  test('is refused where rows are alike, leaves no index behind, and goes on once they differ', async (t) => {
+    const url = await place(t, 30, `'same'`)
+    await assert.rejects(
+      apply(url),
+      /The step "index what is new in things" cannot be done: several rows have the same note\. Make them differ first/,
+    )
+    assert.deepEqual(await sql(url, 'SELECT 1 FROM pg_index WHERE NOT indisvalid'), [])
+    await sql(url, `UPDATE things SET by_note = id, doc = replace(doc, '"same"', '"' || id || '"')`)
+    await apply(url)
+    await assertDone(url, 30)
+  })
+
+  test('makes an index anew that an earlier try has left unfinished', async (t) => {
+    const url = await place(t, 10)
+    await sql(url, 'ALTER TABLE things ADD COLUMN by_size bigint')
+    await sql(url, 'CREATE INDEX "index__things__by_size" ON things (by_size)')
+    await sql(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'index__things__by_size'::regclass`)
+    await apply(url)
+    await assertDone(url, 10)
+    const [index] = await sql(url, `SELECT indexdef FROM pg_indexes WHERE indexname = 'index__things__by_size'`)
+    assert.match(String(index?.indexdef), /by_size, id\)$/)
+  })
+
+  test('is taken over from who is silent for too long, and who wakes up writes nothing', async (t) => {
+    const url = await place(t, 10)
+    const release = await blocking(t, url, 'LOCK TABLE things IN SHARE MODE')
+    const silent = apply(url, after, { term: 300, beat: 1e9 })
+    silent.catch(() => {})
+    await pause(600)
+    const second = apply(url, after, { term: 30_000, beat: 5000 })
+    await pause(400)
+    const [held] = await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases')
+    assert.equal(held?.fence, 3, 'the table was made under the first number')
+    await release()
+    await assert.rejects(silent, /another node took over the change of the schema/)
+    assert.ok((await second).done.length > 0)
+    await assertDone(url, 10)
+  })
+
+  test('goes on where it was stopped, however often its maker is killed', async (t) => {
+    const url = await place(t, 6000)
+    const script = fileURLToPath(new URL('migrator.ts', import.meta.url))
+    let kills = 0
+    for (let delay = 350; ; delay += 120) {
+      const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, '400'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      })
+      const ended = once(child, 'exit')
+      const timer = setTimeout(() => child.kill('SIGKILL'), delay)
+      const [code] = await ended
+      clearTimeout(timer)
+      if (code === 0) break
+      assert.equal(code, null)
+      kills++
+    }
+    assert.ok(kills > 0)
+    await assertDone(url, 6000)
+    const [held] = await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases')
+    t.diagnostic(`${kills} kills, the last holder had number ${held?.fence}`)
+  })
+
+  test('of two processes at once leaves one change, whoever of them is killed', async (t) => {
+    const url = await place(t, 3000)
+    const script = fileURLToPath(new URL('migrator.ts', import.meta.url))
+    const begun = () =>
+      spawn(process.execPath, ['--conditions=bylaw-source', script, url, '3000'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      })
+    const [one, two] = [begun(), begun()]
+    const timer = setTimeout(() => one.kill('SIGKILL'), 900)
+    const [[first], [second]] = await Promise.all([once(one, 'exit'), once(two, 'exit')])
+    clearTimeout(timer)
+    assert.equal(second, 0, `the first ended with ${first}`)
+    await assertDone(url, 3000)
+  })
+})
