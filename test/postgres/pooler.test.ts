@@ -1,0 +1,115 @@
+/** Behind PgBouncer in transaction mode nothing is kept in a connection, and the contract is the same. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
+import { sql } from '../help/postgres.ts'
+import { type Node, node } from './stand.ts'
+
+let server: Cluster
+let bouncer: ChildProcess
+let url = ''
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-pooler-'))
+
+before(async () => {
+  server = await cluster(['shared_buffers=16MB'])
+  ;({ bouncer, url } = await started(server.port))
+  return async () => {
+    bouncer.kill('SIGTERM')
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** Two connections to the server for all, so that everybody is given everybody's. */
+async function started(to: number): Promise<{ bouncer: ChildProcess; url: string }> {
+  const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find(existsSync)
+  assert.ok(program, 'There is no PgBouncer on this machine, and the tests need one: apt-get install pgbouncer')
+  const port = await freePort()
+  const file = join(folder, 'pgbouncer.ini')
+  writeFileSync(
+    file,
+    `[databases]
+* = host=127.0.0.1 port=${to} user=bylaw
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+logfile = ${join(folder, 'log')}
+pidfile = ${join(folder, 'pid')}
+`,
+  )
+  const as = owner()
+  if (as) for (const path of [folder, file]) chownSync(path, as.uid, as.gid)
+  const bouncer = spawn(program as string, [file], { ...as, cwd: folder, stdio: 'ignore' })
+  bouncer.unref()
+  process.once('exit', () => bouncer.kill())
+  const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
+  for (let i = 0; ; i++) {
+    const up = await sql(url, 'SELECT 1').then(
+      () => true,
+      (error) => i < 100 || Promise.reject(error),
+    )
+    if (up && (await sql(url, 'SELECT 1').catch(() => null))) return { bouncer, url }
+    await pause(50)
+  }
+}
+
+/** Everything that a store is asked, by many at once. */
+async function used({ call }: Node): Promise<void> {
+  const names = Array.from({ length: 40 }, (_, n) => `thing ${n}`)
+  const made = await Promise.all(
+    names.map((name, count) => call('POST', '/things', { name, count }, { 'idempotency-key': `k-${count}` })),
+  )
+  assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]))
+  const again = await Promise.all(
+    names.map((name, count) => call('POST', '/things', { name, count }, { 'idempotency-key': `k-${count}` })),
+  )
+  for (const [i, { status, json }] of again.entries()) assert.deepEqual([status, json.old_id], [409, made[i]?.json.id])
+  const ids = made.map(({ json }) => json.id as string)
+  const read = await Promise.all(ids.map((id) => call('GET', `/things/${id}`)))
+  assert.deepEqual(
+    read.map(({ json }) => json.name),
+    names,
+  )
+  const changed = await Promise.all(ids.map((id) => call('PATCH', `/things/${id}`, { count: 100 })))
+  assert.deepEqual(new Set(changed.map(({ status }) => status)), new Set([200]))
+  const taken = await call('POST', '/things', { name: 'thing 1' })
+  assert.deepEqual([taken.status, taken.json.type], [409, 'already-exists'])
+  const page = await call('GET', '/things?sort=count&order=desc&page=2&page_size=30')
+  assert.deepEqual([page.json.pagination.totalRecords, page.json.data.length], [40, 10])
+  const walk = await call('GET', '/things?sort=count&limit=30&cursor=')
+  assert.equal(
+    (await call('GET', `/things?sort=count&limit=30&cursor=${walk.json.pagination.nextCursor}`)).json.data.length,
+    10,
+  )
+  const gone = await Promise.all(ids.map((id) => call('DELETE', `/things/${id}`)))
+  assert.deepEqual(new Set(gone.map(({ status }) => status)), new Set([204]))
+  assert.equal((await call('GET', `/things/${ids[0]}`)).status, 410)
+}
+
+test('the contract holds where connections are shared between transactions', { timeout: 60_000 }, async (t) => {
+  const own = await node(`${url}?pooler=transaction`)
+  t.after(own.close)
+  await used(own)
+  assert.deepEqual(own.errors, [])
+})
+
+test('no time-out is left behind in a connection, and all writes have them', { timeout: 60_000 }, async (t) => {
+  const own = await node(`${url}?pooler=transaction`)
+  t.after(own.close)
+  const { json } = await own.call('POST', '/things', { name: 'timed' })
+  for (let i = 0; i < 4; i++) assert.deepEqual(await sql(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }])
+  const holder = sql(server.url, `BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE; SELECT pg_sleep(8)`)
+  await pause(200)
+  const late = await own.call('PATCH', `/things/${json.id}`, { count: 1 })
+  assert.deepEqual([late.status, late.json.type], [503, 'timeout'])
+  await holder
+})
