@@ -15,7 +15,8 @@ export const hostFlag: Flag = {
 export const databaseFlag: Flag = {
   value: 'URL',
   env: 'DATABASE_URL',
-  about: 'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays.',
+  about:
+    'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays, or postgres://….',
 }
 
 export const plansFlag: Flag = {
