@@ -31,13 +31,8 @@ async function run(given: Given): Promise<number> {
   const service = await load(file)
   const deviation = await deviating(service, contractFolder(file))
   if (deviation) return said(otherwise(file, deviation), 1)
-  const stage = await staged(service)
-  try {
-    const verdict = await tried(service, stage.ask, { seed, runs })
-    return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
-  } finally {
-    await stage.close()
-  }
+  const verdict = await tried(service, () => staged(service), { seed, runs })
+  return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
 }
 
 function said(text: string, code: number): number {

@@ -5,8 +5,8 @@ export interface Chance {
   readonly below: (count: number) => number
   /** The same, but more often a small one, or the greatest. */
   readonly near: (count: number) => number
-  /** Whether something is made that is seldom met. */
-  readonly rarely: () => boolean
+  /** The same for lengths: mostly short, sometimes nothing or all. */
+  readonly length: (count: number) => number
 }
 
 /** Choices that always are the same for one seed; what was chosen goes into `row`. */
@@ -31,49 +31,70 @@ export function seeded(seed: number, row: number[]): Chance {
     const way = upTo(6)
     return way === 5 ? Math.max(0, count - 1) : upTo(way < 3 ? Math.min(count, 100) : count)
   }
-  return { below: (count) => kept(upTo(count)), near: (count) => kept(near(count)), rarely: () => kept(upTo(5)) > 2 }
+  const length = (count: number): number => {
+    const way = upTo(5)
+    return way === 3 ? 0 : way === 4 ? Math.max(0, count - 1) : upTo(Math.min(count, short))
+  }
+  return {
+    below: (count) => kept(upTo(count)),
+    near: (count) => kept(near(count)),
+    length: (count) => kept(length(count)),
+  }
 }
 
+const short = 13
+
 /** Choices of what is met every day. */
-export const calm = (chance: Chance): Chance => ({ ...chance, rarely: () => false })
+export const calm = (chance: Chance): Chance => ({ ...chance, length: (count) => chance.below(Math.min(count, short)) })
 
 /** The choices of a row again; behind its end the simplest ones. */
 export function again(row: readonly number[]): Chance {
   let at = 0
   const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))
-  return { below: next, near: next, rarely: () => next(5) > 2 }
+  return { below: next, near: next, length: next }
 }
 
 export const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
 
-const mostTries = 1000
+const mostTries = 600
 
-/** A smaller row that still fails: shorter ones first, then ones with simpler choices. */
-export async function smallest(
-  row: readonly number[],
-  fails: (row: readonly number[]) => Promise<boolean>,
-): Promise<readonly number[]> {
+type Row = readonly number[]
+
+/** A smaller row that still fails: simple choices in place of others, lower ones, and fewer of them. */
+export async function smallest(row: Row, fails: (row: Row) => Promise<boolean>): Promise<Row> {
   let best = row
   let tries = 0
-  for (let before: readonly number[] = []; before !== best; ) {
+  const attempt = async (next: Row): Promise<boolean> => {
+    if (tries++ >= mostTries || !(await fails(next))) return false
+    best = next
+    return true
+  }
+  for (let before: Row = []; before !== best && tries < mostTries; ) {
     before = best
-    for (const next of smaller(best)) {
-      if (++tries > mostTries) return best
-      if (!(await fails(next))) continue
-      best = next
-      break
-    }
+    for (const [from, size] of parts(best))
+      if (best.slice(from, from + size).some((one) => one > 0))
+        await attempt(best.map((one, i) => (i >= from && i < from + size ? 0 : one)))
+    for (const i of best.keys()) await lower(best, i, attempt)
+    for (const [from, size] of parts(best))
+      if (from < best.length) await attempt([...best.slice(0, from), ...best.slice(from + size)])
   }
   return best
 }
 
-function* smaller(row: readonly number[]): Generator<readonly number[]> {
-  for (let size = row.length; size >= 1; size = Math.floor(size / 2))
-    for (let from = 0; from + size <= row.length; from += size) yield [...row.slice(0, from), ...row.slice(from + size)]
-  for (const [i, chosen] of row.entries()) for (const less of below(chosen)) yield row.with(i, less)
+/** Places and sizes of parts of a row, the greatest first, those at the end before those at the beginning. */
+function parts({ length }: Row): (readonly [from: number, size: number])[] {
+  const found: [number, number][] = []
+  for (let size = length; size >= 1; size = Math.floor(size / 2))
+    for (let from = Math.floor((length - 1) / size) * size; from >= 0; from -= size) found.push([from, size])
+  return found
 }
 
-/** Nothing first, then ever closer to what it was. */
-function* below(chosen: number): Generator<number> {
-  for (let step = chosen; step >= 1; step = Math.floor(step / 2)) yield chosen - step
+/** The lowest choice at a place, found by halves. */
+async function lower(row: Row, i: number, attempt: (next: Row) => Promise<boolean>): Promise<void> {
+  let [low, high] = [0, row[i] as number]
+  while (high - low > 1) {
+    const middle = low + Math.floor((high - low) / 2)
+    if (await attempt(row.with(i, middle))) high = middle
+    else low = middle
+  }
 }

@@ -122,8 +122,7 @@ const mostLetters = 300
 function text(field: Field, chance: Chance): string {
   const { min, max } = lengthsOf(field)
   const most = Math.min(max, Math.max(min, mostLetters))
-  const bound = chance.rarely() ? [min, most][chance.below(2)] : undefined
-  const length = bound ?? min + chance.below(Math.min(most - min, 12) + 1)
+  const length = min + chance.length(most - min + 1)
   const made = Array.from({ length }, () => one(chance, characters)).join('')
   return [...made].slice(0, max).join('')
 }

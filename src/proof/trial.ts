@@ -27,6 +27,12 @@ export interface Answer {
 /** Sends a request in a version. */
 export type Ask = (version: string, request: Request) => Promise<Answer>
 
+/** A service on an empty store. */
+export interface Stage {
+  readonly ask: Ask
+  readonly close: () => Promise<void>
+}
+
 /** A version as a service of its own, for what it declares: its resources and their places. */
 export interface Released {
   readonly label: string

@@ -35,12 +35,11 @@ const shop = service({
 }) as unknown as Service
 
 async function tried(around: (ask: Ask) => Ask = (ask) => ask, runs = 60): Promise<Verdict> {
-  const stage = await staged(shop)
-  try {
-    return await verify(shop, around(stage.ask), { seed: 11, runs })
-  } finally {
-    await stage.close()
+  const open = async () => {
+    const { ask, close } = await staged(shop)
+    return { ask: around(ask), close }
   }
+  return verify(shop, open, { seed: 11, runs })
 }
 
 /** Answers of requests of one method with another body. */

@@ -16,6 +16,7 @@ import {
   type Released,
   type Request,
   releasedOf,
+  type Stage,
   type Stand,
   standOf,
 } from './trial.ts'
@@ -52,29 +53,49 @@ interface Ground {
   readonly lossy: Set<string>
 }
 
-/** Tries every resource so many times; what fails is made as small as it can be. */
+/** Opens an empty service. */
+type Open = () => Promise<Stage>
+
+/** Tries every resource so many times; what fails is made as small as it can be, on a new store each time. */
 export async function verify(
   service: Service,
-  ask: Ask,
+  open: Open,
   { seed, runs }: { seed: number; runs: number },
 ): Promise<Verdict> {
   const released = releasedOf(service)
-  const lossy = new Set<string>()
-  const ground = { service, released, ask, lossy, pool: await filled(released[0] as Released, ask, seed) }
+  const newest = released[0] as Released
   const cases = new Map<string, number>()
+  const lossy = new Set<string>()
   const verdict = { versions: released.map(({ label }) => label), cases, lossy }
-  for (const name of service.resources.keys()) {
+  const within = async <T>(work: (ground: Ground) => Promise<T>): Promise<T> => {
+    const { ask, close } = await open()
+    const ground = { service, released, ask, lossy, pool: await filled(newest, ask, seed) }
+    return work(ground).finally(close)
+  }
+  const alone = (name: string, row: readonly number[]) => within((ground) => lifeOf(name, again(row), ground))
+  const found = await within((ground) => firstFailure(ground, { seed, runs }, cases))
+  const untried = [...service.resources.keys()].filter((name) => !cases.has(name))
+  if (!found) return { ...verdict, untried, failure: null }
+  const { name, row, failure } = found
+  const least = await alone(name, await smallest(row, async (less) => isFailure(await alone(name, less))))
+  return { ...verdict, untried: [], failure: isFailure(least) ? least : failure }
+}
+
+/** The resource and the choices of the first item that breaks a promise. */
+async function firstFailure(
+  ground: Ground,
+  { seed, runs }: { seed: number; runs: number },
+  cases: Map<string, number>,
+) {
+  for (const name of ground.service.resources.keys()) {
     for (let run = 0; run < runs; run++) {
       const row: number[] = []
       const tried = await lifeOf(name, seeded(seed * 7919 + run, row), ground)
       if (tried !== 'untried') cases.set(name, (cases.get(name) ?? 0) + 1)
-      if (!isFailure(tried)) continue
-      const fails = async (less: readonly number[]) => isFailure(await lifeOf(name, again(less), ground))
-      const least = await lifeOf(name, again(await smallest(row, fails)), ground)
-      return { ...verdict, untried: [], failure: isFailure(least) ? least : tried }
+      if (isFailure(tried)) return { name, row, failure: tried }
     }
   }
-  return { ...verdict, untried: [...service.resources.keys()].filter((name) => !cases.has(name)), failure: null }
+  return null
 }
 
 type Outcome = Failure | 'untried' | null

@@ -2,15 +2,10 @@
 import { callerOf } from '../flow/credential.ts'
 import { fetchDoor } from '../http/fetch.ts'
 import type { House } from '../http/house.ts'
-import type { Answer, Ask, Body } from '../proof/trial.ts'
+import type { Answer, Ask, Body, Stage } from '../proof/trial.ts'
 import { idSource } from '../resources/id.ts'
 import type { Service } from '../service.ts'
 import { storeOf } from './start.ts'
-
-export interface Stage {
-  readonly ask: Ask
-  readonly close: () => Promise<void>
-}
 
 const begins = Date.parse('2026-01-01T00:00:00Z')
 const secret = 'a secret of the stage, which nobody else has'
