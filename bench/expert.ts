@@ -10,7 +10,7 @@ export function fillExpert(file: string, books: Iterable<Book>): void {
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
     CREATE TABLE books (id TEXT PRIMARY KEY, version INTEGER NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
-      price INTEGER NOT NULL, shelf TEXT, blurb TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      price INTEGER NOT NULL, shelf TEXT, blurb TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
     BEGIN`)
   const insert = db.prepare('INSERT INTO books VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)')
   for (const { id, title, status, price, shelf, blurb, createdAt, updatedAt } of books)

@@ -1,10 +1,10 @@
 /** Answers reads: short ones on shared connections, others on one of their own, in one snapshot where it takes several statements. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { Deed, List, Plan } from '../flow/plan.ts'
-import { isBounded } from '../store/bounded.ts'
 import { type Answer, type Cellar, finishLater, type Shelf, settled } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
+import { isBounded } from '../store/segments.ts'
 import type { Connection } from './connect.ts'
 import { isLost, isPassing, told } from './failure.ts'
 import type { Pool } from './pool.ts'

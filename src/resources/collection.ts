@@ -142,9 +142,12 @@ function valueAt(document: Record<string, unknown>, field: string): unknown {
   return value ?? null
 }
 
-export function cells(collection: Collection, document: Record<string, unknown>): readonly Cell[] {
-  return collection.columns.map((column) => column.cell(valueAt(document, column.field)))
-}
+/** What a column holds of a document. */
+export const cellIn = (column: Column, document: Record<string, unknown>): Cell =>
+  column.cell(valueAt(document, column.field))
+
+export const cells = ({ columns }: Collection, document: Record<string, unknown>): readonly Cell[] =>
+  columns.map((column) => cellIn(column, document))
 
 /** The texts of a row: what is answered, and what never is. */
 export interface Texts {

@@ -1,9 +1,9 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { Deed, List, Plan } from '../flow/plan.ts'
-import { isBounded } from '../store/bounded.ts'
 import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
 import { perform } from '../store/perform.ts'
+import { isBounded } from '../store/segments.ts'
 import type { Reader } from './reader.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Totals } from './totals.ts'

@@ -66,6 +66,8 @@ export interface Shelf {
   readonly pending: Set<string>
   /** The name of a column in the database. */
   readonly named: (column: string) => string
+  /** The columns whose values the text of a row tells. */
+  readonly told: ReadonlySet<string>
 }
 
 export interface Cellar {
@@ -103,11 +105,18 @@ export function cellar(
           ? { shape: before.shape, knows: (path) => Object.hasOwn(before.kinds, path) }
           : null,
       full,
+      told: told(collection),
       pending,
       named,
     })
   }
   return { dialect, shelves }
+}
+
+function told({ columns, fields }: Collection): ReadonlySet<string> {
+  const shown = new Set(fields.filter(({ hidden }) => !hidden).map(({ name }) => name))
+  const own = columns.filter(({ field }) => shown.has(field.split('.', 1)[0] as string)).map(({ name }) => name)
+  return new Set(['id', ...own])
 }
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
@@ -157,9 +166,6 @@ export interface Held extends Found {
   readonly brought: Brought | null
   readonly shape: number
 }
-
-/** Whether a text can be answered as it is. */
-export const isAlike = ({ alike }: Pick<Shelf, 'alike'>, row: Answer): boolean => alike.has(Number(row.shape))
 
 /** A row of a collection as it is stored, brought to the shape of today. */
 export function found(

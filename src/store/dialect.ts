@@ -12,7 +12,9 @@ export interface Dialect {
   /** A condition that few rows of an owner meet, so that its index is worth taking. */
   readonly rare: (condition: string) => string
   /** What stands behind a table whose row is sought by the primary key alone, and not by an index of an id in all accounts. */
-  readonly byKey: string
+  readonly byKey: (table: string) => string
+  /** The documents of all rows in one text, in the order of the rows, a comma and a new line between them. */
+  readonly joined: string
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
   /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
@@ -67,8 +69,9 @@ export const sqlite: Dialect = {
   like: (column, pattern) => `+${column} GLOB ${pattern}`, // the sign keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
-  byKey: ' NOT INDEXED',
-  tableOptions: ' STRICT, WITHOUT ROWID',
+  byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
+  joined: "group_concat(doc, ',' || char(10))",
+  tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
   holds: null,
   fused: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
@@ -99,7 +102,8 @@ export const postgres: Dialect = {
   like: (column, pattern) => `${column} LIKE ${pattern}`,
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
   rare: (condition) => condition,
-  byKey: '',
+  byKey: () => '',
+  joined: "string_agg(doc, E',\\n')",
   tableOptions: '',
   fused: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',

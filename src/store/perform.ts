@@ -1,26 +1,23 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
-import type { Duplicate, Outcome, Page } from '../flow/outcome.ts'
-import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Window, Write } from '../flow/plan.ts'
+import type { Duplicate, Outcome } from '../flow/outcome.ts'
+import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
 import {
-  type Answer,
   admitColumns,
   aside,
   type Cellar,
   found,
   type Held,
-  isAlike,
   moved as movedRow,
-  type Shelf,
   type Steps,
   settled,
   shelf,
 } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
-import { countStatement, keyValues, listStatement, updateText } from './compile.ts'
+import { keyValues, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
 import { fusedCreate } from './fused.ts'
+import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
-import { at, behind, loose, reversed, whole as stretches } from './segments.ts'
 import { spend } from './spend.ts'
 
 type Reference = Create['references'][number]
@@ -108,119 +105,7 @@ function* list(cellar: Cellar, asked: List): Steps<Outcome> {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
-  const { limit } = plan.window
-  let rows = yield* windowed(cellar, plan, false)
-  if (rows.some((row) => !isAlike(own, row))) rows = yield* windowed(cellar, plan, true)
-  const more = rows.length > limit
-  const shown = rows.slice(0, limit)
-  const back = plan.window.from === 'place' && plan.window.back
-  if (back) shown.reverse()
-  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
-  const sides = yield* around(cellar, plan, shown, more)
-  return page(own, plan, shown, { ...sides, total })
-}
-
-const windowed = (cellar: Cellar, plan: List, whole: boolean): Steps<readonly Answer[]> =>
-  plan.window.from === 'offset'
-    ? passedOver(cellar, plan, plan.window.offset, whole)
-    : near(cellar, plan, plan.window, whole)
-
-/** Rows from an offset on, one more than asked, so that it shows whether others follow. */
-function* passedOver({ dialect, shelves }: Cellar, plan: List, from: number, whole: boolean): Steps<readonly Answer[]> {
-  const { collection } = shelves.get(plan.collection) as Shelf
-  const wanted = plan.window.limit + 1
-  const rows: Answer[] = []
-  let offset = from
-  for (const stretch of stretches(loose(plan, []).order)) {
-    const cut = { offset, limit: wanted - rows.length, whole }
-    const found = yield listStatement(collection, plan, stretch, cut, dialect)
-    rows.push(...found)
-    if (rows.length === wanted) break
-    if (found.length > 0) offset = 0
-    else if (offset > 0) offset -= Number((yield countStatement(collection, plan, stretch, offset, dialect))[0]?.total)
-  }
-  return rows
-}
-
-/** Rows behind a place (before it, when going back), one more than asked. */
-function* near(
-  { dialect, shelves }: Cellar,
-  plan: List,
-  { place, back, including, limit }: Extract<Window, { from: 'place' }>,
-  whole = false,
-): Steps<readonly Answer[]> {
-  const { collection } = shelves.get(plan.collection) as Shelf
-  const rows: Answer[] = []
-  const { order, place: cells } = loose(plan, place)
-  const own = including ? [at(order, cells)] : []
-  for (const stretch of [...own, ...behind(back ? reversed(order) : order, cells)]) {
-    rows.push(
-      ...(yield listStatement(
-        collection,
-        plan,
-        stretch,
-        { offset: 0, limit: limit + 1 - rows.length, whole },
-        dialect,
-      )),
-    )
-    if (rows.length > limit) break
-  }
-  return rows
-}
-
-/** How many rows match; null where they are more than are counted. R75. */
-function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number): Steps<number | null> {
-  const { collection } = shelves.get(plan.collection) as Shelf
-  const total = Number(
-    (yield countStatement(collection, plan, null, upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1, dialect))[0]
-      ?.total,
-  )
-  return total > upTo ? null : total
-}
-
-/** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
-function* around(
-  cellar: Cellar,
-  plan: List,
-  shown: readonly Answer[],
-  more: boolean,
-): Steps<{ before: boolean; after: boolean }> {
-  const { window } = plan
-  if (window.from === 'offset') return { before: window.offset > 0, after: more }
-  const end = window.back ? shown.at(-1) : shown[0]
-  const place = end ? placeOf(cellar, plan, end) : window.place
-  const turned: Window = { from: 'place', place, back: !window.back, including: !end, limit: 0 }
-  const other = (yield* near(cellar, { ...plan, places: false }, turned)).length > 0
-  return window.back ? { before: more, after: other } : { before: other, after: more }
-}
-
-/** The place of a row that was read. */
-function placeOf(cellar: Cellar, { collection: name, order }: List, row: Answer): readonly Cell[] {
-  const { collection } = shelf(cellar, name)
-  const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
-  return order.map(({ column }, i) => {
-    const value = row[`place${i}`] as string | null
-    return value !== null && types.get(column) === 'integer' ? BigInt(value) : value
-  })
-}
-
-function page(
-  own: Shelf,
-  { order, places, window }: List,
-  shown: readonly Answer[],
-  rest: Pick<Page, 'before' | 'after' | 'total'>,
-): Page {
-  const nowhere = window.from === 'place' ? window.place.map((cell) => (cell === null ? null : String(cell))) : null
-  const place = (row: Answer | undefined) =>
-    row && places ? order.map((_, i) => row[`place${i}`] as string | null) : nowhere
-  return {
-    is: 'page',
-    data: shown.map((row) => found(own, row).doc).join(','),
-    count: shown.length,
-    first: place(shown[0]),
-    last: place(shown.at(-1)),
-    ...rest,
-  }
+  return yield* page(cellar, plan)
 }
 
 function* create(cellar: Cellar, plan: Create): Steps<Outcome> {

@@ -10,11 +10,11 @@ import { query } from '../../src/lists/query.ts'
 import { type Rules, rules } from '../../src/lists/rules.ts'
 import { changeBetween } from '../../src/schema/schema.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
-import { isBounded } from '../../src/store/bounded.ts'
 import { cellar, finish, settled, shelf } from '../../src/store/cellar.ts'
 import { type Statement, texts } from '../../src/store/compile.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import { perform } from '../../src/store/perform.ts'
+import { isBounded } from '../../src/store/segments.ts'
 import { board } from './board.ts'
 
 /** The board of all lists, as one that many accounts have. */
@@ -56,7 +56,9 @@ function details(plan: List): string[] {
   const found: string[] = []
   const run = ({ text, values }: Statement) => {
     const lines = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
-    const own = lines.map(({ detail }) => String(detail)).filter((line) => !/CO-ROUTINE|SCAN matching/.test(line))
+    const own = lines
+      .map(({ detail }) => String(detail))
+      .filter((line) => !/CO-ROUTINE|SCAN (matching|page)/.test(line))
     found.push(...own)
     return /^SELECT 1/.test(text) ? [{ found: 1 }] : /^SELECT count/.test(text) ? [{ total: 0 }] : []
   }
@@ -125,7 +127,7 @@ test('an item is found by its primary key', () => {
     const { read, remove } = texts(collection, sqlite)
     for (const text of [read, remove]) {
       const [first] = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()
-      assert.match(String(first?.detail), /^SEARCH \w+ USING PRIMARY KEY \(account=\? AND .*id=\?\)$/)
+      assert.match(String(first?.detail), /^SEARCH \w+ USING INDEX sqlite_autoindex_\w+_1 \(account=\? AND .*id=\?\)$/)
     }
   }
 })

@@ -152,6 +152,7 @@ describe('a damaged file', () => {
   test('answers 500 where a page is not what it was, says nothing of it, and logs why', async (t) => {
     const file = await filled(t)
     const at = pageOf(file, 'things')
+    const [thing] = rows(file, 'SELECT id FROM things LIMIT 1')
     writeSync(openSync(file, 'r+'), Buffer.alloc(4096, 0xaa), 0, 4096, at)
     const errors: object[] = []
     const { call, close } = testing(api, {
@@ -161,7 +162,7 @@ describe('a damaged file', () => {
     t.after(close)
     const requests = [
       () => call('/things'),
-      () => call('/things/thg_01h455vb4pex5vsknk084sn02q'),
+      () => call(`/things/${thing?.id}`),
       () => call('/things', { method: 'POST', json: { name: 'x' } }),
     ]
     for (const request of requests) {

@@ -74,11 +74,13 @@ function statements(name: string, text: string, owner: string | null): { stateme
   })
 }
 
+/** How a statement finds its rows; that they are joined behind that is the same for all. */
 const details = ({ text, values }: Statement) =>
   db
     .prepare(`EXPLAIN QUERY PLAN ${text}`)
     .all(...values)
-    .map(({ detail }) => String(detail))
+    .map(({ detail }) => String(detail).replace(/(COVERING )?INDEX sqlite_autoindex_\w+_1/, 'PRIMARY KEY'))
+    .filter((line) => line !== 'CO-ROUTINE page' && line !== 'SCAN page')
 
 /** Every statement reads one index in its order; behind a place it seeks. `partial` counts terms that may be sorted in between. */
 function served(
@@ -92,7 +94,7 @@ function served(
   for (const { statement, behind } of all) {
     const [first = '', ...more] = details(statement)
     const says = `${name}?${text}\n${statement.text}\n${[first, ...more].join('\n')}`
-    const index = / USING (?:INDEX (\S+)|(PRIMARY KEY))/.exec(first) ?? [first, undefined, 'PRIMARY KEY']
+    const index = / USING (?:(?:COVERING )?INDEX (\S+)|(PRIMARY KEY))/.exec(first) ?? [first, undefined, 'PRIMARY KEY']
     assert.ok(
       indexes.some((one) => index?.[1]?.endsWith(`__${one}`) || index?.[2] === one),
       says,

@@ -1,0 +1,218 @@
+/** Lists rows: those of a page as one text, and the places of its ends. The cellar. */
+import type { Page, Place } from '../flow/outcome.ts'
+import type { List, Window } from '../flow/plan.ts'
+import { type Cell, cellIn } from '../resources/collection.ts'
+import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
+import { type Cut, countStatement, joinedStatement, joint, listStatement, probeStatement } from './compile.ts'
+import { at, behind, loose, reversed, type Stretch, whole } from './segments.ts'
+
+/** Rows that follow each other, their documents joined. */
+interface Haul {
+  readonly count: number
+  readonly docs: string
+  /** Where each row stands; null where its document tells that. */
+  readonly places: readonly Place[] | null
+  /** Whether the documents are of today's shape. */
+  readonly current: boolean
+}
+
+const nothing: Haul = { count: 0, docs: '', places: null, current: true }
+
+/** What a list is taken with: whether documents come joined, which they can where all are of today's shape. */
+interface Reach {
+  readonly cellar: Cellar
+  readonly own: Shelf
+  readonly plan: List
+  readonly apart: boolean
+}
+
+const nowhere = [null, null] as const
+
+export function* page(cellar: Cellar, plan: List): Steps<Page> {
+  const own = shelf(cellar, plan.collection)
+  const apart = plan.places && !plan.order.every(({ column }) => own.told.has(column))
+  const joined = yield* taken({ cellar, own, plan, apart })
+  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true })
+  const { limit } = plan.window
+  const more = all.count > limit
+  const shown = turned(plan, more ? shortened(all) : all)
+  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
+  const [first, last] = plan.places ? ends(own, plan, shown) : nowhere
+  const sides = yield* around({ cellar, own, plan, apart: false }, { first, last }, more)
+  return {
+    is: 'page',
+    data: shown.docs,
+    count: shown.count,
+    first: textsOf(first),
+    last: textsOf(last),
+    ...sides,
+    total,
+  }
+}
+
+/** The rows of the window, one more than asked, so that it shows whether others follow. */
+const taken = (reach: Reach): Steps<Haul> => {
+  const { window } = reach.plan
+  return window.from === 'offset' ? passedOver(reach, window.offset) : near(reach, window)
+}
+
+/** The rows of a stretch. */
+function* stretchOf({ cellar, own, plan, apart }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
+  const listed = { ...plan, places: apart && plan.places }
+  const statement = listStatement(own.collection, listed, stretch, { ...cut, whole: apart }, cellar.dialect)
+  if (apart) {
+    const rows = yield statement
+    const places = rows.map((row) => plan.order.map((_, i) => row[`place${i}`] as string | null))
+    return { count: rows.length, docs: rows.map((row) => found(own, row).doc).join(joint), places, current: true }
+  }
+  const [row] = yield joinedStatement(statement, cellar.dialect)
+  const count = Number(row?.count ?? 0)
+  if (!row || count === 0) return nothing
+  return {
+    count,
+    docs: row.docs as string,
+    places: null,
+    current: areAlike(own, Number(row.oldest), Number(row.newest)),
+  }
+}
+
+/** Whether the texts of all shapes from one to another can be answered as they are. */
+function areAlike({ alike }: Shelf, oldest: number, newest: number): boolean {
+  for (let shape = oldest; shape <= newest; shape++) if (!alike.has(shape)) return false
+  return true
+}
+
+const both = (a: Haul, b: Haul): Haul =>
+  a.count === 0
+    ? b
+    : b.count === 0
+      ? a
+      : {
+          count: a.count + b.count,
+          docs: a.docs + joint + b.docs,
+          places: a.places && [...a.places, ...(b.places ?? [])],
+          current: a.current && b.current,
+        }
+
+/** Rows from an offset on. */
+function* passedOver(reach: Reach, from: number): Steps<Haul> {
+  const { cellar, own, plan } = reach
+  const wanted = plan.window.limit + 1
+  let all = nothing
+  let offset = from
+  for (const stretch of whole(loose(plan, []).order)) {
+    const next = yield* stretchOf(reach, stretch, { offset, limit: wanted - all.count })
+    all = both(all, next)
+    if (all.count === wanted) break
+    if (next.count > 0) offset = 0
+    else if (offset > 0)
+      offset -= Number((yield countStatement(own.collection, plan, stretch, offset, cellar.dialect))[0]?.total)
+  }
+  return all
+}
+
+/** Rows behind a place (before it, when going back). */
+function* near(reach: Reach, { place, back, including, limit }: Extract<Window, { from: 'place' }>): Steps<Haul> {
+  let all = nothing
+  for (const stretch of stretchesFrom(reach.plan, { place, back, including })) {
+    all = both(all, yield* stretchOf(reach, stretch, { offset: 0, limit: limit + 1 - all.count }))
+    if (all.count > limit) break
+  }
+  return all
+}
+
+type From = Pick<Extract<Window, { from: 'place' }>, 'place' | 'back' | 'including'>
+
+function stretchesFrom(plan: List, { place, back, including }: From): readonly Stretch[] {
+  const { order, place: cells } = loose(plan, place)
+  const own = including ? [at(order, cells)] : []
+  return [...own, ...behind(back ? reversed(order) : order, cells)]
+}
+
+/** Without its last row. */
+const shortened = ({ docs, count, places, current }: Haul): Haul => ({
+  docs: docs.slice(0, docs.lastIndexOf(joint)),
+  count: count - 1,
+  places: places?.slice(0, -1) ?? null,
+  current,
+})
+
+/** In the order of the list: what lies before a place is found from there. */
+function turned({ window }: List, haul: Haul): Haul {
+  if (window.from === 'offset' || !window.back || haul.count < 2) return haul
+  return {
+    ...haul,
+    docs: haul.docs.split(joint).reverse().join(joint),
+    places: haul.places?.toReversed() ?? null,
+  }
+}
+
+type Cells = readonly Cell[]
+
+/** Where the first and the last row stand; for an empty page that is the place it was asked from. */
+function ends(own: Shelf, plan: List, { docs, count, places }: Haul): [first: Cells | null, last: Cells | null] {
+  if (count === 0) {
+    const asked = plan.window.from === 'place' ? plan.window.place : null
+    return [asked, asked]
+  }
+  const [first, last] = [docs.indexOf(joint), docs.lastIndexOf(joint)]
+  if (places === null)
+    return [
+      told(own, plan, first < 0 ? docs : docs.slice(0, first)),
+      told(own, plan, last < 0 ? docs : docs.slice(last + joint.length)),
+    ]
+  return [read(own, plan, places[0] as Place), read(own, plan, places.at(-1) as Place)]
+}
+
+/** The place of a row, from its document. */
+function told({ collection }: Shelf, { order }: List, doc: string): Cells {
+  const document = JSON.parse(doc) as Record<string, unknown>
+  return order.map(({ column: name }) => {
+    const column = collection.columns.find((one) => one.name === name)
+    return column ? cellIn(column, document) : (document.id as string)
+  })
+}
+
+/** The place of a row, from the texts of its columns. */
+function read({ collection }: Shelf, { order }: List, place: Place): Cells {
+  const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
+  return order.map(({ column }, i) => {
+    const value = place[i] ?? null
+    return value !== null && types.get(column) === 'integer' ? BigInt(value) : value
+  })
+}
+
+const textsOf = (place: Cells | null): Place | null =>
+  place?.map((cell) => (cell === null ? null : String(cell))) ?? null
+
+/** How many rows match; null where they are more than are counted. R75. */
+function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number): Steps<number | null> {
+  const { collection } = shelves.get(plan.collection) as Shelf
+  const most = upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1
+  const [row] = yield countStatement(collection, plan, null, most, dialect)
+  const total = Number(row?.total)
+  return total > upTo ? null : total
+}
+
+interface Ends {
+  readonly first: Cells | null
+  readonly last: Cells | null
+}
+
+/** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
+function* around(
+  { cellar, own, plan }: Reach,
+  { first, last }: Ends,
+  more: boolean,
+): Steps<{ before: boolean; after: boolean }> {
+  const { window } = plan
+  if (window.from === 'offset') return { before: window.offset > 0, after: more }
+  const end = window.back ? last : first
+  const from = { place: end ?? window.place, back: !window.back, including: end === window.place }
+  let other = false
+  for (const stretch of stretchesFrom(plan, from)) {
+    other = (yield probeStatement(own.collection, plan, stretch, cellar.dialect)).length > 0
+    if (other) break
+  }
+  return window.back ? { before: more, after: other } : { before: other, after: more }
+}
