@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { closed } from '../auth/allow.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
+import { nobody } from '../flow/caller.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
 import type { Page, Place } from '../flow/outcome.ts'
 import type { List, Read } from '../flow/plan.ts'
@@ -10,19 +11,21 @@ import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { cursorOf } from '../lists/cursor.ts'
 import { linkHeader, links } from '../lists/links.ts'
+import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
 import { pairs, parameters, search as searchOf } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
-import { rules } from '../lists/rules.ts'
+import { type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import type { Form } from '../versions/translate.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
 import { audible, shown } from './view.ts'
 
 export function list(scene: Scene): Route {
   const { resource, resources } = scene
-  const accepted = rules(resource, resources)
-  const veiled = veiledColumns(resource)
+  const accepted = rulesOf(scene)
+  const veiled = veiledColumns(scene.form)
   const owner = (asked: Pick<Asked, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -55,15 +58,23 @@ export function list(scene: Scene): Route {
   }
 }
 
+/** What the list accepts, in the names of its version. */
+function rulesOf({ resource, resources, view, form }: Scene): Rules {
+  const own = rules(resource, resources, view(nobody).major)
+  const { today, ask, order } = form
+  return ask === null ? own : olderRules(own, rules(today, new Map([[today.name, today]])), { ask, order })
+}
+
 /** The columns of fields that only callers with a scope see, with that field and that scope. */
 const veiledColumns = ({
-  byName,
-  collection,
-}: Resource): ReadonlyMap<string, readonly [field: string, scope: string]> =>
+  today: { byName, collection },
+  names,
+}: Form): ReadonlyMap<string, readonly [field: string, scope: string]> =>
   new Map(
     collection.columns.flatMap(({ name, field }) => {
-      const read = byName.get(field.split('.', 1)[0] as string)?.read
-      return read == null ? [] : [[name, [field, read]] as const]
+      const top = field.split('.', 1)[0] as string
+      const read = byName.get(top)?.read
+      return read == null ? [] : [[name, [names(top)[0] ?? field, read]] as const]
     }),
   )
 

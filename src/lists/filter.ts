@@ -28,13 +28,15 @@ export function conditions(given: Parameters, rules: Rules, faults: Violation[])
   }
   return filters.flatMap(([name, value]) => {
     const read = condition(name, value, rules)
-    if (!('message' in read)) return [read]
-    faults.push(read)
+    if ('message' in read) faults.push(read)
+    else return 'column' in read ? [read] : read
     return []
   })
 }
 
-function condition(name: string, value: string, rules: Rules): Condition | Violation {
+type Read = Condition | readonly Condition[] | Violation
+
+function condition(name: string, value: string, rules: Rules): Read {
   const { field, operator } = filterOf(name) as { field: string; operator: string | null }
   const filter = rules.filters.get(field)
   if (!filter) return unfilterable(name, field, rules)
@@ -60,40 +62,40 @@ function unfilterable(name: string, field: string, { filters }: Rules): Violatio
   return wrong('unsupported-filter', name, message)
 }
 
-function compared(
-  name: string,
-  is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte',
-  text: string,
-  filter: Filterable,
-): Condition | Violation {
+function compared(name: string, is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', text: string, filter: Filterable): Read {
   const read = filter.textual && is !== 'eq' && is !== 'ne' ? filter.raw(text) : filter.read(text)
   if (typeof read === 'string') return wrong('invalid-parameter-value', name, read)
+  if (filter.conditions) return filter.conditions(is, read.value) ?? unanswerable(name)
   return { column: filter.column, is, value: filter.cell(read.value) }
 }
 
-function inSet(
-  name: string,
-  text: string,
-  { column, cell, read }: Filterable,
-  { resource }: Rules,
-): Condition | Violation {
+/** R194: an older version may ask what the fields of today cannot answer. */
+const unanswerable = (name: string): Violation =>
+  wrong('unsupported-filter', name, `${name} cannot be answered any more in this version.`)
+
+function inSet(name: string, text: string, { column, cell, read, conditions }: Filterable, { resource }: Rules): Read {
   const given = members(text, resource.settings.list.maxSetSize)
   if (typeof given === 'string') return wrong('invalid-parameter-value', name, given)
   const values = given.map(read)
   const bad = values.findIndex((one) => typeof one === 'string')
   if (bad >= 0) return wrong('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)
-  return { column, is: 'in', values: [...new Set(values.map((one) => cell((one as { value: unknown }).value)))] }
+  const found = values.map((one) => (one as { value: unknown }).value)
+  if (conditions) return conditions('in', found) ?? unanswerable(name)
+  return { column, is: 'in', values: [...new Set(found.map(cell))] }
 }
 
-function absence(name: string, text: string, { column }: Filterable): Condition | Violation {
+function absence(name: string, text: string, { column, conditions }: Filterable): Read {
+  if (conditions && (text === 'true' || text === 'false'))
+    return conditions('null', text === 'true') ?? unanswerable(name)
   if (text === 'true') return { column, is: 'null' }
   if (text === 'false') return { column, is: 'present' }
   return wrong('invalid-parameter-value', name, `${name} must be true or false.`)
 }
 
-function alike(name: string, text: string, { column, fold, raw }: Filterable): Condition | Violation {
+function alike(name: string, text: string, { column, fold, raw, conditions }: Filterable): Read {
   const read = raw(text)
   const found = typeof read === 'string' ? read : parts(text)
   if (typeof found === 'string') return wrong('invalid-parameter-value', name, found)
+  if (conditions) return conditions('like', text) ?? unanswerable(name)
   return { column, is: 'like', parts: fold ? found.map(folded) : found }
 }

@@ -42,11 +42,12 @@ function isKnown(name: string, { fields, resource }: Rules): boolean {
 }
 
 /** Filters and sort in one form, whatever order they were given in, and what they mean today, as declarations change. R83. */
-function boundTo(asked: Parameters, terms: readonly Term[], { columns }: Rules): string {
+function boundTo(asked: Parameters, terms: readonly Term[], { columns, major }: Rules): string {
   const kept = asked
     .filter(([name]) => name !== 'version' && !windowNames.includes(name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([
+    major,
     kept,
     terms.map(({ column, descending, nulls }) => [column, descending, nulls, columns.get(column)?.form]),
   ])

@@ -1,6 +1,8 @@
 /** What a list accepts, prepared at start: its filters, its sorts and its parameters. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
 import type { Style } from '../flow/intent.ts'
+import type { Condition } from '../flow/plan.ts'
+import type { Comparison } from '../resources/change.ts'
 import { type Cell, type Column, columnOf } from '../resources/collection.ts'
 import type { Field, FilterForm } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -17,6 +19,8 @@ export interface Filterable {
   readonly raw: Filterable['read']
   readonly textual: boolean
   readonly fold: boolean
+  /** What a comparison asks, where an older version asks it of today's columns; null where it cannot be asked. */
+  readonly conditions: ((is: Comparison['is'], value: unknown) => readonly Condition[] | null) | null
 }
 
 export type Operator = 'eq' | 'null' | 'in' | FilterOperator
@@ -50,7 +54,9 @@ export interface Rules {
   readonly filters: ReadonlyMap<string, Filterable>
   /** All fields that there are, to tell those that cannot be filtered by from mere typing mistakes. */
   readonly fields: ReadonlySet<string>
-  readonly sorts: ReadonlyMap<string, Sortable>
+  readonly sorts: ReadonlyMap<string, readonly Key[]>
+  /** All fields as keys of an order. */
+  readonly keys: ReadonlyMap<string, Key>
   readonly customs: ReadonlyMap<string, readonly Key[]>
   /** The order where none is asked for. */
   readonly usual: readonly Key[]
@@ -58,6 +64,8 @@ export interface Rules {
   readonly columns: ReadonlyMap<string, Pick<Column, 'type' | 'form'>>
   /** The names of all parameters, for messages. */
   readonly accepted: readonly string[]
+  /** The version that cursors are bound to. R83. */
+  readonly major: number
 }
 
 /** One key of a declared order. */
@@ -71,9 +79,10 @@ interface Named {
   readonly field: Field
 }
 
-export function rules(resource: Resource, resources: ReadonlyMap<string, Resource>): Rules {
+export function rules(resource: Resource, resources: ReadonlyMap<string, Resource>, major = 1): Rules {
   const all = resource.members.flatMap(named)
   const sortable = new Map(all.map((one) => [one.name, sortableOf(one, resource)]))
+  const own = new Map([...sortable].map(([name, one]): [string, Key] => [name, { ...one, descending: false }]))
   const keys = (terms: readonly string[]) => terms.map((term) => keyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
   const filtered = all.filter(({ field }) => field.options.filter)
@@ -81,11 +90,13 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
     resource,
     filters: new Map(filtered.map((one) => [one.name, filterable(one, resource, resources)])),
     fields: new Set(all.map(({ name }) => name)),
-    sorts: new Map([...sortable].filter((_, i) => all[i]?.field.options.sort)),
+    sorts: new Map([...own].filter((_, i) => all[i]?.field.options.sort).map(([name, key]) => [name, [key]])),
+    keys: own,
     customs: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     usual: keys(order),
     columns: new Map([...sortable.values()].map((one) => [one.column, one])),
     accepted: [...filtered.map(({ name }) => parameterOf(name)), ...offered(resource)],
+    major,
   }
 }
 
@@ -140,6 +151,7 @@ function filterable({ name, field }: Named, resource: Resource, resources: Reado
     raw: (text) => (text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }),
     textual: ['text', 'email', 'url'].includes(field.kind),
     fold: fold === true,
+    conditions: null,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
 import { oneOf } from '../resources/naming.ts'
 import { wrong } from './parameters.ts'
-import type { Key, Rules, Sortable } from './rules.ts'
+import type { Key, Rules } from './rules.ts'
 
 /** The order of a list; what is wrong with the parameters is reported. R56 to R59. */
 export function order(given: ReadonlyMap<string, string>, rules: Rules, faults: Violation[]): readonly Term[] {
@@ -40,10 +40,10 @@ function keysOf(given: ReadonlyMap<string, string>, rules: Rules, faults: Violat
   const keys = custom === undefined ? undefined : criterion(custom, rules, faults)
   if (sort !== undefined && custom !== undefined)
     faults.push(wrong('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'))
-  return found ? [{ ...found, descending: false }] : (keys ?? rules.usual)
+  return found ?? keys ?? rules.usual
 }
 
-function sortable(sort: string, { sorts }: Rules, faults: Violation[]): Sortable | undefined {
+function sortable(sort: string, { sorts }: Rules, faults: Violation[]): readonly Key[] | undefined {
   const names = [...sorts.keys()].join(', ')
   if (!sorts.has(sort))
     faults.push(wrong('unsupported-sort', 'sort', `\`${brief(sort)}\` cannot be sorted by. Sortable: ${names}.`))
