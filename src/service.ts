@@ -51,7 +51,7 @@ export interface Service<D extends Declaration = Declaration> {
   readonly errors: Catalogue
   /** Null where no tiers are declared. */
   readonly quotas: Quotas | null
-  /** The versions that are served, by their names, and those of the newest one. */
+  /** The versions, retired ones too, by their names. */
   readonly editions: ReadonlyMap<string, Edition>
   readonly choice: Choice
   readonly notices: ReadonlyMap<string, Notice>
@@ -183,7 +183,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
     resources,
     errors: extend(declaration.errors ?? {}),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
-    editions: new Map(all.filter(({ label }) => served.includes(label)).map((one) => [one.label, one])),
+    editions: new Map(all.map((one) => [one.label, one])),
     choice: choiceOf(declaration, changes, served, settings),
     notices: new Map(labels.map((label) => [label, noticeIn(declaration, label, served, settings)])),
     places: newest.places,

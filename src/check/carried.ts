@@ -1,5 +1,5 @@
 /** Finds what a change leaves without a source: values that nothing gives, filters and sorts that nothing answers. Part 9, versions. */
-import type { Change, Versioned } from '../resources/change.ts'
+import { type Change, shownAs, targetOf, type Versioned } from '../resources/change.ts'
 import { type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
 import { isObject } from '../resources/values.ts'
@@ -47,6 +47,8 @@ export function checkFlow(scene: Scene): void {
   for (const name of fields(Object.keys(required)))
     if (isFree(whole(own.fields[name] as Field)))
       note({ found }, [...path, 'required', name], `\`${name}\` does not have to be given.`, 'Leave it out here.')
+  checkVeil(scene)
+  checkSorts(scene)
   checkAsked(
     [...Object.entries(removed), ...fields(Object.keys(retyped)).map((name) => [name, retyped[name]] as const)],
     { change, path, found },
@@ -64,6 +66,53 @@ function checkKinds({ change, path, own, around, found }: Scene): void {
         [...path, 'retyped', name],
         'Its values are of another kind.',
         'Write request and response, which turn one into the other.',
+      )
+  }
+}
+
+/** What only callers with a scope see is not shown to others by an older version. R169. */
+function checkVeil({ change, path, own, around, found }: Scene): void {
+  const { added = [], removed = {}, moved = {} } = change
+  const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
+  for (const [name, field] of Object.entries(removed))
+    for (const scope of scopes.filter((one) => isFieldLike(field) && field.options.read !== one))
+      note(
+        { found },
+        [...path, 'removed', name],
+        `It can show what only callers with ${scope} see.`,
+        `Write read: '${scope}' at it too.`,
+      )
+  for (const [name, { by, to, field }] of Object.entries(moved)) {
+    const target = targetOf(own.fields, by, own.parent, around.concepts ?? {})
+    const read = target === undefined ? undefined : around.resources[target]?.fields[to]?.options.read
+    if (read !== undefined && field && field.options.read !== read)
+      note(
+        { found },
+        [...path, 'moved', name],
+        `It can show what only callers with ${read} see.`,
+        `Write read: '${read}' at it too.`,
+      )
+  }
+}
+
+/** Values in another order are another order of rows. */
+function checkSorts({ change, path, own, around, found }: Scene): void {
+  const { mapped = {}, shown = {}, renamed = {}, sorts = {} } = change
+  for (const name of new Set([...Object.keys(mapped), ...Object.keys(shown)])) {
+    const given = own.fields[name]
+    const field = given && resolved(given, around.concepts ?? {})
+    const old = Object.keys(renamed).find((one) => renamed[one] === name) ?? name
+    if (!field?.options.sort || has(sorts as Given, old)) continue
+    const down = [...shownAs(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})].sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    )
+    const kept = down.every(([, value], i) => i === 0 || (down[i - 1]?.[1] as string) <= value)
+    if (!kept)
+      note(
+        { found },
+        [...path, 'mapped', name],
+        'Its values have another order now than before.',
+        `Write sorts: { ${old}: ['${name}'] } to sort by the new values.`,
       )
   }
 }

@@ -7,7 +7,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { absent, handOf, itemRead, type Scene } from './item.ts'
-import { update, writing } from './write.ts'
+import { alongOf, update, writing } from './write.ts'
 
 /** In the order of `Accept-Patch`. R115. */
 export const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
@@ -28,7 +28,7 @@ export function change(scene: Scene): Route {
         const before = documentOf(form.today, seen.doc, seen.hidden)
         const { body, key } = intent
         const after = form.change(body as Document, before, key, handOf(scene, intent))
-        return update(form.today, intent, seen, before, after)
+        return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, intent, after) }
       },
     }),
     headers: () => ({}),

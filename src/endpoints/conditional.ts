@@ -1,5 +1,6 @@
 /** Entity tags and the conditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
 
+import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Conditions, Tags } from '../flow/intent.ts'
@@ -119,8 +120,12 @@ function unconditional(): Problem {
   )
 }
 
-export const etag = (view: View, revision: number): string =>
-  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, revision)}"`
+/** `beside` are the texts of the other rows that the answer is made of: with others it is another one. R121. */
+export function etag(view: View, revision: number, beside: readonly (string | null)[] = []): string {
+  const own =
+    beside.length === 0 ? view : { ...view, hash: hash('sha1', JSON.stringify([view.hash, beside])).slice(0, 6) }
+  return `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(own, revision)}"`
+}
 
 /** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
 export function admitCreate(given: Conditions | null): void {

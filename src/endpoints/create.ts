@@ -27,6 +27,7 @@ import {
 } from './item.ts'
 import { ownerRead } from './list.ts'
 import { minimal } from './prefer.ts'
+import { alongOf } from './write.ts'
 
 export function create(scene: Scene): Route {
   const { resource } = scene
@@ -42,14 +43,7 @@ export function create(scene: Scene): Route {
     },
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => parsed(scene, asked),
-    plan: (intent) => ({
-      ...creation(scene.form.today, intent.document as Document, {
-        key: intent.key,
-        owner: owner(intent),
-        time: intent.time,
-      }),
-      claim: intent.claim,
-    }),
+    plan: (intent) => planned(scene, intent, owner(intent)),
     render: (intent, outcome) => {
       if (outcome.is === 'claimed') return again(scene, intent, outcome, (...it) => made(scene, intent, ...it))
       if (outcome.is !== 'created') throw unmade(scene, intent, outcome)
@@ -103,6 +97,14 @@ function newKey(resource: Resource, document: Document, { params, caller: { acco
   if (!resource.isId(id))
     throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
   return { id, parent, account }
+}
+
+function planned(scene: Scene, intent: Intent, owner: Create['parent']): Create {
+  const { key, time, claim } = intent
+  const { today, beside } = scene.form
+  const document = intent.document as Document
+  const birth = { ...creation(today, document, { key, owner, time }), claim }
+  return beside.length === 0 ? birth : { ...birth, beside, ...alongOf(scene, intent, document) }
 }
 
 /** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */

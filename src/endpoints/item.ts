@@ -43,7 +43,9 @@ export function keyOf({ resource }: Scene, { params, caller }: Asked): Key {
 export function itemRead(scene: Scene, asked: Asked): Read {
   const key = keyOf(scene, asked)
   ownerOf(scene, key.parent)
-  return { do: 'read', collection: scene.resource.collection.name, key, time: asked.world.now() }
+  const { beside } = scene.form
+  const own: Read = { do: 'read', collection: scene.resource.collection.name, key, time: asked.world.now() }
+  return beside.length === 0 ? own : { ...own, beside }
 }
 
 /** What a caller may write. */
@@ -78,10 +80,15 @@ export function itemReply(scene: Scene, caller: Caller, status: number, row: Tex
   const { form } = scene
   const view = scene.view(caller)
   const { doc, revision, beside = [] } = row
-  const headers: Record<string, string> = { 'Last-Modified': httpDate(updatedIn(doc), now()) }
-  if (view.mode !== 'off') headers.ETag = etag(view, revision)
+  const updated = beside.length === 0 ? updatedIn(doc) : latest(doc, beside)
+  const headers: Record<string, string> = { 'Last-Modified': httpDate(updated, now()) }
+  if (view.mode !== 'off') headers.ETag = etag(view, revision, beside)
   return { status, headers, body: seenIn(view, form.answer === null ? doc : form.answer(audible(view, doc), beside)) }
 }
+
+/** When a row, or one of those beside it, was last changed. */
+const latest = (doc: string, beside: Rows): string =>
+  [doc, ...beside.filter((one) => one !== null)].map(updatedIn).reduce((a, b) => (a > b ? a : b))
 
 const mostDays = 1000
 /** Days as documents write them: when they begin, and how HTTP writes them. Rows are of few days; making a date costs more. */

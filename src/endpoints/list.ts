@@ -23,7 +23,7 @@ import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
 import { audible, shown } from './view.ts'
 
 export function list(scene: Scene): Route {
-  const { resource, resources } = scene
+  const { resource } = scene
   const accepted = rulesOf(scene)
   const veiled = veiledColumns(scene.form)
   const owner = (asked: Pick<Asked, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
@@ -46,13 +46,16 @@ export function list(scene: Scene): Route {
       const places = showsCursors(asked, resource.settings)
       const [collection, parent, time] = [resource.collection.name, owner(intent), intent.world.now()]
       const account = resource.collection.account === null ? null : intent.caller.account
-      return { do: 'list', collection, parent, account, time, where, order, window, countTo, places }
+      const { beside } = scene.form
+      const wanted = beside.length === 0 ? {} : { beside }
+      return { do: 'list', collection, parent, account, time, where, order, window, countTo, places, ...wanted }
     },
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
       return pageReply(scene, intent, outcome as Page)
     },
     recall: null,
+    beside: scene.form.beside.map(({ collection }) => collection),
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
   }
@@ -62,8 +65,10 @@ export function list(scene: Scene): Route {
 function rulesOf({ resource, resources, view, form }: Scene): Rules {
   const own = rules(resource, resources, view(nobody).major)
   const { today, ask, order } = form
-  return ask === null ? own : olderRules(own, rules(today, new Map([[today.name, today]])), { ask, order })
+  return ask === null ? own : olderRules(own, rulesOfToday(today), { ask, order, rulesOf: rulesOfToday })
 }
+
+const rulesOfToday = (today: Resource): Rules => rules(today, new Map([[today.name, today]]))
 
 /** The columns of fields that only callers with a scope see, with that field and that scope. */
 const veiledColumns = ({

@@ -82,7 +82,7 @@ function sceneOf(
   { label, declaration }: Past<Versioned>,
   today: Resource,
   { name, steps }: Way,
-  { declared: { settings }, elsewhere }: { declared: Declared; elsewhere: Elsewhere },
+  { declared, elsewhere }: { declared: Declared; elsewhere: Elsewhere },
 ): Pick<Scene, 'resource' | 'form' | 'view'> {
   const given = declaration.resources[name] as ResourceDeclaration
   if (steps.length === 0 && given === today.declaration)
@@ -94,12 +94,12 @@ function sceneOf(
   const own = resource(name, given, {
     resources: declaration.resources,
     concepts: declaration.concepts ?? {},
-    settings,
+    settings: declared.settings,
   })
   const changes = steps.map(({ change }) => change)
   return {
     resource: { ...own, collection: today.collection },
-    form: older(own, today, steps, elsewhere),
+    form: older(own, today, steps, { elsewhere, resources: declared.today }),
     view: views({ resource: own, today, major: majorOf(label), made: changes }),
   }
 }

@@ -11,7 +11,7 @@ import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
 import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
-import { update, writing } from './write.ts'
+import { alongOf, update, writing } from './write.ts'
 
 export function replace(scene: Scene): Route {
   const { resource, view } = scene
@@ -40,7 +40,7 @@ function replaced(scene: Scene, intent: Intent, seen: Found): Write {
   admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(form.today, seen.doc, seen.hidden)
   const after = form.replace(intent.body as Document, before, intent.key, handOf(scene, intent))
-  return update(form.today, intent, seen, before, after)
+  return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, intent, after) }
 }
 
 /** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
@@ -68,5 +68,5 @@ function made(scene: Scene, intent: Intent, seen: Absent): Write {
     owner: ownerOf(scene, intent.key.parent),
     time: intent.time,
   })
-  return { ...birth, id: seen.is === 'gone' ? 'revived' : 'chosen' }
+  return { ...birth, ...alongOf(scene, intent, document), id: seen.is === 'gone' ? 'revived' : 'chosen' }
 }

@@ -1,5 +1,6 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
+import { invalidBody, type Problem } from '../errors/problem.ts'
 import { timestampOf } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
@@ -11,9 +12,9 @@ import type { Claiming } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { cells as cellsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
-import { rowOf, updatedIn, withUpdated } from '../resources/row.ts'
+import { documentOf, forChange, rowOf, updatedIn, withUpdated } from '../resources/row.ts'
 import { conditions } from './conditional.ts'
-import { again, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import { again, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
 
 interface Writing extends Pick<Route, 'operation' | 'rule' | 'content'> {
@@ -78,6 +79,35 @@ function putTags({ settings }: Resource, { call, body }: Intent, reply: Reply): 
   const bare = minimal(call, reply, 204) !== reply || settings.etag.onPut === 'verbatim'
   if (bare && JSON.stringify(body) !== reply.body)
     for (const name of ['ETag', 'Last-Modified']) delete reply.headers[name]
+}
+
+/** What a request of an older version writes to other rows, which have fields of it today. */
+export function alongOf(scene: Scene, intent: Intent, document: Document): { along?: readonly Decide[] } {
+  const others = scene.form.along(intent.body as Document)
+  if (others.length === 0) return {}
+  const along = others.map(({ by, today, fields, patch }): Decide => {
+    const id = document[by]
+    if (typeof id !== 'string') throw ownerless(fields, scene.form.names(by)[0] ?? by)
+    const key = { id, parent: null, account: intent.caller.account }
+    return {
+      do: 'decide',
+      read: { do: 'read', collection: today.name, key, time: intent.time },
+      decide: (seen) => {
+        if (seen.is !== 'found') return { do: 'keep' }
+        const before = documentOf(today, seen.doc, seen.hidden)
+        const after = forChange(today, patch, before, key, handOf(scene, intent))
+        return update(today, { ...intent, key }, seen, before, after)
+      },
+    }
+  })
+  return { along }
+}
+
+function ownerless(fields: readonly string[], by: string): Problem {
+  const message = (name: string) => `${name} belongs to what ${by} names, and that is not given.`
+  return invalidBody(
+    fields.map((name) => ({ message: message(name), type: 'invalid-value', in: 'body', pointer: `/${name}` })),
+  )
 }
 
 /** The write that makes a row what it is to be; none where it is that already. R112. */

@@ -28,6 +28,7 @@ interface Written {
   readonly is: 'created' | 'changed'
   readonly doc: string
   readonly revision: number
+  readonly beside?: readonly (string | null)[]
 }
 
 /** A value that has to be unique is in use. */
@@ -50,7 +51,11 @@ export interface Claimed {
   readonly parent: string | null
   readonly fingerprint: string
   /** The first answer, where it is kept. */
-  readonly answer: { readonly doc: string; readonly revision: number } | null
+  readonly answer: {
+    readonly doc: string
+    readonly revision: number
+    readonly beside?: readonly (string | null)[]
+  } | null
 }
 
 /** What all nodes have spent in the window that runs, and when it ends. */

@@ -9,6 +9,8 @@ export interface Found {
   readonly doc: string
   readonly hidden: string | null
   readonly revision: number
+  /** The texts of the other rows that were asked for; null for one that is not there. */
+  readonly beside?: readonly (string | null)[]
 }
 
 /** Nothing there, or no longer. `collection` says which of the rows on the way is not there. */
@@ -31,8 +33,15 @@ export interface Key {
   readonly account: string | null
 }
 
+/** Another row that is wanted beside a row: the field that holds its id, and its collection. */
+export interface Beside {
+  readonly by: string
+  readonly collection: string
+}
+
 export interface Read {
   readonly do: 'read'
+  readonly beside?: readonly Beside[]
   readonly collection: string
   readonly key: Key
   /** When it is asked; what was deleted long before may be forgotten. R134. */
@@ -52,6 +61,8 @@ export type Condition =
   | { readonly column: string; readonly is: 'in'; readonly values: readonly Cell[] }
   | { readonly column: string; readonly is: 'null' | 'present' }
   | { readonly column: string; readonly is: 'like'; readonly parts: readonly string[] }
+  /** The id of a row of another table that meets a condition. */
+  | { readonly column: string; readonly is: 'among'; readonly table: string; readonly where: Condition }
 
 /** Which part of the ordered rows: from an offset, or behind (or before) a row's place in the order. */
 export type Window =
@@ -67,6 +78,7 @@ export type Window =
 
 export interface List {
   readonly do: 'list'
+  readonly beside?: readonly Beside[]
   readonly collection: string
   /** The owner whose children are listed; it has to exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
@@ -103,6 +115,8 @@ export interface Recall {
 /** A new row. */
 export interface Create {
   readonly do: 'create'
+  readonly beside?: readonly Beside[]
+  readonly along?: readonly Decide[]
   readonly collection: string
   readonly key: Key
   /** The owner, which has to exist. */
@@ -118,6 +132,8 @@ export interface Create {
 /** New content for a row that is still at the revision that was seen. */
 export interface Update {
   readonly do: 'update'
+  /** What is written along with it, in the same transaction. */
+  readonly along?: readonly Decide[]
   readonly collection: string
   readonly key: Key
   readonly revision: number
@@ -139,6 +155,7 @@ export interface Remove {
 /** Nothing to do: the row is as it should be. */
 interface Keep {
   readonly do: 'keep'
+  readonly along?: readonly Decide[]
 }
 
 /** A read, and the write that follows from what was read: decided and written with nothing in between. */

@@ -177,9 +177,20 @@ export const passageOf = (call: Call, features: ReadonlySet<string>, service: Se
 /** The same place in the version to move to, where it is there. R201. */
 function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {
   const next = notices.get(label)?.successor ?? null
-  const edition = next === null ? undefined : editions.get(next)
-  if (!edition || !locate(edition.tree, path)) return null
-  return choice.carriers.includes('path') ? `/${next}${path}` : `${path}?version=${next}`
+  const [own, edition] = [label, next ?? ''].map((one) => editions.get(one))
+  if (!own || !edition) return null
+  const there = path
+    .split('/')
+    .map((segment, i) => (i % 2 === 1 ? (renamed(segment, own, edition) ?? segment) : segment))
+    .join('/')
+  if (!locate(edition.tree, there)) return null
+  return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
+}
+
+/** The name that a resource of one version has in another one. */
+function renamed(name: string, { resources }: Edition, other: Edition): string | undefined {
+  const stored = resources.get(name)?.collection.name
+  return [...other.resources.values()].find(({ collection }) => collection.name === stored)?.name
 }
 
 /** An answer of the versioned interface, with what is told of the version. R145, R193, R198. */

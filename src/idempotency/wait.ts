@@ -67,7 +67,8 @@ function madeBy(plan: Claiming, { fingerprint, keeps }: Claim, outcome: Outcome)
   const made = outcome.is === 'kept' ? outcome.seen : outcome
   if (plan.do === 'recall' || (made.is !== 'created' && made.is !== 'changed' && made.is !== 'found')) return null
   const { collection, key } = plan.do === 'create' ? plan : plan.decide.read
-  const answer = keeps ? { doc: made.doc, revision: made.revision } : null
+  const { doc, revision, beside } = made
+  const answer = keeps ? { doc, revision, ...(beside && { beside }) } : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }
 }
 

@@ -2,13 +2,22 @@
 import type { Condition } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import { type Cell, folded } from '../resources/collection.ts'
+import type { Resource } from '../resources/resource.ts'
 import { parts } from './pattern.ts'
 import type { Filterable, Key, Rules } from './rules.ts'
 
 /** How an older version asks: null where something cannot be asked. */
 export interface Asking {
-  readonly ask: (comparison: Comparison) => readonly Comparison[] | null
+  readonly ask: (comparison: Comparison) => readonly (Comparison | Among)[] | null
   readonly order: (term: string) => readonly string[] | null
+  readonly rulesOf: (today: Resource) => Rules
+}
+
+/** A comparison of a field that another row has today, found by a field of the own one. */
+interface Among {
+  readonly by: string
+  readonly today: Resource
+  readonly comparison: Comparison
 }
 
 /** The rules of an older version over those of today. */
@@ -39,14 +48,21 @@ function keysOf(term: string, { keys }: Rules, { order }: Asking): readonly Key[
   return found?.every((one) => one !== undefined) ? found : null
 }
 
-function asked(field: string, own: Filterable, today: Rules, { ask }: Asking): Filterable {
+function asked(field: string, own: Filterable, today: Rules, asking: Asking): Filterable {
   return {
     ...own,
     conditions: (is, value) => {
-      const all = ask({ field, is, value })?.map((one) => conditionOf(one, today)) ?? [null]
+      const all = asking.ask({ field, is, value })?.map((one) => conditionIn(one, today, asking)) ?? [null]
       return all.some((one) => one === null) ? null : (all as Condition[])
     },
   }
+}
+
+function conditionIn(one: Comparison | Among, today: Rules, { rulesOf }: Asking): Condition | null {
+  if (!('by' in one)) return conditionOf(one, today)
+  const where = conditionOf(one.comparison, rulesOf(one.today))
+  const column = today.keys.get(one.by)?.column
+  return where && column !== undefined ? { column, is: 'among', table: one.today.collection.table, where } : null
 }
 
 /** A comparison of a field of today; null where that cannot be filtered by. */

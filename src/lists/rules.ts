@@ -42,7 +42,7 @@ export const reserved: ReadonlySet<string> = new Set([...listParameters, 'versio
 export const parameterOf = (field: string): string => (reserved.has(field) ? `${field}[eq]` : field)
 
 /** What rows can be ordered by: a column, and whether there are rows without a value. */
-export interface Sortable {
+interface Sortable {
   readonly column: string
   readonly type: Column['type']
   readonly form: string

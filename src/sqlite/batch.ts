@@ -88,7 +88,7 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
-    for (const { plan } of members) if (plan.do !== 'spend') written(collectionOf(plan))
+    for (const { plan } of members) if (plan.do !== 'spend') for (const one of collectionsOf(plan)) written(one)
     for (const answer of answers) answer()
   }
 
@@ -114,10 +114,11 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
   return { join, idle: whenIdle }
 }
 
-function collectionOf(plan: Exclude<Deed, Spend>): string {
-  if (plan.do === 'issue' || plan.do === 'revoke') return credentials
-  if (plan.do === 'create') return plan.collection
-  return (plan.do === 'once' ? plan.decide : plan).read.collection
+/** The collections that a plan may have written to, what goes along with it included. */
+function collectionsOf(plan: Exclude<Deed, Spend>): string[] {
+  if (plan.do === 'issue' || plan.do === 'revoke') return [credentials]
+  const { collection, beside = [] } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
+  return [collection, ...beside.map((one) => one.collection)]
 }
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }

@@ -27,6 +27,7 @@ export function totals(collections: readonly Collection[], outside: () => number
 
   return {
     known: (plan) => {
+      if (isWide(plan)) return undefined
       const now = outside()
       if (now !== seen) known.clear()
       seen = now
@@ -35,6 +36,7 @@ export function totals(collections: readonly Collection[], outside: () => number
     },
     mark: (names) => `${outside()} ${names.map((name) => writes.get(name)).join(' ')}`,
     learn: (plan, total) => {
+      if (isWide(plan)) return
       if (known.size >= most) known.clear()
       known.set(keyOf(plan), { total, writes: writes.get(plan.collection) ?? 0 })
     },
@@ -43,6 +45,9 @@ export function totals(collections: readonly Collection[], outside: () => number
     },
   }
 }
+
+/** Whether a total depends on other collections too. */
+const isWide = ({ where }: List): boolean => where.some(({ is }) => is === 'among')
 
 const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 

@@ -220,6 +220,10 @@ function condition(one: Condition, known: 'lower' | 'upper' | null, binding: Bin
       return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
     case 'like':
       return like(column, one.parts, known, binding)
+    case 'among': {
+      const where = condition(one.where, null, binding).join(' AND ')
+      return [`${column} IN (SELECT id FROM ${quoted(one.table)} WHERE ${where})`]
+    }
     case 'gt':
     case 'gte':
       return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]

@@ -1,6 +1,7 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
-import type { Absent, Create, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
+import type { Absent, Create, Decide, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
+import { along, besideOf, completed, together } from './beside.ts'
 import {
   admitColumns,
   aside,
@@ -24,7 +25,13 @@ type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
 
 /** Where rows moved before, they are `held` from being read to being written. */
-export function* perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcome> {
+export function perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcome> {
+  const steps = performed(cellar, plan, held)
+  const { beside, account } = besideOf(plan)
+  return beside.length === 0 ? steps : completed(cellar, steps, beside, account)
+}
+
+function* performed(cellar: Cellar, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
       return yield* read(cellar, plan)
@@ -33,7 +40,7 @@ export function* perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcom
     case 'recall':
       return yield* recall(cellar, plan)
     case 'create':
-      return yield* create(cellar, plan)
+      return yield* write(cellar, plan, null)
     case 'decide': {
       const seen = yield* read(cellar, plan.read, held)
       return yield* write(cellar, plan.decide(seen), seen)
@@ -72,7 +79,13 @@ function* once(
   return outcome
 }
 
-function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
+function* write(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> {
+  if (plan.do === 'remove' || plan.along === undefined) return yield* alone(cellar, plan, seen)
+  const decided = (one: Decide) => together(performed(cellar, one, true))
+  return yield* along(plan, yield* together(alone(cellar, plan, seen)), decided)
+}
+
+function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> {
   switch (plan.do) {
     case 'create':
       return yield* create(cellar, plan)
@@ -81,7 +94,7 @@ function* write(cellar: Cellar, plan: Write, seen: Seen): Steps<Outcome> {
     case 'remove':
       return yield* remove(cellar, plan)
     case 'keep':
-      return { is: 'kept', seen }
+      return { is: 'kept', seen: seen as Seen }
   }
 }
 

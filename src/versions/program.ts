@@ -1,4 +1,5 @@
 /** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
+import type { Beside } from '../flow/plan.ts'
 import { type Change, shownAs } from '../resources/change.ts'
 import { type Concepts, type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 
@@ -30,13 +31,6 @@ type Sources = ReadonlyMap<string, Source>
 interface Maker {
   readonly sources: readonly (readonly [name: string, source: Source])[]
   readonly make: (document: never) => Readonly<Document>
-}
-
-/** Another row that a document is completed from. */
-export interface Beside {
-  /** The field of today whose value is its id, and the resource it is of. */
-  readonly by: string
-  readonly resource: string
 }
 
 export interface Program {
@@ -114,13 +108,16 @@ export function back(program: Program, step: Step, elsewhere: Elsewhere): Progra
         ? now.parent
         : now.parent?.resource
     const there = target === undefined ? undefined : elsewhere(step, target, to)
-    if (!link || !there || link.from !== 'document') continue
-    const known = beside.findIndex((one) => one.by === link.name && one.resource === there.resource)
-    const at = known >= 0 ? known : beside.push({ by: link.name, resource: there.resource }) - 1
+    if (!link || !there || link.from !== 'document') throw new Error(lost(step, name))
+    const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
+    const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
     sources.set(name, { ...there.source, from: 'row', at })
   }
   return { sources, makers, beside }
 }
+
+const lost = ({ change: { version, resource } }: Step, name: string): string =>
+  `changes.${version}.${resource}.moved.${name}: Where it is now has changed in a later version by more than a name.`
 
 /** One version further on: from what is sent to what is stored. */
 export function forth(program: Program, { change }: Step): Program {

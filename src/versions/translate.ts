@@ -1,22 +1,13 @@
 /** Form: how a version sends and takes what is stored, both ways. Part 9, versions. */
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
+import type { Beside } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
 import { asked, namesOf, ordered } from './ask.ts'
-import {
-  type Beside,
-  back,
-  type Document,
-  type Elsewhere,
-  forth,
-  type Program,
-  plain,
-  run,
-  type Step,
-} from './program.ts'
+import { back, type Document, type Elsewhere, forth, type Program, plain, run, type Step } from './program.ts'
 
 /** The texts of rows that a document is completed from; null where there is none. */
 export type Rows = readonly (string | null)[]
@@ -37,8 +28,25 @@ export interface Form {
   /** The names that a field of today has. */
   readonly names: (field: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
-  readonly ask: ((comparison: Comparison) => readonly Comparison[] | null) | null
+  readonly ask: ((comparison: Comparison) => readonly (Comparison | Among)[] | null) | null
   readonly order: (term: string) => readonly string[] | null
+  /** What a body writes to other rows, which have fields of it today. */
+  readonly along: (body: Document) => readonly Along[]
+}
+
+/** A comparison of a field that another row has today, found by a field of the own one. */
+interface Among {
+  readonly by: string
+  readonly today: Resource
+  readonly comparison: Comparison
+}
+
+/** What is written to another row; `fields` are the names that it has in the body. */
+interface Along {
+  readonly by: string
+  readonly today: Resource
+  readonly fields: readonly string[]
+  readonly patch: Document
 }
 
 /** The form of the newest version: everything is as it is stored. */
@@ -53,10 +61,16 @@ export const stored = (today: Resource): Form => ({
   names: (field) => [field],
   ask: null,
   order: (term) => [term],
+  along: () => [],
 })
 
 /** The form of an older version, from the changes since then, the newest first. */
-export function older(resource: Resource, today: Resource, steps: readonly Step[], elsewhere: Elsewhere): Form {
+export function older(
+  resource: Resource,
+  today: Resource,
+  steps: readonly Step[],
+  { elsewhere, resources }: { elsewhere: Elsewhere; resources: ReadonlyMap<string, Resource> },
+): Form {
   const down = steps.reduce(
     (program, step) => back(program, step, elsewhere),
     plain(today.members.map(({ name }) => name)),
@@ -75,8 +89,15 @@ export function older(resource: Resource, today: Resource, steps: readonly Step[
     },
     ...answering(resource, down),
     names,
-    ask: (comparison) => asked(steps, comparison),
+    ask: (comparison) => {
+      const source = down.sources.get(comparison.field)
+      if (source?.from !== 'row') return asked(steps, comparison)
+      const { by, collection } = down.beside[source.at] as Beside
+      if (comparison.is === 'null') return null
+      return [{ by, today: resources.get(collection) as Resource, comparison: { ...comparison, field: source.name } }]
+    },
     order: (term) => ordered(steps, term),
+    along: (body) => besides(own, body, resources),
   }
 }
 
@@ -105,6 +126,22 @@ const toldBy = ({ names }: Own, { scopes, refuse }: Hand): Hand => ({
   scopes,
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
+
+/** The fields of a body that other rows have today, by these rows. */
+function besides({ resource, down }: Own, body: Document, resources: ReadonlyMap<string, Resource>): Along[] {
+  return down.beside.flatMap(({ by, collection }, i) => {
+    const fields = Object.keys(body).filter((name) => {
+      const source = down.sources.get(name)
+      return source?.from === 'row' && source.at === i
+    })
+    const values = fields.map((name) => [
+      down.sources.get(name)?.name,
+      resource.byName.get(name)?.check(body[name], '', []),
+    ])
+    const today = resources.get(collection) as Resource
+    return fields.length === 0 ? [] : [{ by, today, fields, patch: Object.fromEntries(values) }]
+  })
+}
 
 /** What the caller of today would have sent. */
 function given({ today }: Own, values: Document): Document {

@@ -74,7 +74,7 @@ export function elsewhereOf(
     if (today === undefined || !way) return undefined
     const program = way.steps.reduce((one, step) => back(one, step, elsewhere), plain(membersOf(today)))
     const source = program.sources.get(field)
-    return source?.from === 'document' ? { resource: today, source } : undefined
+    return source?.from === 'document' && source.map === null ? { resource: today, source } : undefined
   }
   return elsewhere
 }

@@ -49,7 +49,6 @@ const history = service({
   .change('v4', 'customers', {
     about: '`country` is that of the account.',
     moved: { country: { by: 'accountId', to: 'country' } },
-    filters: {},
   })
   .change('v3', 'customers', {
     about: '`status` says it in other words, and a customer may be paused.',

@@ -130,8 +130,8 @@ test('the order of creation is that of the primary key, a declared one has an in
 })
 
 test('every sort has an index, in both directions, wherever nulls stand', () => {
-  for (const [name, { nullable }] of (made.get('tasks') as Rules).sorts) {
-    for (const sort of directions(`sort=${name}`, nullable))
+  for (const [name, [key]] of (made.get('tasks') as Rules).sorts) {
+    for (const sort of directions(`sort=${name}`, key?.nullable === true))
       served('tasks', sort, [`by_${name}`, `by_${name}__-by_effort`, `-by_${name}__-by_title`])
   }
 })

@@ -1,0 +1,93 @@
+/** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
+import type { Outcome } from '../flow/outcome.ts'
+import { isLasting } from '../flow/outcome.ts'
+import type { Beside, Decide, Plan, Write } from '../flow/plan.ts'
+import { type Cellar, found, type Steps, shelf } from './cellar.ts'
+import { keyValues } from './compile.ts'
+
+const nothing = { beside: [], account: null }
+
+/** What a plan wants beside its own rows, and the account that asks. */
+export function besideOf(plan: Plan): { beside: readonly Beside[]; account: string | null } {
+  const read = plan.do === 'once' ? plan.decide.read : plan.do === 'decide' ? plan.read : plan
+  if (!('beside' in read) || read.beside === undefined) return nothing
+  return { beside: read.beside, account: read.do === 'list' ? read.account : read.key.account }
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+/** An outcome with the other rows that were asked for. */
+export function* completed(
+  cellar: Cellar,
+  steps: Steps<Outcome>,
+  beside: readonly Beside[],
+  account: string | null,
+): Steps<Outcome> {
+  const outcome = yield* steps
+  const rows = function* (docs: readonly Document[]): Steps<Map<string, string>[]> {
+    const all: Map<string, string>[] = []
+    for (const one of beside) all.push(yield* rowsOf(cellar, one, docs, account))
+    return all
+  }
+  const of = function* (doc: string): Steps<readonly (string | null)[]> {
+    const document = JSON.parse(doc) as Document
+    const all = yield* rows([document])
+    return all.map((known, i) => known.get(document[beside[i]?.by ?? ''] as string) ?? null)
+  }
+  switch (outcome.is) {
+    case 'page':
+      return { ...outcome, beside: yield* rows(JSON.parse(`[${outcome.data}]`)) }
+    case 'found':
+    case 'created':
+    case 'changed':
+      return { ...outcome, beside: yield* of(outcome.doc) }
+    case 'kept':
+      return outcome.seen.is === 'found'
+        ? { ...outcome, seen: { ...outcome.seen, beside: yield* of(outcome.seen.doc) } }
+        : outcome
+    case 'claimed':
+      return outcome.answer
+        ? { ...outcome, answer: { ...outcome.answer, beside: yield* of(outcome.answer.doc) } }
+        : outcome
+    default:
+      return outcome
+  }
+}
+
+function* rowsOf(
+  cellar: Cellar,
+  { by, collection }: Beside,
+  docs: readonly Document[],
+  account: string | null,
+): Steps<Map<string, string>> {
+  const own = shelf(cellar, collection)
+  const ids = new Set(docs.map((doc) => doc[by]).filter((id) => typeof id === 'string'))
+  const known = new Map<string, string>()
+  for (const id of ids) {
+    const values = keyValues(own.collection, { id, parent: null, account })
+    const [row] = yield { text: own.texts.read, values, lone: 'read' }
+    if (row) known.set(id, found(own, row).doc)
+  }
+  return known
+}
+
+/** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */
+export function* along(plan: Write, outcome: Outcome, decided: (one: Decide) => Steps<Outcome>): Steps<Outcome> {
+  const others = plan.do === 'remove' ? [] : (plan.along ?? [])
+  if (!isLasting(outcome)) return outcome
+  for (const one of others) {
+    const other = yield* decided(one)
+    if (!isLasting(other)) return other
+  }
+  return outcome
+}
+
+/** Steps of which none is all by itself: others follow in the same transaction. */
+export function* together<T>(steps: Steps<T>): Steps<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const { text, values } = step.value
+    step = steps.next(yield step.value.lone === 'write' ? { text, values } : step.value)
+  }
+  return step.value
+}
