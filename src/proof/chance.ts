@@ -56,7 +56,7 @@ export function again(row: readonly number[]): Chance {
 
 export const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
 
-const mostTries = 600
+const mostTries = 1000
 
 type Row = readonly number[]
 
@@ -89,12 +89,18 @@ function parts({ length }: Row): (readonly [from: number, size: number])[] {
   return found
 }
 
-/** The lowest choice at a place, found by halves. */
+/** The lowest choice at a place, found by halves: that of a length goes with what was chosen for the rest of it. */
 async function lower(row: Row, i: number, attempt: (next: Row) => Promise<boolean>): Promise<void> {
-  let [low, high] = [0, row[i] as number]
-  while (high - low > 1) {
-    const middle = low + Math.floor((high - low) / 2)
-    if (await attempt(row.with(i, middle))) high = middle
-    else low = middle
+  const chosen = row[i] as number
+  const shorter = (least: number) => [...row.slice(0, i), least, ...row.slice(i + 1 + chosen - least)]
+  for (const next of [shorter, (least: number) => row.with(i, least)]) {
+    if (chosen === 0 || (await attempt(next(0)))) return
+    let [low, high] = [0, chosen]
+    while (high - low > 1) {
+      const middle = low + Math.floor((high - low) / 2)
+      if (await attempt(next(middle))) high = middle
+      else low = middle
+    }
+    if (high < chosen) return
   }
 }
