@@ -10,7 +10,7 @@ export function derivedAt(changes: readonly Change[], newest: string, label: str
     const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
     found = new Set([
       ...kept,
-      ...Object.keys({ ...change.removed, ...change.retyped, ...change.moved }),
+      ...Object.keys({ ...change.removed, ...change.retyped, ...change.required, ...change.moved }),
       ...remapped(change),
     ])
   }
