@@ -32,7 +32,7 @@ export async function leased({ ask }: Connection, beating: Connection, { term, b
     await pause(50 + Math.random() * 100)
     fence = await attempt(ask, holder, term)
   }
-  const own = `name = '${name}' AND fence = ${fence} AND until > ${now}`
+  const own = `name = '${name}' AND fence = ${fence}`
   const renewed = { text: `UPDATE ${leases} SET until = ${now} + ${term} WHERE ${own} RETURNING fence`, values: [] }
   const timer = setInterval(() => beating.ask(renewed).catch(() => {}), beat).unref()
   return {

@@ -100,7 +100,8 @@ async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T>
   const { connection, beating, pace } = site
   const { ask } = connection
   const tables = shared(postgres)
-  for (const text of [...(tables[meta] ?? []), ...(tables[leases] ?? [])]) await insistently(() => ask(told(text)))
+  for (const text of [...(tables[meta] ?? []), ...(tables[leases] ?? [])])
+    await insistently(() => ask(told(text)), twice)
   const lease = await leased(connection, beating, pace)
   try {
     return await act({ ...site, ask, lease })
@@ -183,17 +184,18 @@ function fenced<T>({ ask, lease }: Work, act: () => Promise<T>): Promise<T> {
 }
 
 /** What others hold is waited for outside of their queue: a statement that waits for its lock would stop all readers behind it. */
-const passing = ['55P03', '40P01', '40001', '42P07', '23505']
+const passing = ['55P03', '40P01', '40001']
+/** Two nodes made one table at once. */
+const twice = ['42P07', '42710', '23505']
 const mostTries = 40
 
-async function insistently<T>(act: () => Promise<T>): Promise<T> {
+async function insistently<T>(act: () => Promise<T>, also = passing): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await act()
     } catch (error) {
-      const { code = '', table = '' } = error as { code?: string; table?: string }
-      const ours = code === '23505' ? table.startsWith('pg_') : passing.includes(code) // two made one table at once
-      if (!ours || tries === mostTries) throw error
+      const { code = '' } = error as { code?: string }
+      if (!also.includes(code) || tries === mostTries) throw error
     }
     await pause(100 + Math.random() * 400)
   }

@@ -131,15 +131,19 @@ describe('a change of the schema', () => {
     let kills = 0
     for (let delay = 350; ; delay += 120) {
       const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, '400'], {
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      })
+      let said = ''
+      child.stderr.on('data', (chunk) => {
+        said += chunk
       })
       const ended = once(child, 'exit')
       const timer = setTimeout(() => child.kill('SIGKILL'), delay)
       const [code] = await ended
       clearTimeout(timer)
       if (code === 0) break
-      assert.equal(code, null)
+      assert.equal(code, null, said)
       kills++
     }
     assert.ok(kills > 0)
