@@ -18,6 +18,7 @@ import {
 } from '../terminal/place.ts'
 import { plansIn } from '../terminal/plans.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
+import { crew, isMember, report } from './crew.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
@@ -46,6 +47,11 @@ export const serve: Command = {
       env: 'GRACE',
       about: 'How long requests are still taken at the end, while /readyz answers 503; PT0S unless given.',
     },
+    workers: {
+      value: 'N',
+      env: 'WORKERS',
+      about: 'How many processes serve; 1 unless given. A database in memory has one.',
+    },
     drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take after that; PT10S unless given.' },
   },
   examples: [
@@ -71,12 +77,32 @@ async function run(given: Given): Promise<number> {
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const store = await storeOf(service, database, production ? 'require' : 'apply')
+  const size = workersOf(given, database)
+  if (size > 1 && !isMember) {
+    await store.close() // its schema is as it has to be
+    const code = await crew(size, log, (url) => process.stdout.write(`bylaw serves ${service.name} at ${url}\n`))
+    await log.written()
+    return process.exit(code)
+  }
   const started = await start(service, { store, port, host, log, exposed, counting, ...around })
-  const ended = untilSignal(log, () => started.stop(times))
-  process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
+  const ended = untilSignal(log, () => started.stop(times), isMember ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
+  if (isMember) report(started.url)
+  else process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
   const code = await ended
   await log.written()
   return process.exit(code) // a log that nobody reads keeps nobody waiting
+}
+
+function workersOf(given: Given, database: string): number {
+  const { text, from } = given.worth('workers') ?? { text: '1', from: '' }
+  if (!/^[1-9]\d{0,2}$/.test(text))
+    throw complaint(`${from} has to be a number of processes, not "${text}".`, 'Give a whole number from 1 to 999.')
+  if (text !== '1' && database === 'sqlite::memory:')
+    throw complaint(
+      'A database in memory belongs to one process.',
+      'Leave --workers out, or name a file with --database sqlite:./file.db.',
+    )
+  return Number(text)
 }
 
 function levelOf(given: Given): string {

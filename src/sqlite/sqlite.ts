@@ -136,8 +136,10 @@ function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => v
     timer = setInterval(() => say(attend(sqlite, node, name)), attendance).unref()
   }
   const end = (): void => {
-    if (timer) say(depart(sqlite, node))
     clearInterval(timer)
+    if (!timer) return
+    run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // nobody is served any more who would wait
+    say(depart(sqlite, node))
   }
   return { begin, end }
 }

@@ -150,7 +150,11 @@ export interface Witness {
 }
 
 /** Waits for SIGTERM or SIGINT, closes, and gives the exit code. */
-export function untilSignal(witness: Witness, close: () => Promise<void>): Promise<number> {
+export function untilSignal(
+  witness: Witness,
+  close: () => Promise<void>,
+  signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
+): Promise<number> {
   return new Promise((ended) => {
     const die = async (error: unknown, origin: string): Promise<void> => {
       witness.fatal({ err: error, origin }, 'The process ends because of a failure that nothing handled.')
@@ -159,12 +163,13 @@ export function untilSignal(witness: Witness, close: () => Promise<void>): Promi
     }
     process.on('uncaughtException', die) // rejections that nobody handles come here too
     const once = (): void => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, once).on(signal, () => process.exit(1))
+      for (const signal of signals) process.off(signal, once).on(signal, () => process.exit(1))
       close().then(
         () => ended(0),
         (error) => die(error, 'stop'),
       )
     }
-    process.on('SIGTERM', once).on('SIGINT', once)
+    for (const signal of signals) process.on(signal, once)
+    if (!signals.includes('SIGINT')) process.on('SIGINT', () => {}) // who leads the crew hears it too
   })
 }
