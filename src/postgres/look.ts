@@ -47,7 +47,7 @@ async function listed(looking: Looking, plan: List): Promise<Outcome> {
   const { cellar, pool } = looking
   if (plan.countTo !== null || plan.parent) return within(looking, plan)
   const own = cellar.shelves.get(plan.collection) as Shelf
-  if (isBounded(own.collection, settled(own, plan))) {
+  if (isBounded(own.collection, settled(own, plan), cellar.dialect)) {
     const { ask } = await pool.share()
     return finishLater(perform(cellar, plan), ask)
   }

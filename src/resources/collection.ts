@@ -2,7 +2,7 @@
 import type { Field } from './field.ts'
 import { carried, completed, formerly, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
-import { defaultPrecision, isObject } from './values.ts'
+import { defaultPrecision, isObject, lengthsOf } from './values.ts'
 
 /** What a column holds. */
 export type Cell = string | number | bigint | null
@@ -19,6 +19,8 @@ export interface Column {
   readonly cell: (value: unknown) => Cell
   /** Whether every row that is written today has a value; one that was written before may have none. */
   readonly required: boolean
+  /** The most characters of a text that callers write; null where values are short by nature. */
+  readonly most: number | null
 }
 
 export interface Unique {
@@ -107,7 +109,23 @@ export const folded = (text: string): string => text.normalize('NFC').toLowerCas
 export function columnOf(name: string, field: Field, optional = false): Column {
   const type = isInteger(field) ? 'integer' : 'text'
   const required = !optional && field.options.optional !== true
-  return { name: `by_${name}`, field: name, type, form: formOf(field), cell: cellOf(field), required }
+  return {
+    name: `by_${name}`,
+    field: name,
+    type,
+    form: formOf(field),
+    cell: cellOf(field),
+    required,
+    most: mostOf(field),
+  }
+}
+
+const written: ReadonlySet<Field['kind']> = new Set(['text', 'email', 'url'])
+
+/** Small letters can be more than the large ones were. */
+function mostOf(field: Field): number | null {
+  if (!written.has(field.kind)) return null
+  return lengthsOf(field).max * (field.options.fold ? 3 : 1)
 }
 
 function isInteger({ kind, options }: Field): boolean {

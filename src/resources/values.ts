@@ -103,7 +103,7 @@ function matching(test: (text: string) => boolean, says: string): Check {
 }
 
 const mostOf: Partial<Record<Field['kind'], number>> = { text: 10_000, email: 254, url: 2048, list: 1000 }
-const mostSorted = 1000 // what is sorted by stands in cursors, and they in URLs
+const mostSorted = 500 // what is sorted by stands in cursors, and they in URLs
 
 /** How long a text is, or how many items a list has: at least and at most. */
 export function lengthsOf({ kind, options }: Field): { readonly min: number; readonly max: number } {

@@ -12,6 +12,7 @@ import {
   unlike,
   viewName,
 } from '../store/layout.ts'
+import { columnIn, indexTerm } from '../store/width.ts'
 
 /**
  * When a step may be carried out: what `expand`s is safe while nodes of the former declaration run, what
@@ -121,10 +122,8 @@ const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXIS
 
 function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
-  return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(directed).join(', ')})`
+  return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
 }
-
-const directed = (name: string): string => (name.startsWith('-') ? `${quoted(name.slice(1))} DESC` : quoted(name))
 
 /** What differs between two layouts of a table. */
 interface Difference {
@@ -187,7 +186,7 @@ function widened(difference: Difference): Step[] {
 
 /** Whether an index needs a column that is not filled before the nodes of before are gone. */
 const isLate = ({ is, freshColumns }: Difference, name: string): boolean =>
-  is.indexes[name]?.some((column) => freshColumns.includes(column.replace(/^-/, ''))) === true
+  is.indexes[name]?.some((column) => freshColumns.includes(columnIn(column))) === true
 
 /** What has to wait until all nodes are of today. */
 function narrowed(difference: Difference): Step[] {

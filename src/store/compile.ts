@@ -4,6 +4,7 @@ import type { Condition, Key, List, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import type { Bound, Stretch } from './segments.ts'
+import { narrowed } from './width.ts'
 
 export interface Statement {
   readonly text: string
@@ -195,6 +196,7 @@ function conditions(
   const all = [
     ...whose,
     ...owner,
+    ...where.flatMap((one) => narrowed(collection, one, binding.bind, binding.dialect)),
     ...where.flatMap((one) => condition(one, implied(one.column, bounds), binding).map((text) => rare(one.is, text))),
     ...bounds.map((one) => rare(one.is, bound(one, binding))),
   ]

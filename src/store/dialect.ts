@@ -15,6 +15,8 @@ export interface Dialect {
   readonly byKey: (table: string) => string
   /** The documents of all rows in one text, in the order of the rows, a comma and a new line between them. */
   readonly joined: string
+  /** The most bytes of an entry of an index; null where there is no such limit. */
+  readonly widest: number | null
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
   /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
@@ -72,6 +74,7 @@ export const sqlite: Dialect = {
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   joined: "group_concat(doc, ',' || char(10))",
   tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
+  widest: null,
   holds: null,
   fused: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
@@ -105,6 +108,7 @@ export const postgres: Dialect = {
   byKey: () => '',
   joined: "string_agg(doc, E',\\n')",
   tableOptions: '',
+  widest: 2600,
   fused: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',
   online: true,

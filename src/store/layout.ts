@@ -2,6 +2,7 @@
 import { type Collection, type Column, indexesOf } from '../resources/collection.ts'
 import { credentials, keys, leases, meta, nodes, plans, quotas, tombstones } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
+import { fitting } from './width.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
 export interface TableLayout {
@@ -133,7 +134,11 @@ export function layoutOf(
   const tables: Record<string, TableLayout> = { ...before?.tables }
   for (const one of all) tables[one.name] = columnsOf(one, before?.tables[one.name], dialect)
   for (const { collection, table } of placed(all, { tables }))
-    tables[collection.name] = { ...table, indexes: namedIndexes(collection), view: viewText(collection, dialect) }
+    tables[collection.name] = {
+      ...table,
+      indexes: namedIndexes(collection, dialect),
+      view: viewText(collection, dialect),
+    }
   return { layout: layoutVersion, shared, tables, open: before?.open ?? false }
 }
 
@@ -186,12 +191,15 @@ function fresh({ name }: Column, before: TableLayout | undefined, columns: objec
 }
 
 /** Names cannot meet: no name of a table or a field has two underscores in a row. */
-function namedIndexes(one: Collection): Record<string, readonly string[]> {
+function namedIndexes(one: Collection, dialect: Dialect): Record<string, readonly string[]> {
   const unique = one.uniques.map(({ columns }) => columns)
-  const free = indexesOf(one).filter(({ of }) => !unique.some((columns) => columns.join() === of.join()))
+  const isWhole = (columns: readonly string[]) => fitting(one, columns, dialect, true).join() === columns.join()
+  const free = indexesOf(one).filter(
+    ({ of }) => !unique.some((columns) => columns.join() === of.join() && isWhole(columns)),
+  )
   return Object.fromEntries([
-    ...unique.map((columns) => [uniqueName(one, columns), columns]),
-    ...free.map(({ of, columns }) => [indexName('index', one, of), columns]),
+    ...unique.map((columns) => [uniqueName(one, columns), fitting(one, columns, dialect, true)]),
+    ...free.map(({ of, columns }) => [indexName('index', one, of), fitting(one, columns, dialect, false)]),
   ])
 }
 

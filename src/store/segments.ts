@@ -1,6 +1,8 @@
 /** Cuts the way through ordered rows into stretches that an index can seek, and tells whether one bounds a list. Pure. The cellar. */
 import type { Condition, List, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../resources/collection.ts'
+import type { Dialect } from './dialect.ts'
+import { fitting } from './width.ts'
 
 /** A condition on the columns of an order. */
 export type Bound =
@@ -86,7 +88,7 @@ const nullsAfter = ({ column, nulls }: Term, rest: readonly Term[]): Stretch[] =
   nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
 
 /** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
-export function isBounded(collection: Collection, { where, order, parent }: List): boolean {
+export function isBounded(collection: Collection, { where, order, parent }: List, dialect: Dialect): boolean {
   const whose = collection.account === null ? [] : ['account']
   const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
@@ -95,14 +97,25 @@ export function isBounded(collection: Collection, { where, order, parent }: List
   const [first] = wanted
   if (rest.some(({ is, column }) => is === 'like' || is === 'in' || is === 'ne' || column !== first?.column))
     return false
-  return all(collection).some((index) => serves(index, [...owner, ...fixed], wanted))
+  return indexesIn(collection, dialect).some((index) => serves(index, [...owner, ...fixed], wanted))
+}
+
+const known = new WeakMap<Dialect, WeakMap<Collection, readonly (readonly string[])[]>>()
+
+function indexesIn(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
+  const own = known.get(dialect) ?? new WeakMap()
+  known.set(dialect, own)
+  const found = own.get(collection) ?? all(collection, dialect)
+  own.set(collection, found)
+  return found
 }
 
 /** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
-function all(collection: Collection): readonly (readonly string[])[] {
+function all(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
   const key = keyColumns(collection)
   const unique = collection.uniques.map(({ columns }) => [...columns, ...key])
-  return [key, ...unique, ...indexesOf(collection).map(({ columns }) => columns)]
+  const free = indexesOf(collection).map(({ columns }) => columns)
+  return [key, ...[...unique, ...free].map((columns) => fitting(collection, columns, dialect, false))]
 }
 
 /** Whether the order is that of an index, or the reverse of it, behind the columns that are fixed. */

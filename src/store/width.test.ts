@@ -1,0 +1,81 @@
+/** Shows how indexes are built where texts may be too long for them, and what conditions say besides. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import type { Collection } from '../resources/collection.ts'
+import { postgres, sqlite } from './dialect.ts'
+import { columnIn, fitting, indexTerm, narrowed } from './width.ts'
+
+const { resources } = service({
+  name: 'widths',
+  resources: {
+    notes: {
+      prefix: 'not',
+      fields: {
+        title: f.text({ sort: true }),
+        code: f.text({ max: 40, unique: true }),
+        body: f.text({ filter: ['like', 'range'] }),
+        slug: f.text({ unique: true, fold: true }),
+        size: f.integer({ filter: true }),
+      },
+      access: 'public',
+    },
+    parts: {
+      parent: 'notes',
+      key: 'word',
+      fields: { word: f.text({ max: 200 }), label: f.text({ sort: true }) },
+      access: 'public',
+    },
+  },
+})
+const [notes, parts] = [...resources.values()].map(({ collection }) => collection) as [Collection, Collection]
+const built = (one: Collection, names: readonly string[], unique = false) => fitting(one, names, postgres, unique)
+
+test('what fits is indexed whole, and everything where nothing is too long', () => {
+  assert.deepEqual(built(notes, ['by_title', 'id']), ['by_title', 'id'])
+  assert.deepEqual(built(notes, ['-by_size', '-id']), ['-by_size', '-id'])
+  assert.deepEqual(built(notes, ['by_code'], true), ['by_code'])
+  assert.deepEqual(fitting(notes, ['by_body', 'id'], sqlite, false), ['by_body', 'id'])
+})
+
+test('what may be too long is indexed by its first characters, what is unique by a digest', () => {
+  assert.deepEqual(built(notes, ['by_body', 'id']), ['by_body~636', 'id'])
+  assert.deepEqual(built(notes, ['by_slug'], true), ['by_slug#'])
+  assert.deepEqual(built(notes, ['-by_body', '-by_title', '-id']), ['-by_body~317', '-by_title~317', '-id'])
+  assert.deepEqual(built(parts, ['by_noteId', 'by_label', 'id'])[1], 'by_label~134')
+})
+
+test('terms of an index', () => {
+  assert.deepEqual(['by_a', '-by_a', 'by_a~9', '-by_a~9', 'by_a#'].map(indexTerm), [
+    '"by_a"',
+    '"by_a" DESC',
+    'left("by_a", 9)',
+    'left("by_a", 9) DESC',
+    'md5("by_a")',
+  ])
+  assert.deepEqual(['by_a', '-by_a', 'by_a__2~9', '-by_a~9', 'by_a#'].map(columnIn), [
+    'by_a',
+    'by_a',
+    'by_a__2',
+    'by_a',
+    'by_a',
+  ])
+})
+
+test('a condition on a long text is one on its beginning too', () => {
+  const said = (one: Parameters<typeof narrowed>[1], collection = notes) => {
+    const values: unknown[] = []
+    const texts = narrowed(collection, one, (value) => `$${values.push(value)}`, postgres)
+    return [texts, values]
+  }
+  const start = 'left("by_body", 636)'
+  assert.deepEqual(said({ column: 'by_body', is: 'eq', value: 'é'.repeat(700) }), [
+    [`${start} = $1`],
+    ['é'.repeat(636)],
+  ])
+  assert.deepEqual(said({ column: 'by_body', is: 'lt', value: 'a' }), [[`${start} <= $1`], ['a']])
+  assert.deepEqual(said({ column: 'by_body', is: 'in', values: ['a', 'b'] }), [[`${start} IN ($1, $2)`], ['a', 'b']])
+  assert.deepEqual(said({ column: 'by_body', is: 'like', parts: ['a', 'b'] }), [[`${start} >= $1`], ['a']])
+  assert.deepEqual(said({ column: 'by_body', is: 'like', parts: ['', 'b'] }), [[], []])
+  assert.deepEqual(said({ column: 'by_title', is: 'eq', value: 'a' }), [[], []])
+})
