@@ -66,6 +66,12 @@ async function lock(given: Given): Promise<number> {
   const service = await load(file)
   const folder = contractFolder(file)
   const locks = readLocks(folder)
+  const other = [...locks.values()].find((one) => one.service !== service.name)
+  if (other)
+    throw complaint(
+      `${folder} holds the contract of ${other.service}, and ${file} declares ${service.name}.`,
+      `Keep each declaration in a folder of its own. If ${other.service} is called ${service.name} now, write that into the files of ${folder}.`,
+    )
   const made = servedOf(service.declaration).map((label) => {
     const before = given.on('anew') ? null : (locks.get(label) ?? null)
     return { label, before, ...locking(contractAt(service, label), label, before) }

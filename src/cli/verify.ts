@@ -5,8 +5,8 @@ import type { Deviation } from '../proof/answers.ts'
 import { type Failure, type Step, verify as tried, type Verdict } from '../proof/verify.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
-import { load } from '../terminal/load.ts'
-import { contractFolder } from '../terminal/place.ts'
+import { load, mistakesText } from '../terminal/load.ts'
+import { broken, contractFolder } from '../terminal/place.ts'
 import { deviating } from '../terminal/recorded.ts'
 import { staged } from '../terminal/stage.ts'
 
@@ -29,6 +29,8 @@ async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
   const service = await load(file)
+  const unkept = await broken(file, service)
+  if (unkept.length > 0) return said(mistakesText(file, unkept), 1)
   const deviation = await deviating(service, contractFolder(file))
   if (deviation) return said(otherwise(file, deviation), 1)
   const verdict = await tried(service, () => staged(service), { seed, runs })

@@ -60,6 +60,13 @@ describe('what is locked', () => {
     assert.match(told(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
     assert.match(told(shop(first, { settings: { list: { maxPageSize: 10 } } })), /^settings\.list\.maxPageSize\n/)
   })
+  test('is of the service of that name', () => {
+    const next = service({
+      name: 'store',
+      resources: { notes: { fields: { text: f.text() }, access: 'public' } },
+    }) as never
+    assert.match(told(next), /^name\nThe service is called store, and contract\/v1\.json is of shop\./)
+  })
   test('has to be declared', () => {
     const next = shop(first, { versions: { v2: { released: '2026-11-01' } } })
     assert.match(told(next), /^versions\.v1\nv1 is locked.*not declared/)

@@ -35,6 +35,8 @@ export function servedOf({ versions = {}, ...rest }: Declaration): string[] {
 
 /** Everything that is declared otherwise than it was locked, so that consumers would notice; changes that claim nothing. */
 export function gateMistakes(service: Service, locks: Locks): Mistake[] {
+  const other = [...locks].find(([, lock]) => lock.service !== service.name)
+  if (other) return [ofAnother(service, other[0], other[1])]
   const labels = labelsOf(service.declaration)
   const lost = [...locks.keys()].filter((label) => !labels.includes(label))
   const judged = servedOf(service.declaration)
@@ -49,6 +51,12 @@ export function gateMistakes(service: Service, locks: Locks): Mistake[] {
   })
   return [...lost.map(undeclared), ...broken, ...dead(service, locks), ...lossy(service, locks)]
 }
+
+const ofAnother = ({ name }: Service, label: string, lock: Lock): Mistake => ({
+  place: 'name',
+  reason: `The service is called ${name}, and contract/${label}.json is of ${lock.service}.`,
+  mend: `Keep each declaration in a folder of its own. If ${lock.service} is called ${name} now, write that into the files of contract.`,
+})
 
 const undeclared = (label: string): Mistake => ({
   place: `versions.${label}`,

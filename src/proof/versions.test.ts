@@ -1,0 +1,103 @@
+/** Four versions that are kept, and what is found where one of them is not. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { f, type Service, service } from '../index.ts'
+import type { ResourceChange } from '../resources/change.ts'
+import { staged } from '../terminal/stage.ts'
+import { replayed } from './answers.ts'
+import { recorded } from './record.ts'
+import { releasedOf } from './trial.ts'
+import { type Verdict, verify } from './verify.ts'
+
+type Told = Partial<ResourceChange>
+
+/** A service whose customers were renamed, split, moved, mapped and widened; with another last change where one is given. */
+const shop = (last: Told = {}): Service => {
+  const made = service({
+    name: 'shop',
+    versions: {
+      v1: { released: '2026-01-15' },
+      v2: { released: '2026-06-01' },
+      v3: { released: '2026-11-20' },
+      v4: { released: '2026-11-21' },
+    },
+    resources: {
+      accounts: { fields: { country: f.country(), label: f.text({ max: 20 }) }, access: 'public' },
+      customers: {
+        fields: {
+          name: f.text({ max: 50, filter: true, sort: true }),
+          email: f.email({ unique: true, filter: true }),
+          status: f.enum(['active', 'paused', 'closed'], { filter: true }),
+          accountId: f.ref('accounts', { filter: true }),
+          score: f.integer({ min: 0, max: 1000 }),
+          note: f.text({ default: '' }),
+        },
+        access: 'public',
+      },
+      slots: {
+        parent: 'accounts',
+        key: 'number',
+        fields: { number: f.integer({ min: 0, max: 99_999 }), size: f.integer({ min: 1 }) },
+        access: 'public',
+      },
+    },
+  }) as unknown as { change: (...given: unknown[]) => typeof made } & Service
+  return made
+    .change('v4', 'customers', {
+      about: '`score` is wider.',
+      retyped: { score: f.integer({ min: 0, max: 100 }) },
+      request: (old: { score: number }) => ({ score: old.score }),
+      response: (now: { score: number }) => ({ score: Math.min(100, now.score) }),
+      ...last,
+    })
+    .change('v4', 'slots', { about: '`size` was `width`.', renamed: { width: 'size' } })
+    .change('v3', 'customers', {
+      about: 'Clients are customers.',
+      was: 'clients',
+      renamed: { mail: 'email' },
+      mapped: { status: { open: 'active', frozen: 'paused' } },
+      added: ['note'],
+    })
+    .change('v2', 'clients', {
+      about: 'The country is that of the account.',
+      moved: { country: { by: 'accountId', to: 'country' } },
+    })
+}
+
+const tried = (made: Service): Promise<Verdict> => verify(made, () => staged(made), { seed: 5, runs: 50 })
+
+test('what all versions promise holds', async () => {
+  const { failure, versions, cases } = await tried(shop())
+  assert.equal(failure, null, JSON.stringify(failure, null, 1))
+  assert.deepEqual(versions, ['v4', 'v3', 'v2', 'v1'])
+  assert.equal(cases.get('customers'), 50)
+})
+
+test('each version answers what was recorded of it', async () => {
+  for (const release of releasedOf(shop())) {
+    const [first, second] = [await staged(shop()), await staged(shop())]
+    const exchanges = await recorded(release, first.ask).finally(first.close)
+    assert.ok(exchanges.some(({ request, answer }) => request.method === 'PATCH' && answer.status === 200))
+    assert.equal(await replayed(exchanges, release.label, second.ask).finally(second.close), null)
+  }
+})
+
+describe('a change that does not keep a version is found:', () => {
+  const mutants: [string, Told, RegExp][] = [
+    [
+      'an answer beyond the old bound',
+      { response: ((now: { score: number }) => ({ score: now.score })) as never },
+      /^v[123]: what is answered of (customers|clients) does not fit: \/score/,
+    ],
+    [
+      'a request beyond the new one',
+      { request: ((old: { score: number }) => ({ score: old.score * 20 })) as never },
+      /refuses what it (declares|answered)/,
+    ],
+  ]
+  for (const [name, last, says] of mutants)
+    test(name, async () => {
+      const { failure } = await tried(shop(last))
+      assert.match(String(failure?.says), says)
+    })
+})
