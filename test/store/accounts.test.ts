@@ -24,6 +24,7 @@ const owned = Object.entries(board.declaration.resources).map(([name, one]) => [
 ])
 const { resources } = service({ name: 'board', resources: Object.fromEntries(owned) })
 const collections = [...resources.values()].map(({ collection }) => collection)
+const plain = [...board.resources.values()].map(({ collection }) => collection)
 const db = new DatabaseSync(':memory:')
 migrate(db, collections)
 after(() => db.close())
@@ -129,5 +130,19 @@ test('an item is found by its primary key', () => {
       const [first] = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()
       assert.match(String(first?.detail), /^SEARCH \w+ USING INDEX sqlite_autoindex_\w+_1 \(account=\? AND .*id=\?\)$/)
     }
+  }
+})
+
+test('whose the rows are that are there already, nobody could say: they are made anew where there are none, else refused', () => {
+  const before = { layout: changeBetween(null, plain, sqlite).after, former: null }
+  const after = { layout: changeBetween(null, collections, sqlite).after, former: null }
+  for (const [from, to, says] of [
+    [before, collections, 'its rows belong to accounts now'],
+    [after, plain, 'its rows belonged to accounts'],
+  ] as const) {
+    const { steps } = changeBetween(from, to, sqlite)
+    const anew = steps.filter(({ about }) => about.includes(says))
+    assert.equal(anew.length, collections.length)
+    for (const { empty } of anew) assert.ok(empty)
   }
 })
