@@ -170,7 +170,9 @@ function values(wanted: Named, from: 'old' | 'now', given: Readonly<Record<strin
   return written.length === 0 ? undefined : `{ ${written.join(', ')} }`
 }
 
-function cut(source: string, { kind, min, max, nullable, ...rest }: Terms, given: Terms): string {
+function cut(source: string, wanted: Terms, given: Terms): string {
+  const { kind, min, max, nullable, ...rest } = wanted
+  if (kind === 'object' && !given.nullable) return whole(source, wanted, given)
   const text = kind === 'text' || kind === 'email' || kind === 'url'
   const value =
     given.nullable && !nullable ? `(${source} ?? ${code(filler({ ...rest, kind, min, max } as Terms))})` : source
@@ -179,6 +181,15 @@ function cut(source: string, { kind, min, max, nullable, ...rest }: Terms, given
   if (kind !== 'integer') return value
   const least = Number(min) > Number(given.min) ? `Math.max(${min}, ${value})` : value
   return Number(max) < Number(given.max) ? `Math.min(${max}, ${least})` : least
+}
+
+/** An object with all its fields, those that are there under the same name and kind. */
+function whole(source: string, { fields = {} }: Terms, { fields: there = {} }: Terms): string {
+  const members = Object.entries(fields).map(([name, terms]) => {
+    const own = there[name]
+    return `${name}: ${own?.kind === terms.kind ? cut(`${source}.${name}`, terms, own) : code(filler(terms))}`
+  })
+  return `{ ${members.join(', ')} }`
 }
 
 function told({ renamed, removed, added, retyped, required, mapped, shown, withdrawn }: Sorted): string {

@@ -111,6 +111,28 @@ describe('the change to paste', () => {
       /renamed: \{ visits: 'calls' \}/,
     )
   })
+  test('of what is no field is told in its own words', () => {
+    const errors = { 'too-much': { status: 409 } }
+    const notes = { fields: { text: f.text() }, access: 'public' }
+    const declared = { name: 'shop', versions, errors, resources: { notes, tags: { ...notes, prefix: 'tag' } } }
+    const whole = service(declared as never) as unknown as Service
+    const before: Locks = new Map([['v1', lockOf(whole)]])
+    const less = service({ ...declared, errors: {}, resources: { notes } } as never) as unknown as Service
+    assert.match(told(less, before), /errors: \{ 'too-much': '…' \}/)
+    assert.match(told(less, before), /\.change\('v2', 'tags', \{ about: '`tags` ended\.', ends: true \}\)/)
+    const ended = (whole as unknown as { change: (...given: unknown[]) => Service }).change('v2', 'tags', {
+      about: '`tags` ended.',
+      ends: true,
+    })
+    assert.equal(told(ended, before), '')
+  })
+  test('keeps what an object still has', () => {
+    const of = { of: f.object({ a: f.text(), b: f.integer() }) }
+    const made = shop({ of: f.object({ a: f.text(), c: f.integer() }) }, { versions })
+    const text = told(made, new Map([['v1', lockOf(shop(of))]]))
+    assert.match(text, /request: \(old\) => \(\{ of: \{ a: old\.of\.a, c: 0 \} \}\)/)
+    assert.match(text, /response: \(now\) => \(\{ of: \{ a: now\.of\.a, b: 0 \} \}\)/)
+  })
   test('is not offered where a version cannot tell', () => {
     assert.doesNotMatch(told(shop(first, { versions, settings: { list: { pageSize: 5 } } })), /\.change/)
   })

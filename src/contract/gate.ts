@@ -89,8 +89,10 @@ function mistake(
   const [first] = found as [Difference, ...Difference[]]
   const plain = { place: resource ? `resources.${resource}` : first.place, reason, mend: mendOf(found) }
   const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
-  if (!resource || !before || !after) return plain
   const version = nextOf(service, locks)
+  const elsewhere = told(first, version)
+  if (elsewhere) return { ...plain, mend: `${plain.mend} ${elsewhere}` }
+  if (!resource || !before || !after) return plain
   const former = Object.entries(service.declaration.resources[resource]?.fields ?? {}).flatMap(([name, { options }]) =>
     options.was === undefined ? [] : [[name, options.was] as const],
   )
@@ -104,6 +106,15 @@ function mistake(
     ...plain,
     mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indented(change)}\n`,
   }
+}
+
+/** How a difference is claimed that is not one of fields. */
+function told({ what, place }: Difference, version: string): string | undefined {
+  const name = place.slice(place.indexOf('.') + 1)
+  if (what === 'error-changed')
+    return `If it only has another name now, tell it in a change of ${version}: errors: { '${name}': '…' }.`
+  if (what !== 'resource-removed') return undefined
+  return `Or keep it declared, and let it end with ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
 }
 
 function mendOf(found: readonly Difference[]): string {
@@ -131,7 +142,7 @@ function dead(service: Service, locks: Locks): Mistake[] {
 
 function isDead(change: Change, service: Service, locks: Locks): boolean {
   const older = [...locks.keys()].filter((label) => majorOf(label) < majorOf(change.version))
-  if (older.length === 0) return false
+  if (older.length === 0 || change.ends) return false // an end is met in the new version, not in the old one
   const { declaration, changes } = service
   const others = changes.filter((one) => one !== change)
   return older.every((label) => {

@@ -31,7 +31,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     assert.match(again.stdout, /1\.0\.0 {2}unchanged/)
     assert.equal(readFileSync(join(cwd, 'contract/v1.json'), 'utf8'), text)
   })
-  test('counts up by what is different, and refuses what breaks', async () => {
+  test('R187: counts up by what is different, and refuses what breaks', async () => {
     const cwd = await locked()
     write(cwd, added)
     assert.match((await run(['contract', 'lock', 'api.ts'], { cwd })).stdout, /1\.1\.0 {2}1 new/)
@@ -65,7 +65,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
 })
 
 describe('what breaks a locked version', { concurrency: 3 }, () => {
-  test('is a mistake for check, with the change to paste', async () => {
+  test('R195: is a mistake for check, with the change to paste', async () => {
     const cwd = await locked()
     assert.equal((await run(['check', 'api.ts'], { cwd })).code, 0)
     write(cwd, longer)
@@ -86,7 +86,7 @@ describe('what breaks a locked version', { concurrency: 3 }, () => {
     const after = await run(['check', 'api.ts'], { cwd })
     assert.equal(after.code, 0, after.stdout)
   })
-  test('does not start', async () => {
+  test('R195: does not start', async () => {
     const cwd = await locked()
     write(cwd, longer)
     const { code, stderr } = await run(['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:'], { cwd })
