@@ -1,4 +1,6 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
+import type { Store } from '../flow/store.ts'
+import type { Log } from '../http/house.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
@@ -17,6 +19,7 @@ import {
   portOf,
 } from '../terminal/place.ts'
 import { plansIn } from '../terminal/plans.ts'
+import { admitRetired, warnOfEnds } from '../terminal/retired.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 import { crew, isMember, report } from './crew.ts'
 
@@ -77,6 +80,7 @@ async function run(given: Given): Promise<number> {
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const store = await storeOf(service, database, production ? 'require' : 'apply')
+  if (!isMember) await admitted(service, store, log)
   const size = workersOf(given, database)
   if (size > 1 && !isMember) {
     await store.close() // its schema is as it has to be
@@ -103,6 +107,16 @@ function workersOf(given: Given, database: string): number {
       'Leave --workers out, or name a file with --database sqlite:./file.db.',
     )
   return Number(text)
+}
+
+async function admitted(service: Service, store: Store, log: Log): Promise<void> {
+  try {
+    await admitRetired(service, store, Date.now())
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  warnOfEnds(service, log, Date.now())
 }
 
 function levelOf(given: Given): string {

@@ -123,6 +123,7 @@ const scales: Readonly<Record<string, Scale>> = {
   'versions.carriers': members,
   'versions.default': fixed,
   'versions.fromFeatures': fixed,
+  'versions.idle': quiet,
   'versions.enforceSunset': quiet, // announced with each answer of the version
   'events.payload': steps('thin', 'full'),
   'events.format': fixed,

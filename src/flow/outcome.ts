@@ -2,7 +2,7 @@
 
 import type { Reference } from '../resources/collection.ts'
 import type { Credential } from './credential.ts'
-import type { Absent, Found, Seen } from './plan.ts'
+import type { Absent, Found, Seen, Use } from './plan.ts'
 
 export interface Page {
   readonly is: 'page'
@@ -66,7 +66,15 @@ export interface Spent {
 }
 
 /** What came of a deed that stays; anything else leaves nothing behind. */
-const lasting: ReadonlySet<Outcome['is']> = new Set(['created', 'changed', 'removed', 'kept', 'spent', 'credentials'])
+const lasting: ReadonlySet<Outcome['is']> = new Set([
+  'created',
+  'changed',
+  'removed',
+  'kept',
+  'spent',
+  'tallied',
+  'credentials',
+])
 
 export const isLasting = ({ is }: Outcome): boolean => lasting.has(is)
 
@@ -81,6 +89,8 @@ export type Outcome =
   | Claimed
   | { readonly is: 'free' }
   | Spent
+  | { readonly is: 'tallied' }
+  | { readonly is: 'usage'; readonly uses: readonly Use[] }
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }
   | { readonly is: 'credentials'; readonly credentials: readonly Credential[] }

@@ -186,6 +186,25 @@ export interface Spend {
   readonly until: number
 }
 
+/** How often a version was used by a caller, and when last. */
+export interface Use {
+  readonly version: string
+  readonly caller: string
+  readonly requests: number
+  readonly last: number
+}
+
+/** Adds to what is known of the use of versions. */
+export interface Tally {
+  readonly do: 'tally'
+  readonly uses: readonly Use[]
+}
+
+/** Asks for what is known of the use of versions. */
+interface Usage {
+  readonly do: 'usage'
+}
+
 /** Asks for the API key that was sealed as one of these. */
 export interface Identify {
   readonly do: 'identify'
@@ -221,9 +240,9 @@ export interface Revoke {
 
 export type Write = Create | Update | Remove | Keep
 /** A plan that changes what is stored. */
-export type Deed = Create | Decide | Once | Spend | Issue | Revoke
-export type Plan = Read | List | Recall | Identify | Keys | Whose | Deed
+export type Deed = Create | Decide | Once | Spend | Tally | Issue | Revoke
+export type Plan = Read | List | Recall | Identify | Keys | Whose | Usage | Deed
 
-const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose'])
+const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])
 
 export const isDeed = (plan: Plan): plan is Deed => !looks.has(plan.do)

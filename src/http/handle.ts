@@ -20,6 +20,7 @@ import type { Settings } from '../resources/settings.ts'
 import type { Service } from '../service.ts'
 import { type Named, named, unnamed } from '../versions/choose.ts'
 import { type Notice, retire } from '../versions/retire.ts'
+import { count } from '../versions/usage.ts'
 import { document, health } from './apart.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
 import { dressed } from './headers.ts'
@@ -59,6 +60,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
     const { caller, problem } = await known(call, route, house) //         400, 401, 429
+    if (service.declaration.versions) count(house.store, passage.edition.label, caller.id, world.now())
     rate = await spend(house, call, caller) //                             429
     admitRate(rate)
     if (problem) throw problem

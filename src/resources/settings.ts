@@ -316,6 +316,7 @@ const table = {
     default: word('', /^(v[1-9][0-9]{0,3}|latest|required)$/, "a version as 'v1', 'latest' or 'required'"),
     fromFeatures: made,
     enforceSunset: toggle(false),
+    idle: time(30 * 24 * 60 * 60 * second),
   },
   events: {
     payload: choice('full', 'thin'),

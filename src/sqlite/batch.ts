@@ -1,7 +1,7 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLasting, type Outcome } from '../flow/outcome.ts'
-import type { Deed, Spend } from '../flow/plan.ts'
+import type { Deed, Spend, Tally } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import { credentials, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
@@ -88,7 +88,8 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
-    for (const { plan } of members) if (plan.do !== 'spend') for (const one of collectionsOf(plan)) written(one)
+    for (const { plan } of members)
+      if (plan.do !== 'spend' && plan.do !== 'tally') for (const one of collectionsOf(plan)) written(one)
     for (const answer of answers) answer()
   }
 
@@ -115,7 +116,7 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
 }
 
 /** The collections that a plan may have written to, what goes along with it included. */
-function collectionsOf(plan: Exclude<Deed, Spend>): string[] {
+function collectionsOf(plan: Exclude<Deed, Spend | Tally>): string[] {
   if (plan.do === 'issue' || plan.do === 'revoke') return [credentials]
   const { collection, beside = [] } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
   return [collection, ...beside.map((one) => one.collection)]

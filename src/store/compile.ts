@@ -35,6 +35,7 @@ export const tombstones = 'bylaw_tombstones'
 export const meta = 'bylaw_meta'
 export const keys = 'bylaw_keys'
 export const quotas = 'bylaw_quotas'
+export const uses = 'bylaw_uses'
 export const credentials = keyCollection
 /** The nodes that serve, and since when they were last seen. */
 export const nodes = 'bylaw_nodes'

@@ -1,6 +1,6 @@
 /** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
 import { type Collection, type Column, indexesOf } from '../resources/collection.ts'
-import { credentials, keys, leases, meta, nodes, plans, quotas, tombstones } from './compile.ts'
+import { credentials, keys, leases, meta, nodes, plans, quotas, tombstones, uses } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { fitting } from './width.ts'
 
@@ -43,6 +43,7 @@ export const layoutVersion = 2
 export const existing = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')
 
 /** The tables that all collections share. */
+// long because: one entry for each of them
 export function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
   const table = (name: string, columns: string) =>
@@ -61,6 +62,12 @@ export function shared(dialect: Dialect): Readonly<Record<string, readonly strin
     [quotas]: [
       table(quotas, `name ${text} PRIMARY KEY, used ${integer} NOT NULL, until ${integer} NOT NULL`),
       `CREATE INDEX ${existing(dialect)}${quotas}_until ON ${quotas} (until)`,
+    ],
+    [uses]: [
+      table(
+        uses,
+        `version ${text}, caller ${text}, requests ${integer} NOT NULL, last ${integer} NOT NULL, PRIMARY KEY (version, caller)`,
+      ),
     ],
     [credentials]: [
       table(credentials, `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, ${lives}`),

@@ -20,6 +20,7 @@ import { fusedCreate } from './fused.ts'
 import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
 import { spend } from './spend.ts'
+import { tally, usage } from './tally.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -49,6 +50,10 @@ function* performed(cellar: Cellar, plan: Plan, held: boolean): Steps<Outcome> {
       return yield* once(cellar, plan, held)
     case 'spend':
       return yield* spend(cellar, plan)
+    case 'tally':
+      return yield* tally(cellar, plan)
+    case 'usage':
+      return yield* usage()
     case 'identify':
       return yield* identify(cellar, plan)
     case 'keys':

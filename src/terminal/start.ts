@@ -15,6 +15,7 @@ import type { Service } from '../service.ts'
 import { postgres, sqlite } from '../store/dialect.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
+import { writing } from '../versions/usage.ts'
 import { peppersOf, secretsOf } from './secrets.ts'
 
 export interface Started {
@@ -46,6 +47,9 @@ export interface Terms {
   readonly counting?: RedisLedger | undefined
 }
 
+/** How long, in milliseconds, counts of versions are kept in memory. */
+const betweenCounts = 5000
+
 export async function start(
   service: Service,
   { store, port, host, known, counting, ...rest }: Terms,
@@ -57,11 +61,13 @@ export async function start(
   const house: House = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
   const listening = await door(house, port, host)
   store.attend()
+  const written = writing(store, betweenCounts)
   const stop = async ({ grace, drain }: Times): Promise<void> => {
     open = false // readiness fails first
     await pause(grace)
     await listening.stop(drain)
     counting?.close()
+    await written()
     await store.close()
   }
   return { url: listening.url, stop }

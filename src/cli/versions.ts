@@ -1,0 +1,81 @@
+/** `bylaw versions`: lists the versions of a service, and who uses each of them. Part 9, versions. */
+import type { Use } from '../flow/plan.ts'
+import type { Service } from '../service.ts'
+import { type Command, declarationFile, type Given, table } from '../terminal/command.ts'
+import { load } from '../terminal/load.ts'
+import { databaseFlag, databaseOf } from '../terminal/place.ts'
+import { usesIn } from '../terminal/retired.ts'
+import { storeOf } from '../terminal/start.ts'
+
+export const versions: Command = {
+  name: 'versions',
+  about: 'Lists the versions, and who uses each of them.',
+  details:
+    'For each caller it says how many requests there were and when the last one was. A server writes that down every few seconds.',
+  arguments: [declarationFile],
+  flags: { database: databaseFlag, json: { about: 'Prints JSON.' } },
+  examples: ['bylaw versions api.ts', 'bylaw versions api.ts --json'],
+  run,
+}
+
+async function run(given: Given): Promise<number> {
+  const [file = ''] = given.arguments
+  const service = await load(file)
+  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
+  const store = await storeOf(service, databaseOf(given, service), mode)
+  try {
+    const told = listed(service, await usesIn(store), Date.now())
+    console.log(given.on('json') ? JSON.stringify(told, null, 2) : shown(told))
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+interface Told {
+  readonly version: string
+  readonly state: string
+  readonly released: string | null
+  readonly deprecated: string | null
+  readonly sunset: string | null
+  readonly requests: number
+  readonly callers: readonly { readonly caller: string; readonly requests: number; readonly last: string }[]
+}
+
+/** R202. */
+function listed({ declaration, choice }: Service, uses: readonly Use[], now: number): Told[] {
+  const { versions = {} } = declaration
+  const labels = [...new Set([...choice.served, ...Object.keys(versions), ...uses.map(({ version }) => version)])]
+  return labels
+    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
+    .map((version) => {
+      const { released = null, deprecated = null, sunset = null } = versions[version] ?? {}
+      const own = uses.filter((one) => one.version === version)
+      const ended = !choice.served.includes(version) || (choice.ended.get(version) ?? now + 1) <= now
+      const state = ended ? 'retired' : deprecated !== null && Date.parse(deprecated) <= now ? 'deprecated' : 'served'
+      return {
+        version,
+        state,
+        released,
+        deprecated,
+        sunset,
+        requests: own.reduce((sum, { requests }) => sum + requests, 0),
+        callers: own.map(({ caller, requests, last }) => ({ caller, requests, last: new Date(last).toISOString() })),
+      }
+    })
+}
+
+function shown(all: readonly Told[]): string {
+  const rows = all.flatMap(({ version, state, deprecated, sunset, requests, callers }) => [
+    [version, state, deprecated ?? '', sunset ?? '', String(requests), callers[0]?.last ?? ''],
+    ...callers.map((one) => [
+      `  ${one.caller === '' ? '(nobody known)' : one.caller}`,
+      '',
+      '',
+      '',
+      String(one.requests),
+      one.last,
+    ]),
+  ])
+  return table([['VERSION', 'STATE', 'DEPRECATED', 'SUNSET', 'REQUESTS', 'LAST USE'], ...rows])
+}

@@ -1,0 +1,46 @@
+/** Keeps versions that are still used from being taken away, and tells of those that are over. Part 9, versions. */
+import type { Use } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import type { Log } from '../http/house.ts'
+import type { Service } from '../service.ts'
+import { complaint } from './complaint.ts'
+
+const aDay = 86_400_000
+
+/** What the store knows of the use of versions. */
+export async function usesIn(store: Store): Promise<readonly Use[]> {
+  const outcome = await store.execute({ do: 'usage' })
+  return outcome.is === 'usage' ? outcome.uses : []
+}
+
+/** Refuses to leave out a version that has consumers, unless the reason is given. R203. */
+export async function admitRetired(
+  { declaration, choice, settings }: Service,
+  store: Store,
+  now: number,
+): Promise<void> {
+  const { versions = {} } = declaration
+  const since = now - settings.versions.idle
+  const used = (await usesIn(store)).filter(
+    ({ version, last }) =>
+      last > since && !choice.served.includes(version) && typeof versions[version]?.retired !== 'string',
+  )
+  const [first] = used
+  if (!first) return
+  const { version } = first
+  const own = used.filter((one) => one.version === version)
+  const last = new Date(Math.max(...own.map((one) => one.last))).toISOString()
+  throw complaint(
+    `${version} is not served any more, but it has ${own.length === 1 ? '1 caller' : `${own.length} callers`} in the last ${Math.round(settings.versions.idle / aDay)} days, the last one at ${last}.`,
+    `\`bylaw versions\` names them. Declare ${version} again, or say why it may go: ${version}: { …, retired: 'all were told' }.`,
+  )
+}
+
+/** Tells of versions that should have ended. R203. */
+export function warnOfEnds({ choice, notices }: Service, log: Log, now: number): void {
+  for (const version of choice.served) {
+    const sunset = notices.get(version)?.sunset
+    if (sunset && sunset.at <= now && !choice.ended.has(version))
+      log.warn({ version, sunset: sunset.value }, 'The version is served after its planned end.')
+  }
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { Service } from '../../src/service.ts'
+import { load } from '../../src/terminal/load.ts'
+import { admitRetired, warnOfEnds } from '../../src/terminal/retired.ts'
+import { storeOf } from '../../src/terminal/start.ts'
+import { count, written } from '../../src/versions/usage.ts'
+import { run } from '../help/command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-versions-'))
+after(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+const day = 86_400_000
+
+/** A file with a service of two versions; the first one as it is told. */
+function declared(first: string | null, settings = '{}'): string {
+  const file = join(folder, `api-${++files}.ts`)
+  const v1 =
+    first === null ? '' : `v1: { released: '2020-01-01', deprecated: '2020-02-01', sunset: '2021-01-01' ${first} },`
+  writeFileSync(
+    file,
+    `import { f, service } from 'bylaw'
+export default service({ name: 'notes', versions: { ${v1} v2: { released: '2020-06-01' } }, settings: ${settings},
+  resources: { notes: { fields: { text: f.text() }, access: 'public' } } })\n`,
+  )
+  return file
+}
+
+const database = `sqlite:${join(folder, 'notes.db')}`
+const now = Date.parse('2026-11-20T00:00:00Z')
+
+test('uses are counted in memory, written down, and added up', async () => {
+  const store = await storeOf(await load(declared('')), database, 'apply')
+  try {
+    for (const [version, caller, time] of [
+      ['v1', 'shop', now - 3 * day],
+      ['v1', 'shop', now - 2 * day],
+      ['v2', '', now],
+    ] as const)
+      count(store, version, caller, time)
+    await written(store)
+    count(store, 'v1', 'shop', now - 5 * day)
+    await written(store)
+    await written(store)
+    assert.deepEqual(await store.execute({ do: 'usage' }), {
+      is: 'usage',
+      uses: [
+        { version: 'v1', caller: 'shop', requests: 3, last: now - 2 * day },
+        { version: 'v2', caller: '', requests: 1, last: now },
+      ],
+    })
+  } finally {
+    await store.close()
+  }
+})
+
+test('R202: bylaw versions lists them with their callers', async () => {
+  const told = await run(['versions', declared(''), '--database', database], { cwd: folder })
+  assert.equal(told.code, 0, told.stderr)
+  assert.match(
+    told.stdout,
+    /^VERSION +STATE +DEPRECATED +SUNSET +REQUESTS +LAST USE\nv1 +deprecated +2020-02-01 +2021-01-01 +3 /,
+  )
+  assert.match(told.stdout, /\n {2}shop +3 +2026-11-18T00:00:00.000Z\nv2 +served +1 .*\n {2}\(nobody known\) /)
+  const json = await run(['versions', declared(', retired: true'), '--database', database, '--json'], { cwd: folder })
+  assert.deepEqual(
+    JSON.parse(json.stdout).map(({ version, state, requests }: Record<string, unknown>) => [version, state, requests]),
+    [
+      ['v1', 'retired', 3],
+      ['v2', 'served', 1],
+    ],
+  )
+})
+
+test('R203: a version that has consumers is not left out without a reason', async () => {
+  const refusal = async (file: string): Promise<string> => {
+    const service = await load(file)
+    const store = await storeOf(service, database, 'apply')
+    try {
+      await admitRetired(service, store, now)
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    } finally {
+      await store.close()
+    }
+  }
+  const says = /^v1 is not served any more, but it has 1 caller in the last 30 days, the last one at 2026-11-18T/
+  assert.match(await refusal(declared(', retired: true')), says)
+  assert.match(await refusal(declared(null)), says)
+  assert.equal(await refusal(declared('')), '')
+  assert.equal(await refusal(declared(", retired: 'all have been told'")), '')
+  assert.equal(await refusal(declared(', retired: true', "{ versions: { idle: 'P1D' } }")), '')
+})
+
+test('R203: the day after its planned end a version is served, and the log says so', async () => {
+  const warned = async (settings: string) => {
+    const lines: object[] = []
+    const log = { error: () => {}, info: () => {}, warn: (about: object) => lines.push(about) }
+    warnOfEnds((await load(declared('', settings))) as Service, log, now)
+    return lines
+  }
+  assert.deepEqual(await warned('{}'), [{ version: 'v1', sunset: 'Fri, 01 Jan 2021 00:00:00 GMT' }])
+  assert.deepEqual(await warned('{ versions: { enforceSunset: true } }'), [])
+})
