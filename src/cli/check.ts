@@ -1,10 +1,11 @@
 /** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
+import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { listWarnings } from '../lists/advice.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
 import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
-import { broken } from '../terminal/place.ts'
+import { broken, contractFolder } from '../terminal/place.ts'
 import { operationsOf } from './routes.ts'
 
 export const check: Command = {
@@ -23,7 +24,8 @@ async function run(given: Given): Promise<number> {
   const found = await (json ? judged(file).catch(asMistake(file)) : judged(file))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
-  else if ('service' in found) console.log([styleText('green', praise(file, found)), ...warnings(found)].join('\n'))
+  else if ('service' in found)
+    console.log([styleText('green', praise(file, found)), ...warnings(found), ...(await open(file, found))].join('\n'))
   else console.log(coloured(mistakesText(file, mistakes)))
   return mistakes.length === 0 ? 0 : 1
 }
@@ -52,6 +54,15 @@ function praise(file: string, { service }: Extract<Loaded, { service: unknown }>
 /** Lists that no index serves: they are answered, but not fast when they are long. */
 const warnings = ({ service }: Extract<Loaded, { service: unknown }>): string[] =>
   [...service.resources.values()].flatMap((resource) => listWarnings(resource)).map((text) => styleText('yellow', text))
+
+/** Versions that nothing keeps as they were released. */
+async function open(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<string[]> {
+  const folder = contractFolder(file)
+  const found = existsSync(folder) ? (await import('../terminal/locks.ts')).unlocked(folder, service) : []
+  return found.map((label) =>
+    styleText('yellow', `${label} is released and not locked; write it down with:  bylaw contract lock ${file}`),
+  )
+}
 
 const coloured = (text: string): string =>
   text

@@ -1,7 +1,7 @@
 /** Locks: the files that published contracts are kept in, in the folder `contract` beside the declaration. Part 9, versioning. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { gateMistakes, type Locks } from '../contract/gate.ts'
+import { gateMistakes, type Locks, servedOf } from '../contract/gate.ts'
 import { type Lock, lockIn } from '../contract/lock.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
@@ -26,6 +26,13 @@ export function readLock(path: string): Lock {
 export const gateOf = (folder: string, service: Service): Mistake[] => {
   const locks = readLocks(folder)
   return locks.size === 0 ? [] : gateMistakes(service, locks)
+}
+
+/** Versions that are released and of which nothing is locked, where others are. */
+export function unlocked(folder: string, { declaration }: Service): string[] {
+  const locks = readLocks(folder)
+  const released = (label: string) => Date.parse(declaration.versions?.[label]?.released ?? '') <= Date.now()
+  return locks.size === 0 ? [] : servedOf(declaration).filter((label) => !locks.has(label) && released(label))
 }
 
 /** A label of a version, from the name of its lock. */

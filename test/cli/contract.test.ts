@@ -85,6 +85,7 @@ describe('what breaks a locked version', { concurrency: 3 }, () => {
     write(cwd, lengthened.trimEnd() + stdout.slice(stdout.indexOf('.change(')))
     const after = await run(['check', 'api.ts'], { cwd })
     assert.equal(after.code, 0, after.stdout)
+    assert.match(after.stdout, /v2 is released and not locked; write it down with: {2}bylaw contract lock api\.ts/)
   })
   test('R195: does not start', async () => {
     const cwd = await locked()
