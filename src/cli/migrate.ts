@@ -1,7 +1,10 @@
 /** `bylaw migrate`: shows, writes down and carries out what the database lacks of the declaration. The cellar. */
-import { nearest } from '../resources/naming.ts'
+
+import { isPostgres, withoutPassword } from '../postgres/address.ts'
+import { nearest, oneOf } from '../resources/naming.ts'
 import type { Step } from '../schema/schema.ts'
 import type { Migration, Plan } from '../schema/state.ts'
+import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
@@ -21,6 +24,7 @@ export const migrate: Command = {
   flags: {
     database: databaseFlag,
     name: { value: 'N', about: 'Writes the plan into files of this name, as add-status.' },
+    target: { value: 'T', about: `What a plan is written for: ${oneOf(targets)}; the database unless given.` },
     plans: plansFlag,
   },
   examples: [
@@ -35,7 +39,9 @@ export const migrate: Command = {
 interface Work {
   readonly service: Service
   readonly file: string
+  /** As it is shown. */
   readonly database: string
+  readonly kind: Target
   readonly folder: string
   readonly migration: Migration
 }
@@ -54,22 +60,33 @@ async function run(given: Given): Promise<number> {
   }
   const service = await load(file)
   const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
-  if (word === 'plan' && name !== undefined) return writeDown(service, database, folder, name)
+  const target = targetOf(given, database)
+  if (word === 'plan' && name !== undefined) return writeDown(service, target, folder, name)
   const migration = await migrationOf(service, database)
   try {
-    return await deed({ service, file, database, folder, migration })
+    return await deed({ service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration })
   } finally {
     migration.close()
   }
 }
 
-async function writeDown(service: Service, database: string, folder: string, name: string): Promise<number> {
+const kindOf = (database: string): Target => (isPostgres(database) ? 'postgres' : 'sqlite')
+
+function targetOf(given: Given, database: string): Target {
+  const { text, from } = given.worth('target') ?? { text: kindOf(database), from: '' }
+  const target = targets.find((one) => one === text)
+  if (target) return target
+  const guess = nearest(text, targets)
+  throw complaint(`${from} has to be ${oneOf(targets)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
+}
+
+async function writeDown(service: Service, target: Target, folder: string, name: string): Promise<number> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 60)
     throw complaint(
       `A plan cannot be named "${name}".`,
       'Give it up to 60 small letters, digits and dashes, as add-status.',
     )
-  const plans = await plansOf(service, database, plansIn(folder))
+  const plans = await plansOf(service, target, plansIn(folder))
   if (plans.length === 0) return said(`The plans in ${folder} lead to what is declared; there is nothing to write.`)
   const named = plans.map((one) => ({ ...one, name: one.phase === 'expand' ? name : `${name}-finish` }))
   const files = written(folder, named)
@@ -90,10 +107,16 @@ function textOf({ about, phase, sql }: Step): string {
 }
 
 async function apply(work: Work): Promise<number> {
-  const { service, file, database, folder, migration } = work
+  const { service, file, database, kind, folder, migration } = work
   const plans = plansIn(folder)
+  const other = plans.find(({ target }) => (target === 'sqlite') !== (kind === 'sqlite'))
+  if (other)
+    throw complaint(
+      `Plan ${title(other)} is written for ${other.target}, and ${database} is none.`,
+      'Keep the plans of another database in a folder of their own, and name it with --plans.',
+    )
   if (plans.length > 0) {
-    if ((await plansOf(service, database, plans)).length > 0)
+    if ((await plansOf(service, kind, plans)).length > 0)
       throw complaint(
         `The plans in ${folder} do not lead to what ${file} declares.`,
         `Write the rest down first:  bylaw migrate plan ${file} --name what-changes`,

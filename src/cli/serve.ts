@@ -1,6 +1,7 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/house.ts'
+import { withoutPassword } from '../postgres/address.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
@@ -157,14 +158,15 @@ async function requireSchema(given: Given, service: Service, database: string): 
   const { serves, steps, close } = await migrationOf(service, database)
   close()
   if (serves !== null) return
-  const rest = `${file} --database ${database}`
+  const shown = withoutPassword(database)
+  const rest = `${file} --database ${shown}`
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
     plansIn(plansOfFolder(given, file)).length === 0
       ? ''
       : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
   throw complaint(
-    `The database ${database} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n${missing}`,
+    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n${missing}`,
     `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )
 }

@@ -145,6 +145,7 @@ async function carryOut(work: Work, step: Step, made: Made, mark: { key: string;
   const { about, empty, sql, fill, apart } = step
   const remember = () => finishLater(writeProgress(postgres, mark.key, mark.done), ask)
   try {
+    if (empty) await refuseRows(ask, empty)
     let key: readonly string[] | null = null
     if (fill)
       do key = await fenced(work, () => finishLater(refill(made(fill), key), ask))

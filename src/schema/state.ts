@@ -6,6 +6,7 @@ import { meta, nodes, plans } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { type Layout, layoutOf, layoutVersion } from '../store/layout.ts'
 import { type Change, changeBetween, isFormer, type Phase, type State, type Step } from './schema.ts'
+import type { Target } from './target.ts'
 
 /** What a database and a declaration are to each other. */
 export interface Standing {
@@ -158,6 +159,8 @@ export interface Migration {
 /** One phase of a change, as it was reviewed. */
 export interface Plan extends Omit<Entry, 'time'> {
   readonly phase: Phase
+  /** What it is written for. */
+  readonly target: Target
   /** Names the layout that it starts from; null for an empty database. */
   readonly from: string | null
   /** What the database looks like behind both phases. */

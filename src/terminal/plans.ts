@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import type { Phase, Step } from '../schema/schema.ts'
 import type { Entry, Plan } from '../schema/state.ts'
+import { type Target, targets } from '../schema/target.ts'
 import { complaint } from './complaint.ts'
 
 const fileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
@@ -11,6 +12,8 @@ const waits: Readonly<Record<Phase, string>> = {
   expand: 'Safe while nodes of the declaration before run.',
   contract: 'Only when no node of the declaration before runs any more; `bylaw migrate apply` waits for that.',
 }
+
+const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
 
 /** What a step has to do besides its statements, or how they are run, as words of the file. */
 function deedsOf({ apart, guards, fill, empty }: Step): string[] {
@@ -40,7 +43,7 @@ function fromDeed(word: string, place: string): Partial<Step> {
 }
 
 /** A plan as the text of its file. */
-function planText({ number, name, phase, from, to, steps }: Omit<Plan, 'checksum'>): string {
+function planText({ number, name, phase, target, from, to, steps }: Omit<Plan, 'checksum'>): string {
   const parts = steps.map((step) =>
     [
       `-- step: ${step.about}`,
@@ -49,17 +52,22 @@ function planText({ number, name, phase, from, to, steps }: Omit<Plan, 'checksum
       ...step.sql.map((text) => `${text};`),
     ].join('\n'),
   )
-  const head = [`-- plan ${number}: ${name}, ${phase}`, `-- ${waits[phase]}`, `-- from: ${from ?? 'nothing'}`]
+  const head = [
+    `-- plan ${number}: ${name}, ${phase}, for ${target}`,
+    `-- ${waits[phase]}`,
+    `-- from: ${from ?? 'nothing'}`,
+  ]
   return `${[head.join('\n'), ...parts, `-- to: ${JSON.stringify(to)}`].join('\n\n')}\n`
 }
 
 /** A plan from the text of its file. Statements end where a line ends with a semicolon. */
 function planIn(text: string, file: string): Plan {
   const [, number = '', name = ''] = fileName.exec(file) ?? []
-  const [, own, title, phase] = /^-- plan (\d+): ([a-z0-9-]+), (expand|contract)$/m.exec(text) ?? []
+  const [, own, title, phase, target = ''] =
+    /^-- plan (\d+): ([a-z0-9-]+), (expand|contract), for (\w+)$/m.exec(text) ?? []
   const from = /^-- from: (\S+)$/m.exec(text)?.[1]
   const to = /^-- to: (\{.*\})$/m.exec(text)?.[1]
-  if (Number(own) !== Number(number) || title !== name || from === undefined || to === undefined)
+  if (Number(own) !== Number(number) || title !== name || from === undefined || to === undefined || !isTarget(target))
     throw complaint(
       `${file} is not a plan of that name: its first lines, or the last one, were changed.`,
       'Take the file as it was made, or make the plan anew with `bylaw migrate plan --name`.',
@@ -73,6 +81,7 @@ function planIn(text: string, file: string): Plan {
     number: Number(number),
     name,
     phase: phase as Phase,
+    target,
     from: from === 'nothing' ? null : from,
     to: JSON.parse(to),
     steps,

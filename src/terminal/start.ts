@@ -7,10 +7,10 @@ import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { RedisLedger } from '../limits/redis.ts'
-import { isPostgres } from '../postgres/address.ts'
 import { changeBetween } from '../schema/schema.ts'
 import type { Migration, Plan, SchemaMode } from '../schema/state.ts'
 import { finished, nameOf, phaseOf } from '../schema/state.ts'
+import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { postgres, sqlite } from '../store/dialect.ts'
 import { complaint } from '../terminal/complaint.ts'
@@ -90,20 +90,27 @@ export async function migrationOf(service: Service, database: string): Promise<M
 /** What a declaration changes behind the last plan that there is, as plans of their own. */
 export async function plansOf(
   service: Service,
-  database: string,
+  target: Target,
   plans: readonly Plan[],
 ): Promise<Omit<Plan, 'checksum' | 'name'>[]> {
-  const dialect = isPostgres(database) ? postgres : sqlite
   const last = plans.at(-1)?.to
   const before = last ? { layout: finished(last), former: null } : null
+  const dialect = target === 'sqlite' ? sqlite : postgres
   const { after, steps } = await foreseen(() => changeBetween(before, collectionsOf(service), dialect))
   if (steps.length === 0) return []
   const [first, rest] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
   const to = { ...after, open: rest.length > 0 }
   const from = before && nameOf(before.layout)
   const number = plans.length + 1
-  const expand = { number, phase: 'expand', from, to, steps: first } as const
-  const contract = { number: number + 1, phase: 'contract', from: nameOf(to), to, steps: rest } as const
+  const own = { target, to } as const
+  const expand = { ...own, number, phase: 'expand', from, steps: stepsFor(target, first, before === null) } as const
+  const contract = {
+    ...own,
+    number: number + 1,
+    phase: 'contract',
+    from: nameOf(to),
+    steps: stepsFor(target, rest, false),
+  } as const
   return rest.length > 0 ? [expand, contract] : [expand]
 }
 

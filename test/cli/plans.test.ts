@@ -49,13 +49,16 @@ describe('plan files', { concurrency: 3 }, () => {
     const files = ['0001-init.sql', '0002-rename.sql', '0003-rename-finish.sql']
     assert.deepEqual(readdirSync(plans), files)
     const [, expand = '', contract = ''] = files.map((name) => readFileSync(join(plans, name), 'utf8'))
-    assert.match(expand, /^-- plan 2: rename, expand\n-- Safe while nodes of the declaration before run\.\n/)
+    assert.match(
+      expand,
+      /^-- plan 2: rename, expand, for sqlite\n-- Safe while nodes of the declaration before run\.\n/,
+    )
     assert.match(
       expand,
       /-- step: add by_size to orders\n-- {3}Takes no value .*\nALTER TABLE "orders" ADD COLUMN "by_size"/,
     )
     assert.doesNotMatch(expand + contract, /by_label|by_name"? TEXT/, 'a renamed field keeps its column')
-    assert.match(contract, /^-- plan 3: rename-finish, contract\n-- Only when no node/)
+    assert.match(contract, /^-- plan 3: rename-finish, contract, for sqlite\n-- Only when no node/)
     assert.match(contract, /-- do: refill orders\n/)
     const applied = await bylaw('apply', 'api.ts')
     assert.equal(applied.stdout, 'done: 0002 rename\ndone: 0003 rename-finish\nsqlite:./shop.db is as planned.\n')

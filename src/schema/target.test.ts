@@ -1,0 +1,75 @@
+/** Shows what steps become for databases that speak PostgreSQL's protocol. The cellar. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Step } from './schema.ts'
+import { stepsFor, type Target } from './target.ts'
+
+const step = (sql: readonly string[], more: Partial<Step> = {}): Step => ({
+  about: 'a',
+  phase: 'expand',
+  note: 'b',
+  sql,
+  ...more,
+})
+
+const texts: readonly (readonly [target: Target, text: string, expected: string])[] = [
+  ['postgres', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)'],
+  ['cockroach', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)', 'CREATE TABLE IF NOT EXISTS "a" (id text NOT NULL)'],
+  [
+    'cockroach',
+    'ALTER TABLE "a" ADD COLUMN IF NOT EXISTS "b" text COLLATE "C"',
+    'ALTER TABLE "a" ADD COLUMN IF NOT EXISTS "b" text',
+  ],
+  [
+    'cockroach',
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "a" ("b", "id")',
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "a" ("b", "id")',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS "a" (id text COLLATE "C" NOT NULL)',
+  ],
+  [
+    'yugabyte',
+    'CREATE INDEX "i" ON "a" ("b" DESC, "id" DESC)',
+    'CREATE INDEX IF NOT EXISTS "i" ON "a" ("b" DESC, "id" DESC)',
+  ],
+  [
+    'yugabyte',
+    'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "u" ON "a" ("b")',
+    'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "u" ON "a" ("b" ASC)',
+  ],
+  [
+    'yugabyte',
+    'CREATE INDEX IF NOT EXISTS k_time ON k (collection, time)',
+    'CREATE INDEX IF NOT EXISTS k_time ON k (collection ASC, time ASC)',
+  ],
+  ['yugabyte', 'DROP INDEX CONCURRENTLY IF EXISTS "i"', 'DROP INDEX IF EXISTS "i"'],
+  ['citus', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)'],
+]
+
+describe('steps for a target', () => {
+  for (const [target, text, expected] of texts)
+    test(`${target}: ${text}`, () => {
+      assert.deepEqual(stepsFor(target, [step([text])], false)[0]?.sql, [expected])
+    })
+
+  test('run each for itself where no transaction holds a change of the schema', () => {
+    const all = [step(['DROP VIEW IF EXISTS "v"']), step([], { fill: { collection: 'a', again: false } })]
+    for (const target of ['cockroach', 'yugabyte'] as const)
+      assert.deepEqual(
+        stepsFor(target, all, true).map(({ apart }) => apart),
+        [true, undefined],
+      )
+    assert.deepEqual(stepsFor('postgres', all, true), all)
+    assert.deepEqual(stepsFor('sqlite', all, true), all)
+  })
+
+  test('begin on Citus with the schema that stays together, once', () => {
+    const [first, second] = stepsFor('citus', [step(['CREATE VIEW "v" AS SELECT 1'])], true)
+    assert.deepEqual(first?.sql, ['SELECT citus_schema_distribute(current_schema()::regnamespace)'])
+    assert.deepEqual(second?.sql, ['CREATE VIEW "v" AS SELECT 1'])
+    assert.equal(stepsFor('citus', [step(['CREATE VIEW "v" AS SELECT 1'])], false).length, 1)
+  })
+})

@@ -1,0 +1,59 @@
+/** Plans for databases that speak PostgreSQL's protocol, carried out on PostgreSQL as far as it takes their statements, and served. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { folder, post, run, served } from '../help/command.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+
+const api = (fields: string): string => `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'shop',
+  resources: { orders: { prefix: 'ord', fields: { ${fields} }, access: 'public' } },
+})
+`
+const env = { NODE_ENV: 'production' }
+
+describe('plans for a target', { concurrency: 3 }, () => {
+  for (const target of ['citus', 'cockroach', 'yugabyte'])
+    test(`${target}: both phases are carried out and served`, async (t) => {
+      const { url, drop } = await freshPostgres()
+      t.after(drop)
+      await sql(url, `CREATE FUNCTION citus_schema_distribute(regnamespace) RETURNS void LANGUAGE sql AS ''`)
+      const cwd = folder({ 'api.ts': api('name: f.text({ filter: true })') })
+      const bylaw = (...words: string[]) => run(['migrate', ...words], { cwd, env })
+      assert.equal((await bylaw('plan', 'api.ts', '--name', 'init', '--target', target)).code, 0)
+      assert.equal((await bylaw('apply', 'api.ts', '--database', url)).code, 0)
+      writeFileSync(join(cwd, 'api.ts'), api("label: f.text({ filter: true, unique: true, was: 'name' })"))
+      assert.equal((await bylaw('plan', 'api.ts', '--name', 'rename', '--target', target)).code, 0)
+      const plans = join(cwd, 'migrations')
+      const texts = readdirSync(plans).map((name) => readFileSync(join(plans, name), 'utf8'))
+      assert.equal(texts.length, 3)
+      for (const text of texts) {
+        assert.match(text, new RegExp(`^-- plan \\d: [a-z-]+, \\w+, for ${target}\n`))
+        const statements = text.slice(0, text.indexOf('-- to: '))
+        assert.equal(/COLLATE/.test(statements) && target === 'cockroach', false)
+      }
+      const applied = await bylaw('apply', 'api.ts', '--database', url)
+      assert.match(applied.stdout, /done: 0003 rename-finish\n.* is as planned\.\n$/, applied.stderr)
+      const { url: served_, stop } = await served(['api.ts', '--database', url], { cwd, env })
+      assert.equal((await post(`${served_}/orders`, { label: 'a' })).status, 201)
+      assert.equal((await post(`${served_}/orders`, { label: 'a' })).status, 409)
+      assert.equal(await stop(), 0)
+    })
+
+  test('what is not known, and plans of another kind of database, are refused', async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const cwd = folder({ 'api.ts': api('name: f.text()') })
+    const bylaw = (...words: string[]) => run(['migrate', ...words], { cwd })
+    const odd = await bylaw('plan', 'api.ts', '--name', 'init', '--target', 'citrus')
+    assert.match(
+      odd.stderr,
+      /has to be sqlite, postgres, citus, cockroach or yugabyte, not "citrus"\.\n.*Did you mean citus\?/,
+    )
+    await bylaw('plan', 'api.ts', '--name', 'init')
+    assert.match((await bylaw('apply', 'api.ts', '--database', url)).stderr, /is written for sqlite, and postgres:/)
+  })
+})
