@@ -45,6 +45,11 @@ const texts: readonly (readonly [target: Target, text: string, expected: string]
     'CREATE INDEX IF NOT EXISTS k_time ON k (collection, time)',
     'CREATE INDEX IF NOT EXISTS k_time ON k (collection ASC, time ASC)',
   ],
+  [
+    'yugabyte',
+    'CREATE INDEX "i" ON "a" (left("b", 636), "id" DESC)',
+    'CREATE INDEX IF NOT EXISTS "i" ON "a" (left("b", 636) ASC, "id" DESC)',
+  ],
   ['yugabyte', 'DROP INDEX CONCURRENTLY IF EXISTS "i"', 'DROP INDEX IF EXISTS "i"'],
   ['citus', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)', 'CREATE TABLE "a" (id text COLLATE "C" NOT NULL)'],
 ]

@@ -41,7 +41,7 @@ function ranged(text: string): string {
   const [, head, columns] = /^(CREATE (?:UNIQUE )?INDEX .* ON (?:"[^"]+"|\w+) )\((.*)\)$/.exec(dropped) ?? []
   if (head === undefined || columns === undefined) return dropped
   return `${head}(${columns
-    .split(', ')
+    .split(/, (?![^(]*\))/)
     .map((one) => (one.endsWith(' DESC') ? one : `${one} ASC`))
     .join(', ')})`
 }
