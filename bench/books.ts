@@ -1,12 +1,14 @@
 /** Many books, the same ones each time, and a file that holds them: the texts and cells the service writes, in one transaction. */
 import { existsSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type pg from 'pg'
 import { idSource } from '../src/resources/id.ts'
 import type { Resource } from '../src/resources/resource.ts'
 import { rowOf } from '../src/resources/row.ts'
 import { openStore } from '../src/sqlite/open.ts'
 import { texts } from '../src/store/compile.ts'
-import { sqlite } from '../src/store/dialect.ts'
+import { postgres, sqlite } from '../src/store/dialect.ts'
+import { openStore as openAny } from '../src/terminal/open.ts'
 import library from './library.ts'
 
 export const collections = [...library.resources.values()].map(({ collection }) => collection)
@@ -67,4 +69,19 @@ export function fill(file: string, rows: number): void {
   for (const book of manyBooks(rows)) insert.run(...insertValues(book))
   db.exec('COMMIT')
   db.close()
+}
+
+const atOnce = 1000
+
+/** The same in a database. */
+export async function fillPostgres(client: pg.Client, url: string, books: readonly Book[]): Promise<void> {
+  await (await openAny(library, url, 'apply')).close()
+  const { collection } = library.resources.get('books') as Resource
+  const [head = ''] = texts(collection, postgres).insert.split(' VALUES ')
+  for (let from = 0; from < books.length; from += atOnce) {
+    const rows = books.slice(from, from + atOnce).map(insertValues)
+    const width = rows[0]?.length ?? 0
+    const marks = rows.map((row, i) => `(${row.map((_, k) => `$${i * width + k + 1}`).join(', ')})`)
+    await client.query(`${head} VALUES ${marks.join(', ')}`, rows.flat())
+  }
 }

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Book, fill, manyBooks } from './books.ts'
+import { type Book, manyBooks } from './books.ts'
 import { deep } from './deep.ts'
-import { fillExpert } from './expert.ts'
 import { load, loader, type Measured } from './load.ts'
 import { paced } from './paced.ts'
 import { machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
 import { freePort, type Served, serve } from './server.ts'
+import { onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    stores: { type: 'string', default: 'sqlite,postgres' },
     only: { type: 'string', default: '' },
     /** Where nothing is to be written down. */
     dry: { type: 'boolean', default: false },
@@ -28,14 +29,17 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []
 
-/** [workload, against the expert, against the floor] */
+/** [store and workload, against the expert, against the floor] */
 const bounds: readonly (readonly [string, number, number?])[] = [
-  ['item', 1.2, 0.55],
-  ['unchanged', 1.3],
-  ['list', 2],
-  ['total', 1.8],
-  ['keyed', 3],
-  ['change', 1.5],
+  ['sqlite item', 1.2, 0.55],
+  ['sqlite unchanged', 1.3],
+  ['sqlite list', 2],
+  ['sqlite total', 1.8],
+  ['sqlite keyed', 3],
+  ['sqlite change', 1.5],
+  ['postgres item', 1.5],
+  ['postgres list', 2],
+  ['postgres keyed', 1.2],
 ]
 
 try {
@@ -47,42 +51,41 @@ try {
 
 async function main(): Promise<void> {
   console.log(`making ${rows} rows; load by ${loader}; ${machine()}`)
-  const [ours, expert] = await onSqlite()
-  const asked = (await workloads(ours.url, expert.url, sample())).filter(({ name }) => chosen?.includes(name) ?? true)
   const found: Row[] = []
-  for (const one of asked) found.push(await measured(one, ours, expert))
+  const targets: Target[] = []
+  for (const store of values.stores.split(',')) {
+    const pair =
+      store === 'sqlite' ? await onSqlite({ folder, rows, started }) : await onPostgres({ folder, rows, started })
+    const [ours, expert] = pair.sides
+    const asked = (await workloads(ours.url, expert.url, sample())).filter(({ name }) => chosen?.includes(name) ?? true)
+    const own: Row[] = []
+    for (const one of asked) own.push(await measured(store, one, ours, expert))
+    found.push(...own)
+    targets.push(...own.flatMap(targetsOf))
+    if (store === 'sqlite') targets.push(...(await beside(asked, own, ours, expert)))
+    console.log(`memory on ${store}: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
+    await Promise.all([ours.stop(), expert.stop()])
+    await pair.close()
+  }
   console.log(table(found))
-  const item = asked.find(({ name }) => name === 'item')
-  const targets = [
-    ...found.flatMap(targetsOf),
-    ...(item ? [steady(item, ours, expert, found)] : []),
-    target('memory of ours on SQLite after the run, MB', ours.memory(), 180, 'most'),
-    ...(chosen === null || chosen.includes('deep') ? await deep(ours.url, rows) : []),
-  ]
-  console.log(`memory: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
   for (const { name, ratio: measured, target: bound, at, met } of targets)
     console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${measured} (at ${at} ${bound})`)
   if (!values.dry) writeDown(found, targets)
 }
 
-/** Files and servers of both sides. */
-async function onSqlite(): Promise<[ours: Served, expert: Served]> {
-  const [file, other] = [join(folder, 'ours.db'), join(folder, 'expert.db')]
-  fill(file, rows)
-  fillExpert(other, manyBooks(rows))
-  const main = join(here, '../src/cli/main.ts')
-  const library = join(here, 'library.ts')
-  const ours = await started('ours', (port) => [
-    main,
-    'serve',
-    library,
-    '--port',
-    `${port}`,
-    '--database',
-    `sqlite:${file}`,
-  ])
-  const expert = await started('expert', (port) => [join(here, 'expert.ts'), other, `${port}`])
-  return [ours, expert]
+/** What is asked of SQLite alone. */
+async function beside(
+  asked: readonly Workload[],
+  own: readonly Row[],
+  ours: Served,
+  expert: Served,
+): Promise<Target[]> {
+  const item = asked.find(({ name }) => name === 'item')
+  return [
+    ...(item ? [steady(item, ours, expert, own)] : []),
+    target('memory of ours on SQLite after the run, MB', ours.memory(), 180, 'most'),
+    ...(chosen === null || chosen.includes('deep') ? await deep(ours.url, rows) : []),
+  ]
 }
 
 async function started(name: string, words: (port: number) => readonly string[]): Promise<Served> {
@@ -98,8 +101,8 @@ function sample(): Book[] {
   return [...manyBooks(rows)].filter((_, i) => i % every === 0)
 }
 
-async function measured(one: Workload, ours: Served, expert: Served): Promise<Row> {
-  const floor = one.floor ? await floorOf(one, ours) : null
+async function measured(store: string, one: Workload, ours: Served, expert: Served): Promise<Row> {
+  const floor = one.floor && store === 'sqlite' ? await floorOf(one, ours) : null
   const sides: (readonly [Side, Served])[] = [
     ...(floor ? [['floor', floor] as const] : []),
     ['expert', expert],
@@ -113,8 +116,8 @@ async function measured(one: Workload, ours: Served, expert: Served): Promise<Ro
       done.get(side)?.push(load(url, asked[side], seconds))
   }
   await floor?.stop()
-  const row = { store: 'sqlite', workload: one.name, about: one.about, rounds: Object.fromEntries(done) }
-  console.log(`${one.about}: ${ratio(row, 'ours', 'expert').toFixed(2)} times the expert`)
+  const row = { store, workload: one.name, about: one.about, rounds: Object.fromEntries(done) }
+  console.log(`${store}, ${one.about}: ${ratio(row, 'ours', 'expert').toFixed(2)} times the expert`)
   return row
 }
 
@@ -128,7 +131,7 @@ async function floorOf({ ours: [asked] }: Workload, { url }: Served): Promise<Se
 }
 
 function targetsOf(row: Row): Target[] {
-  const [, least, ofFloor] = bounds.find(([name]) => name === row.workload) ?? []
+  const [, least, ofFloor] = bounds.find(([name]) => name === `${row.store} ${row.workload}`) ?? []
   const name = `${row.about}, ${row.store}, against`
   return [
     ...(least === undefined ? [] : [target(`${name} the expert`, ratio(row, 'ours', 'expert'), least)]),
