@@ -45,7 +45,7 @@ export function pageText(
   const { field, names } = settings.list.pagination
   const offered = settings.list.pagination.styles.includes('cursor')
   const named = Object.entries(information(query, page, cursors, offered)).map(([name, value]) => [
-    names[name] ?? cased(name, settings.naming),
+    names[name] ?? (settings.naming === 'camel' ? name : cased(name, settings.naming)),
     value,
   ])
   const below = links === null ? '' : `,"_links":${JSON.stringify(links)}`
