@@ -1,5 +1,5 @@
 /** `npm run bench`: a bare server, an expert's, and ours, in turn in one run, as ratios. `-- --rows 1000000` asks for more rows. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,7 +7,7 @@ import { type Book, manyBooks } from './books.ts'
 import { deep } from './deep.ts'
 import { load, loader, type Measured } from './load.ts'
 import { paced } from './paced.ts'
-import { machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
+import { goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
 import { freePort, type Served, serve } from './server.ts'
 import { onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
@@ -57,14 +57,16 @@ async function main(): Promise<void> {
     const pair =
       store === 'sqlite' ? await onSqlite({ folder, rows, started }) : await onPostgres({ folder, rows, started })
     const [ours, expert] = pair.sides
-    const asked = (await workloads(ours.url, expert.url, sample())).filter(({ name }) => chosen?.includes(name) ?? true)
+    const asked = (await workloads(ours.url, expert.url, sample(), pair.guarded.key)).filter(
+      ({ name }) => chosen?.includes(name) ?? true,
+    )
     const own: Row[] = []
-    for (const one of asked) own.push(await measured(store, one, ours, expert))
+    for (const one of asked) own.push(await measured(store, one, one.guarded ? pair.guarded : ours, expert))
     found.push(...own)
     targets.push(...own.flatMap(targetsOf))
     if (store === 'sqlite') targets.push(...(await beside(asked, own, ours, expert)))
     console.log(`memory on ${store}: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
-    await Promise.all([ours.stop(), expert.stop()])
+    await Promise.all([ours, expert, pair.guarded].map(({ stop }) => stop()))
     await pair.close()
   }
   console.log(table(found))
@@ -123,7 +125,7 @@ async function measured(store: string, one: Workload, ours: Served, expert: Serv
 
 /** A bare server with an answer of ours. */
 async function floorOf({ ours: [asked] }: Workload, { url }: Served): Promise<Served> {
-  const answer = await fetch(url + asked?.path)
+  const answer = await fetch(url + asked?.path, { headers: { 'Accept-Encoding': 'identity' } })
   const body = await answer.text()
   const own = ['connection', 'keep-alive'] // the engine writes these
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => !own.includes(name)))
@@ -152,12 +154,22 @@ function steady(item: Workload, ours: Served, expert: Served, found: readonly Ro
   return target('p99 at half of the expert’s highest load, against the expert', own / theirs, 1, 'most')
 }
 
+const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
+
+/** For programs, as a picture, and in the page of figures between two marks. */
 function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const on = `${machine()}, Node.js ${process.versions.node}, load by ${loader}`
   const results = { machine: on, rows, rounds, seconds, targets, workloads: found }
   writeFileSync(join(here, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  const docs = join(here, '../docs')
   writeFileSync(
-    join(here, '../docs/performance.svg'),
+    join(docs, 'performance.svg'),
     plot(found, `Requests a second, ${rows.toLocaleString('en')} rows. ${on}`),
   )
+  const page = readFileSync(join(docs, 'performance.md'), 'utf8')
+  const [before, rest = ''] = page.split(opening) as [string, string?]
+  const [, after = ''] = rest.split(closing)
+  const told = `${on}; ${rows.toLocaleString('en')} rows, ${rounds} rounds of ${seconds} s, each figure the median.`
+  const figures = [opening, told, table(found), goals(targets), closing].join('\n\n')
+  writeFileSync(join(docs, 'performance.md'), before + figures + after)
 }

@@ -38,6 +38,18 @@ export const machine = (): string => `${cpus().length} cores, ${cpus()[0]?.model
 const figure = (value: number): string =>
   Number.isNaN(value) ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 
+/** Whether what was to be reached is. */
+export function goals(targets: readonly Target[]): string {
+  const head = ['goal', 'measured', 'to be', '']
+  const lines = targets.map(({ name, ratio: measured, target: bound, at, met }) => [
+    name,
+    String(measured),
+    `at ${at} ${bound}`,
+    met ? 'met' : '**missed**',
+  ])
+  return columns(head, lines)
+}
+
 /** A line for each side of a workload. */
 export function table(rows: readonly Row[]): string {
   const head = ['store', 'workload', 'side', 'requests/s', 'p50 ms', 'p99 ms', 'against expert', 'against floor']
@@ -53,7 +65,11 @@ export function table(rows: readonly Row[]): string {
       side === 'ours' && row.rounds.floor ? figure(ratio(row, side, 'floor')) : '',
     ]),
   )
-  const widths = head.map((_, i) => Math.max(...[head, ...lines].map((line) => (line[i] as string).length)))
+  return columns(head, lines)
+}
+
+function columns(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...lines].map((line) => (line[i] as string).length)))
   const written = [head, widths.map((width) => '-'.repeat(width)), ...lines].map(
     (line) => `| ${line.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`,
   )

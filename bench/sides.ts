@@ -1,4 +1,6 @@
 /** Both sides on a store, filled with the same books: ours as it is served, the expert's beside it. */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import pg from 'pg'
 import { cluster } from '../test/help/cluster.ts'
@@ -15,31 +17,44 @@ interface Scene {
 
 interface Pair {
   readonly sides: readonly [ours: Served, expert: Served]
+  /** Ours once more, for those with a key and a quota alone. */
+  readonly guarded: Served & { readonly key: string }
   readonly close: () => Promise<void>
 }
 
 const here = import.meta.dirname
-const served = (database: string) => (port: number) => [
-  join(here, '../src/cli/main.ts'),
+process.env.BYLAW_PEPPER ??= randomBytes(32).toString('base64') // what the servers inherit
+const main = join(here, '../src/cli/main.ts')
+const served = (database: string, declaration: string) => (port: number) => [
+  main,
   'serve',
-  join(here, 'library.ts'),
+  join(here, declaration),
   '--port',
   String(port),
   '--database',
   database,
 ]
 
-export async function onSqlite({ folder, rows, started }: Scene): Promise<Pair> {
+async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
+  const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
+  const made = ['--conditions=bylaw-source', main, ...words, '--database', database, '--json']
+  const { key } = JSON.parse(execFileSync(process.execPath, made, { encoding: 'utf8' }))
+  return { ...(await started('guarded', served(database, 'guarded.ts'))), key }
+}
+
+export async function onSqlite(scene: Scene): Promise<Pair> {
+  const { folder, rows, started } = scene
   const [file, other] = [join(folder, 'ours.db'), join(folder, 'expert.db')]
   fill(file, rows)
   fillExpert(other, manyBooks(rows))
-  const ours = await started('ours', served(`sqlite:${file}`))
+  const ours = await started('ours', served(`sqlite:${file}`, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert.ts'), other, String(port)])
-  return { sides: [ours, expert], close: async () => {} }
+  return { sides: [ours, expert], guarded: await guardedOn(`sqlite:${file}`, scene), close: async () => {} }
 }
 
 /** On a server of its own, as it comes, with durable commits. */
-export async function onPostgres({ rows, started }: Scene): Promise<Pair> {
+export async function onPostgres(scene: Scene): Promise<Pair> {
+  const { rows, started } = scene
   const server = await cluster(['shared_buffers=256MB', 'log_min_messages=fatal'])
   const client = new pg.Client(server.url)
   await client.connect()
@@ -48,7 +63,7 @@ export async function onPostgres({ rows, started }: Scene): Promise<Pair> {
   await fillExpertPostgres(client, books)
   await client.query('VACUUM ANALYZE')
   await client.end()
-  const ours = await started('ours', served(server.url))
+  const ours = await started('ours', served(server.url, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert-postgres.ts'), server.url, String(port)])
-  return { sides: [ours, expert], close: server.close }
+  return { sides: [ours, expert], guarded: await guardedOn(server.url, scene), close: server.close }
 }

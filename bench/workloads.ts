@@ -9,6 +9,8 @@ export interface Workload {
   readonly about: string
   /** Whether a bare server that sends the same bytes is measured beside it. */
   readonly floor: boolean
+  /** Whether ours is asked with a key that has a quota. */
+  readonly guarded?: boolean
   readonly ours: readonly Asking[]
   readonly expert: readonly Asking[]
 }
@@ -16,7 +18,12 @@ export interface Workload {
 const far = 100
 
 /** Questions about books that are there; cursors are asked for, as a client would. */
-export async function workloads(ours: string, expert: string, sample: readonly Book[]): Promise<Workload[]> {
+export async function workloads(
+  ours: string,
+  expert: string,
+  sample: readonly Book[],
+  key: string,
+): Promise<Workload[]> {
   const items = sample.map(({ id }): Asking => ({ path: `/books/${id}` }))
   const first = `/books/${sample[0]?.id}`
   const [tag, expertTag] = [await tagOf(ours + first), await tagOf(expert + first)]
@@ -32,6 +39,8 @@ export async function workloads(ours: string, expert: string, sample: readonly B
     ({ id }): Asking => ({ method: 'PATCH', path: `/books/${id}`, body: '{"title":"Title {n}"}' }),
   )
   const mixed = items.flatMap((item, i) => (i % 10 === 9 ? (changes[i] as Asking) : item))
+  const keyed = (path: string) =>
+    sample.map(({ id }): Asking => ({ path: `${path}/${id}`, headers: { Authorization: `Bearer ${key}` } }))
   const create = (text: string, headers = {}): Asking[] => [{ method: 'POST', path: '/books', body: text, headers }]
   return [
     { name: 'item', about: 'one item', floor: true, ours: items, expert: items },
@@ -59,6 +68,22 @@ export async function workloads(ours: string, expert: string, sample: readonly B
       expert: create(expertBody),
     },
     { name: 'change', about: 'change one field, durable', floor: false, ours: changes, expert: changes },
+    {
+      name: 'guarded',
+      about: 'one item with an API key and a quota (the expert without)',
+      floor: false,
+      guarded: true,
+      ours: keyed('/books'),
+      expert: items,
+    },
+    {
+      name: 'older',
+      about: 'one item in an older version, with an API key and a quota (the expert without)',
+      floor: false,
+      guarded: true,
+      ours: keyed('/v1/books'),
+      expert: items,
+    },
     { name: 'mixed', about: '90 reads of an item to 10 changes', floor: false, ours: mixed, expert: mixed },
   ]
 }

@@ -17,8 +17,9 @@ export function unchanged(call: Call, reply: Reply, coding: string | null): Repl
   const given = conditions(call)
   if (given === null) return reply
   const current = reply.headers.ETag
-  const changed = instant(reply.headers['Last-Modified'])
-  const { match, unmodifiedSince } = given
+  const { match, unmodifiedSince, modifiedSince } = given
+  const timed = unmodifiedSince !== null || modifiedSince !== null // reading a date costs more than all the rest
+  const changed = timed ? instant(reply.headers['Last-Modified']) : null
   const insists = match !== null && match !== 'malformed'
   const holds = insists
     ? isListed(match, current)
