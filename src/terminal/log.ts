@@ -21,21 +21,13 @@ export function jsonLog(service: string, level: string): Log & Witness {
   return Object.assign(log, { info, written: out.written })
 }
 
-/** The same line as pino writes for what is flat, as what is told of each request is, at a third of the time. */
+/** The same line as pino writes for what is flat, as what is told of each request is, in less than half of the time. */
 function told(service: string, write: (line: string) => void): Log['info'] {
   const time = clock()
-  const own = `,"service":${JSON.stringify(service)}`
-  return (about, message) => {
-    let text = `{"level":"info"${time()}${own}`
-    for (const [name, value] of Object.entries(about)) text += `,"${name}":${valueText(value)}`
-    write(`${text},"msg":${valueText(message)}}\n`)
-  }
+  const own = `,"service":${JSON.stringify(service)},`
+  return (about, message) =>
+    write(`{"level":"info"${time()}${own}${JSON.stringify({ ...about, msg: message }).slice(1)}\n`)
 }
-
-const special = /["\\\p{Cc}\p{Cs}]/u
-
-const valueText = (value: unknown): string =>
-  typeof value === 'string' && !special.test(value) ? `"${value}"` : (JSON.stringify(value) ?? 'null')
 
 /** The time of a line; of many lines in one millisecond it is written once. */
 function clock(): () => string {
@@ -51,15 +43,16 @@ function clock(): () => string {
 
 /** Lines of one turn go out in one write, which costs half; a reader that stands still stops the lines, not the service. */
 function stdout() {
+  const { stdout: out } = process
   let text = ''
   let dropped = 0
   const put = (): void => {
     const lines = text
     text = ''
-    process.stdout.write(lines)
+    out.write(lines)
   }
   const write = (line: string): void => {
-    if (process.stdout.writableLength > mostWaiting) {
+    if (out.writableLength > mostWaiting) {
       dropped++
       return
     }
@@ -71,7 +64,7 @@ function stdout() {
     new Promise((done) => {
       const late = setTimeout(done, mostPatience)
       if (text !== '') put()
-      process.stdout.write('', () => {
+      out.write('', () => {
         clearTimeout(late)
         done()
       })
