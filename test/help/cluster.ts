@@ -61,9 +61,9 @@ export interface Cluster {
 
 const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
 
-/** Makes a server in a folder of its own; settings as `-c` takes them. */
+/** Makes a server in a folder of its own, or a standby of another one; settings as `-c` takes them. */
 // long because: its acts share the process
-export async function cluster(settings: readonly string[] = []): Promise<Cluster> {
+export async function cluster(settings: readonly string[] = [], of?: Pick<Cluster, 'url'>): Promise<Cluster> {
   const bin = programs()
   const as = owner()
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-postgres-'))
@@ -71,15 +71,15 @@ export async function cluster(settings: readonly string[] = []): Promise<Cluster
   chmodSync(folder, 0o755)
   mkdirSync(data)
   if (as) chownSync(data, as.uid, as.gid)
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'bylaw', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    {
-      ...as,
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  chmodSync(data, 0o700)
+  const [program, args] = of
+    ? ['pg_basebackup', ['-D', data, '-d', of.url, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']]
+    : ['initdb', ['-D', data, '-U', 'bylaw', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']]
+  execFileSync(join(bin, program as string), args as string[], {
+    ...as,
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const port = await freePort()
   const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
   const options = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`, ...settings]
