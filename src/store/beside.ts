@@ -2,7 +2,7 @@
 import type { Outcome } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
 import type { Beside, Decide, Plan, Write } from '../flow/plan.ts'
-import { type Cellar, found, type Steps, shelf } from './cellar.ts'
+import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { keyValues } from './compile.ts'
 
 const nothing = { beside: [], account: null }
@@ -24,19 +24,15 @@ export function* completed(
   account: string | null,
 ): Steps<Outcome> {
   const outcome = yield* steps
-  const rows = function* (docs: readonly Document[]): Steps<Map<string, string>[]> {
-    const all: Map<string, string>[] = []
-    for (const one of beside) all.push(yield* rowsOf(cellar, one, docs, account))
-    return all
-  }
   const of = function* (doc: string): Steps<readonly (string | null)[]> {
     const document = JSON.parse(doc) as Document
-    const all = yield* rows([document])
-    return all.map((known, i) => known.get(document[beside[i]?.by ?? ''] as string) ?? null)
+    const all: (string | null)[] = []
+    for (const { by, collection } of beside) all.push(yield* rowOf(shelf(cellar, collection), document[by], account))
+    return all
   }
   switch (outcome.is) {
     case 'page':
-      return { ...outcome, beside: yield* rows(JSON.parse(`[${outcome.data}]`)) }
+      return { ...outcome, beside: yield* rowsOf(cellar, beside, JSON.parse(`[${outcome.data}]`), account) }
     case 'found':
     case 'created':
     case 'changed':
@@ -54,21 +50,30 @@ export function* completed(
   }
 }
 
+/** The rows beside all documents of a page, by their ids. */
 function* rowsOf(
   cellar: Cellar,
-  { by, collection }: Beside,
+  beside: readonly Beside[],
   docs: readonly Document[],
   account: string | null,
-): Steps<Map<string, string>> {
-  const own = shelf(cellar, collection)
-  const ids = new Set(docs.map((doc) => doc[by]).filter((id) => typeof id === 'string'))
-  const known = new Map<string, string>()
-  for (const id of ids) {
-    const values = keyValues(own.collection, { id, parent: null, account })
-    const [row] = yield { text: own.texts.read, values, lone: 'read' }
-    if (row) known.set(id, found(own, row).doc)
+): Steps<Map<string, string>[]> {
+  const all: Map<string, string>[] = []
+  for (const { by, collection } of beside) {
+    const known = new Map<string, string>()
+    for (const id of new Set(docs.map((doc) => doc[by]))) {
+      const row = yield* rowOf(shelf(cellar, collection), id, account)
+      if (row !== null) known.set(id as string, row)
+    }
+    all.push(known)
   }
-  return known
+  return all
+}
+
+function* rowOf(own: Shelf, id: unknown, account: string | null): Steps<string | null> {
+  if (typeof id !== 'string') return null
+  const values = keyValues(own.collection, { id, parent: null, account })
+  const [row] = yield { text: own.texts.read, values, lone: 'read' }
+  return row ? found(own, row).doc : null
 }
 
 /** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */

@@ -139,25 +139,55 @@ export function forth(program: Program, { change }: Step): Program {
   return { ...program, sources, makers }
 }
 
-/** The values of a document in the other version; undefined where nothing says one. */
-export function run(
-  program: Program,
-  document: Readonly<Document>,
-  rows: readonly (Readonly<Document> | null)[] = [],
-): Document {
-  const made: Readonly<Document>[] = []
-  const value = ({ from, at, name, map, otherwise }: Source): unknown => {
-    const place = from === 'document' ? document : from === 'made' ? made[at] : rows[at]
-    const found = place?.[name]
-    if (found === undefined) return otherwise ? value(otherwise) : undefined
-    return map ? map(found) : found
+/** Gives the values of a document in the other version, in the order of some names; undefined where nothing says one. */
+export type Conversion = (document: Readonly<Document>, rows?: Rows) => unknown[]
+type Rows = readonly (Readonly<Document> | null)[]
+
+/** What values are read from. */
+interface Places {
+  readonly document: Readonly<Document>
+  readonly rows: Rows
+  readonly made: Readonly<Document>[]
+}
+type Reader = (places: Places) => unknown
+
+/** A program made ready to run. */
+export function conversion({ sources, makers }: Program, names: readonly string[]): Conversion {
+  const readers = names.map((name) => readerOf(sources.get(name)))
+  const makings = makers.map(({ sources, make }) => {
+    const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
+    return (places: Places): Readonly<Document> => {
+      const given: Document = {}
+      for (const [name, read] of inputs) given[name] = read(places)
+      return make(given as never)
+    }
+  })
+  return (document, rows = none) => {
+    const places: Places = { document, rows, made: [] }
+    for (const making of makings) places.made.push(making(places))
+    const values = new Array<unknown>(readers.length)
+    for (let i = 0; i < readers.length; i++) values[i] = (readers[i] as Reader)(places)
+    return values
   }
-  for (const { sources, make } of program.makers) {
-    const given: Document = {}
-    for (const [name, source] of sources) given[name] = value(source)
-    made.push(make(given as never))
+}
+
+const none: Rows = []
+const nothing: Reader = () => undefined
+
+function readerOf(source: Source | null | undefined): Reader {
+  if (!source) return nothing
+  const { from, at, name, map, otherwise } = source
+  const plainly: Reader =
+    from === 'document'
+      ? ({ document }) => document[name]
+      : from === 'made'
+        ? ({ made }) => made[at]?.[name]
+        : ({ rows }) => rows[at]?.[name]
+  if (map === null && otherwise === null) return plainly
+  const other = readerOf(otherwise)
+  return (places) => {
+    const found = plainly(places)
+    if (found === undefined) return other(places)
+    return map === null ? found : map(found)
   }
-  const result: Document = {}
-  for (const [name, source] of program.sources) result[name] = value(source)
-  return result
 }

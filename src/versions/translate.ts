@@ -7,7 +7,17 @@ import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
 import { asked, namesOf, ordered } from './ask.ts'
-import { back, type Document, type Elsewhere, forth, type Program, plain, run, type Step } from './program.ts'
+import {
+  back,
+  type Conversion,
+  conversion,
+  type Document,
+  type Elsewhere,
+  forth,
+  type Program,
+  plain,
+  type Step,
+} from './program.ts'
 
 /** The texts of rows that a document is completed from; null where there is none. */
 export type Rows = readonly (string | null)[]
@@ -71,13 +81,17 @@ export function older(
   steps: readonly Step[],
   { elsewhere, resources }: { elsewhere: Elsewhere; resources: ReadonlyMap<string, Resource> },
 ): Form {
-  const down = steps.reduce(
-    (program, step) => back(program, step, elsewhere),
-    plain(today.members.map(({ name }) => name)),
-  )
-  const up = steps.toReversed().reduce(forth, plain(resource.members.map(({ name }) => name)))
+  const down = steps.reduce((program, step) => back(program, step, elsewhere), plain(namesIn(today)))
+  const up = steps.toReversed().reduce(forth, plain(namesIn(resource)))
   const names = (field: string) => namesOf(steps, field)
-  const own = { resource, today, down, up, names }
+  const own = {
+    resource,
+    today,
+    down,
+    back: conversion(down, namesIn(resource)),
+    forth: conversion(up, namesIn(today)),
+    names,
+  }
   return {
     today,
     beside: down.beside,
@@ -101,11 +115,14 @@ export function older(
   }
 }
 
+const namesIn = ({ members }: Resource): string[] => members.map(({ name }) => name)
+
 interface Own {
   readonly resource: Resource
   readonly today: Resource
   readonly down: Program
-  readonly up: Program
+  readonly back: Conversion
+  readonly forth: Conversion
   readonly names: Form['names']
 }
 
@@ -118,7 +135,7 @@ function created(own: Own, body: Document, hand: Hand): Document {
   const document = forCreate(resource, body, hand)
   const { id } = document
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
-  return renaming(own, () => forCreate(today, { ...given(own, run(own.up, document)), ...chosen }, toldBy(own, hand)))
+  return renaming(own, () => forCreate(today, { ...given(own, upOf(own, document)), ...chosen }, toldBy(own, hand)))
 }
 
 /** A field of today that takes other scopes is refused under the name that it has. */
@@ -159,20 +176,26 @@ function replaced(own: Own, body: Document, seen: Document | null, { address, ha
   const { resource, today } = own
   const document = forReplace(resource, body, seen && before(own, seen), address, hand)
   if (seen) return changed(own, document, seen, { address, hand })
-  const all = given(own, run(own.up, document))
+  const all = given(own, upOf(own, document))
   return renaming(own, () => forReplace(today, all, null, address, toldBy(own, hand)))
 }
 
 /** The whole older document of a stored one, what is never answered included. */
-function before({ resource, down }: Own, seen: Document): Document {
-  const values = run(down, seen)
-  return Object.fromEntries(resource.members.map(({ name, absent }) => [name, values[name] ?? absent ?? null]))
+function before({ resource, back: told }: Own, seen: Document): Document {
+  const values = told(seen)
+  return Object.fromEntries(resource.members.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null]))
+}
+
+/** The fields of today of an older document; undefined where it says nothing of one. */
+function upOf({ today, forth: told }: Own, document: Document): Document {
+  const values = told(document)
+  return Object.fromEntries(today.members.map(({ name }, i) => [name, values[i]]))
 }
 
 /** What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost. */
 function changed(own: Own, next: Document, seen: Document, { address, hand }: Writer): Document {
-  const { today, up } = own
-  const [was, is] = [run(up, before(own, seen)), run(up, next)]
+  const { today } = own
+  const [was, is] = [upOf(own, before(own, seen)), upOf(own, next)]
   const patch: Document = {}
   for (const { name, from, field } of today.members) {
     const value = is[name]
@@ -218,11 +241,13 @@ export function violationsIn(one: Violation, names: Form['names']): Violation[] 
 }
 
 function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 'answers'> {
-  const shown = members.filter(({ hidden }) => !hidden)
+  const seen = members.filter(({ hidden }) => !hidden)
+  const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
+  const convert = conversion(down, shown)
   const told = (doc: Document, rows: readonly (Document | null)[]): Document => {
-    const values = run(down, doc, rows)
+    const values = convert(doc, rows)
     const answer: Document = {}
-    for (const { name, absent } of shown) answer[name] = values[name] ?? absent ?? null
+    for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
     return answer
   }
   const parsed = (row: string | null | undefined): Document | null => (row == null ? null : JSON.parse(row))
