@@ -50,3 +50,25 @@ test('what is no set of keys is as good as no answer, and keys that are known se
   assert.ok(await key(header, token))
   assert.equal(asked, 4)
 })
+
+test('a server that failed when a key was not known is asked again after a pause, as it is when none is known', async () => {
+  let now = 0
+  const next = { ...jwk, kid: 'two' }
+  const answers = [JSON.stringify({ keys: [jwk] }), 'nonsense', JSON.stringify({ keys: [jwk, next] })]
+  let asked = 0
+  const key = keySet(
+    '',
+    async () => answers[asked++] ?? assert.fail('asked too often'),
+    () => now,
+  )
+  assert.ok(await key(header, token))
+  now += 30_000
+  const rotated = { ...header, kid: 'two' }
+  await assert.rejects(async () => key(rotated, token), unreachable)
+  now += 4999
+  await assert.rejects(async () => key(rotated, token), unreachable)
+  assert.ok(await key(header, token))
+  now += 1
+  assert.ok(await key(rotated, token))
+  assert.equal(asked, 3)
+})

@@ -66,7 +66,7 @@ export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGet
       return await keys(header, token)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      await again(coolDown) // keys change: one that is not known may be new
+      await again(failure ? pause : coolDown) // keys change: one that is not known may be new
       if (failure) throw unreachable(failure)
       return keys(header, token)
     }

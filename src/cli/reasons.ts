@@ -1,5 +1,6 @@
 /** Goes the way of a request step by step without carrying it out, and says where it ends and why. Part 5, authentication. */
 import { allow, allowOwn } from '../auth/allow.ts'
+import { admitTarget } from '../auth/scheme.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
@@ -9,6 +10,7 @@ import type { Read } from '../flow/plan.ts'
 import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { find, passageOf, routeOf } from '../http/handle.ts'
+import type { Unique } from '../resources/collection.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
 
@@ -115,7 +117,8 @@ function version({ service, asked: { carried } }: Way): string | null {
   return service.declaration.versions ? `served by ${carried.label}` : null
 }
 
-function credentials({ caller, invalid, route }: Way): string {
+function credentials({ caller, invalid, route, service, target }: Way): string {
+  admitTarget(target, service.settings.auth)
   if (invalid !== null) throw new Problem('invalid-credentials', invalid)
   if (caller) return `known: ${nameOf(caller)}`
   if (route.rule === 'public') return 'none, and none are needed: it is public'
@@ -161,17 +164,27 @@ async function item(way: Way, note: (says: string) => void): Promise<string | nu
   const { route, asked, store } = way
   const read = route.target(asked)
   const found = read && (await store.execute(read))
-  if (read && found && found.is !== 'found') note(await absence(way, read, found))
+  const others = read && found?.is === 'missing' ? await otherAccounts(way, read) : []
+  if (read && found && found.is !== 'found') note(absence(read, found, others))
   route.admit(asked, found)
   if (!read) return null
-  return found?.is === 'found' ? `${read.key.id} is there` : `${read.key.id} is not there and may be made`
+  if (found?.is === 'found') return `${read.key.id} is there`
+  // R170: no id that the service makes is there twice
+  if (others.length > 0 && route.resource.collection.uniques.some(isOfId))
+    throw new Problem('resource-not-found', `${read.key.id} was not found.`)
+  return `${read.key.id} is not there and may be made`
+}
+
+const isOfId = ({ fields, columns }: Unique): boolean => fields.length === 0 && columns.join() === 'id'
+
+async function otherAccounts({ store }: Way, { collection, key }: Read): Promise<readonly string[]> {
+  const whose = await store.execute({ do: 'whose', collection, key })
+  return whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
 }
 
 /** What no caller is told: that another account has it. */
-async function absence({ store }: Way, { collection, key }: Read, found: Outcome): Promise<string> {
+function absence({ collection, key }: Read, found: Outcome, accounts: readonly string[]): string {
   if (found.is === 'gone') return `${key.id} was deleted`
-  const whose = await store.execute({ do: 'whose', collection, key })
-  const accounts = whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`
 }

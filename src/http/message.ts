@@ -1,4 +1,5 @@
 /** Checks the message itself, whatever it asks for: its form, its size, its expectation, its host. Part 8, limits. */
+import { redacted } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, lines, type World } from '../flow/call.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -111,9 +112,9 @@ export function targetOf(sent: string): Pick<Call, 'target' | 'authority'> {
 
 const requestId = /^[\w.-]{1,128}$/
 
-/** The Request-Id of a call: that of the client, where it is one. R27. */
+/** The Request-Id of a call: that of the client, where it is one and not a credential that went astray. R27. */
 export const idOf = (given: string | undefined, world: World): string =>
-  given !== undefined && requestId.test(given) ? given : world.newRequestId()
+  given !== undefined && requestId.test(given) && redacted(given) === given ? given : world.newRequestId()
 
 const context = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 

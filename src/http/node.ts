@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { redacted } from '../auth/scheme.ts'
 import { clientOf } from '../flow/address.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -180,11 +181,17 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
   note(call, status, house, started)
 }
 
-/** One line for every answer; what stands behind the path may be secret. R164. */
+/** One line for every answer; what stands behind the path may be secret, and so may what went astray into it. R164. */
 function note(call: Call, status: number, { log }: House, started: Started): void {
   const { id, method, target } = call
   const end = target.indexOf('?')
-  const line = { requestId: id, method, path: end < 0 ? target : target.slice(0, end), status, ms: took(started) }
+  const line = {
+    requestId: id,
+    method,
+    path: redacted(end < 0 ? target : target.slice(0, end)),
+    status,
+    ms: took(started),
+  }
   const trace = traceOf(call)
   log.info(trace === null ? line : { ...line, ...trace }, 'answered')
 }

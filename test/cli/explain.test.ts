@@ -94,6 +94,8 @@ describe('reasons', () => {
     ['DELETE /patients/{there}', south, /^404 at item: .* belongs to another account/],
     ['GET /patients/{there}/visits', south, /^404 at item: .* belongs to another account/],
     ['POST /patients/{there}/visits', north, /^goes on at item: .* is there/],
+    ['PUT /patients/{there}', south, /^404 at item: .* belongs to another account \(north\)/],
+    ['GET /patients?access_token=x', north, /^400 at credentials: access_token reads like a credential/],
     [`PUT /patients/${unknown}`, north, /^goes on at item: .* may be made/],
   ] as const)
     test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
