@@ -158,8 +158,9 @@ async function requireSchema(given: Given, service: Service, database: string): 
   const { serves, steps, close } = await migrationOf(service, database)
   close()
   if (serves !== null) return
+  const { from } = given.worth('database') ?? { from: '--database' }
   const shown = withoutPassword(database)
-  const rest = `${file} --database ${shown}`
+  const rest = from === '--database' ? `${file} --database ${shown}` : file // what is in the environment is there for the next command too
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
     plansIn(plansOfFolder(given, file)).length === 0

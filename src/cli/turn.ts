@@ -4,6 +4,7 @@ import { keyFrom } from '../auth/keys.ts'
 import type { Caller } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
+import { withoutPassword } from '../postgres/address.ts'
 import type { Service } from '../service.ts'
 import { type Given, table } from '../terminal/command.ts'
 import { isComplaint, tell } from '../terminal/complaint.ts'
@@ -35,7 +36,10 @@ export async function turn(given: Given): Promise<number> {
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known })
   const ended = untilSignal(log, () => stop(times))
-  const hint = styleText('dim', `Stored in ${database}. Starts again when ${given.arguments[0]} changes.`)
+  const hint = styleText(
+    'dim',
+    `Stored in ${withoutPassword(database)}. Starts again when ${given.arguments[0]} changes.`,
+  )
   console.log(`bylaw serves ${service.name} at ${url}
 
 ${invitation(service, url, key)}

@@ -59,9 +59,9 @@ const known = [
 /** Whether a URL names a PostgreSQL database. */
 export const isPostgres = (url: string): boolean => /^postgres(?:ql)?:/.test(url)
 
-/** The URL as it may be shown and logged. */
+/** The URL as it may be shown and logged; one that is written wrong, too. */
 export const withoutPassword = (url: string): string =>
-  url.replace(/^(\w+:\/\/[^:@/?]*):[^@/?]*@/, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***')
+  url.replace(/^(\w+:\/\/[^:@/?]*):.*@/s, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***')
 
 export function addressOf(url: string, environment: Environment): Address {
   const [, user, password, authority = '', path, query] =

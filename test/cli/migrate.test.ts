@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { folder, notes, post, run, served } from '../help/command.ts'
+import { freshPostgres } from '../help/postgres.ts'
 
 const cwd = folder({
   'api.ts': notes,
@@ -54,5 +55,20 @@ describe('in production', () => {
   test('a database in memory is made as declared, there is no other way', async () => {
     const { stop } = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd, env })
     assert.equal(await stop(), 0)
+  })
+  test('no word shows the password of a database', async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const secret = url.replace('bylaw@', 'bylaw:hush@')
+    const given = { cwd, env: { ...env, DATABASE_URL: secret } }
+    const refused = await run(['serve', 'api.ts'], given)
+    assert.match(refused.stderr, /The database postgres:\/\/bylaw:\*\*\*@.* is not as api\.ts declares it/)
+    assert.match(refused.stderr, /Carry them out: {6}bylaw migrate apply api\.ts\n/)
+    const named = await run(['serve', 'api.ts', '--database', secret], { cwd, env })
+    assert.match(named.stderr, /bylaw migrate apply api\.ts --database postgres:\/\/bylaw:\*\*\*@/)
+    const words = ['status', 'apply', 'apply', 'plan', 'status'].map((word) => ['migrate', word, 'api.ts'])
+    const all = [refused, named]
+    for (const one of words) all.push(await run(one, given))
+    for (const { stdout, stderr } of all) assert.doesNotMatch(stdout + stderr, /hush/)
   })
 })
