@@ -140,6 +140,20 @@ function refilling({ before, after: layout }: Change, collections: readonly Coll
   })
 }
 
+/** Rows that are written one behind the other cost one way there and back, not one each. */
+async function inOneGo<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
+  const sent: Promise<unknown>[] = []
+  const made = await finishLater(steps, async (statement) => {
+    const rows = ask(statement)
+    if (!statement.ahead) return rows
+    sent.push(rows)
+    rows.catch(() => {}) // told below
+    return []
+  })
+  await Promise.all(sent)
+  return made
+}
+
 async function carryOut(work: Work, step: Step, made: Made, mark: { key: string; done: number }): Promise<void> {
   const { ask, lease } = work
   const { about, empty, sql, fill, apart } = step
@@ -148,7 +162,7 @@ async function carryOut(work: Work, step: Step, made: Made, mark: { key: string;
     if (empty) await refuseRows(ask, empty)
     let key: readonly string[] | null = null
     if (fill)
-      do key = await fenced(work, () => finishLater(refill(made(fill), key), ask))
+      do key = await fenced(work, () => inOneGo(refill(made(fill), key), ask))
       while (key)
     if (apart)
       for (const text of sql) {
@@ -225,9 +239,9 @@ async function clear(ask: Ask, index: string): Promise<void> {
 }
 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {
-  const clash = /^Key \(([^)]*)\)=/.exec(detail ?? '')?.[1]
-  if (clash === undefined) return message
-  const fields = clash.split(', ').map((column) => column.replace(/"/g, '').replace(/^by_/, ''))
+  const clash = /^Key \((.*?)\)=\(/.exec(detail ?? '')?.[1] // a column as it is, or what is made of it
+  const fields = [...(clash ?? '').matchAll(/\bby_([\w.]+)/g)].map(([, field]) => field)
+  if (fields.length === 0) return message
   return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
 }
 

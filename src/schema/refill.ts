@@ -62,6 +62,7 @@ function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly str
       ...own,
       ...[Number(row.revision), stored.shape],
     ],
+    ahead: true,
   }
 }
 

@@ -14,6 +14,8 @@ export interface Statement {
    * its story or changed nothing.
    */
   readonly lone?: 'read' | 'write'
+  /** Says that its story needs nothing of it: what follows may be sent before it is done. */
+  readonly ahead?: true
 }
 
 /** The texts of a collection's statements, made once. */
