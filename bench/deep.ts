@@ -1,5 +1,6 @@
 /** What a page far down a list costs by cursor, against the first one. */
 import { type Target, target } from './report.ts'
+import { ask } from './server.ts'
 
 const wanted = 10_000
 const size = 50
@@ -24,12 +25,12 @@ export async function deep(url: string, rows: number): Promise<Target[]> {
 }
 
 async function pageAt(address: string): Promise<string | null> {
-  const page = (await (await fetch(address)).json()) as { pagination: { nextCursor: string | null } }
+  const page = (await (await ask(address)).json()) as { pagination: { nextCursor: string | null } }
   return page.pagination.nextCursor
 }
 
 async function timed(address: string): Promise<number> {
   const started = performance.now()
-  await (await fetch(address)).arrayBuffer()
+  await (await ask(address)).arrayBuffer()
   return performance.now() - started
 }

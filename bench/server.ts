@@ -59,3 +59,12 @@ async function stopped(child: ChildProcess): Promise<void> {
   await ended
   clearTimeout(late)
 }
+
+/** A request of the bench itself; a connection that ended while this process was waiting for the load is no failure. */
+export async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  try {
+    return await fetch(url, { headers })
+  } catch {
+    return await fetch(url, { headers })
+  }
+}

@@ -1,6 +1,7 @@
 /** What is asked of the servers: the same questions, to each in its own words. */
 import type { Book } from './books.ts'
 import type { Asking } from './load.ts'
+import { ask } from './server.ts'
 
 export type Side = 'floor' | 'expert' | 'ours'
 
@@ -89,7 +90,7 @@ export async function workloads(
 }
 
 async function tagOf(url: string): Promise<string> {
-  const answer = await fetch(url)
+  const answer = await ask(url)
   await answer.arrayBuffer()
   return answer.headers.get('etag') as string
 }
@@ -104,7 +105,7 @@ export async function walk(server: string, list: string, next: Read, pages: numb
   for (let i = 0; i < pages; i++) {
     const path = `${list}&cursor=${cursor}`
     found.push({ path })
-    cursor = next(await (await fetch(server + path)).json())
+    cursor = next(await (await ask(server + path)).json())
   }
   return found
 }
