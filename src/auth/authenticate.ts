@@ -71,7 +71,7 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     const digest = hash('sha256', given.text, 'base64url')
     const before = remembered.get(digest)
     if (before && before.until > now() && before.mark === mark(given.text)) return before.caller
-    if (!before) failed.admit(call.address, now()) // a caller that was known is not kept out by its neighbours
+    if (!before) failed.admit(call.address, digest, now()) // a caller that was known is not kept out by its neighbours
     const seen = mark(given.text)
     const verdict = underWay.get(digest) ?? judged(given, digest)
     if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
@@ -95,7 +95,7 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     const before = remembered.get(digest)
     remembered.delete(digest) // who was seen last stands last
     if ('refused' in verdict) {
-      if (verdict.guessed) failed.add(address, now())
+      if (verdict.guessed) failed.add(address, digest, now())
       throw invalid(challenge, verdict.refused)
     }
     if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)

@@ -1,4 +1,4 @@
-/** Counts the attempts of an address that failed, so that keys cannot be tried without end. Part 5; part 8, request counts. */
+/** Counts what an address tried and failed with, so that keys cannot be tried without end. Part 5; part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import { blockOf } from '../flow/address.ts'
 
@@ -7,38 +7,48 @@ const window = 60_000
 const mostAddresses = 10_000
 
 interface Count {
-  failed: number
+  /** How often each credential failed, by its digest. */
+  readonly failed: Map<string, number>
   readonly until: number
 }
 
 export interface Failures {
-  /** Refuses where the address has failed too often. R184. */
-  readonly admit: (address: string, now: number) => void
-  readonly add: (address: string, now: number) => void
+  /**
+   * Refuses where the address has failed with too many credentials, or with this one too often: a client that goes on with a key that
+   * was revoked does not keep out its neighbours. R184.
+   */
+  readonly admit: (address: string, digest: string, now: number) => void
+  readonly add: (address: string, digest: string, now: number) => void
 }
 
 export function failures(): Failures {
   const counts = new Map<string, Count>()
   return {
-    admit: (address, now) => {
+    admit: (address, digest, now) => {
       const count = counts.get(blockOf(address))
-      if (!count || count.failed < most || count.until <= now) return
-      throw new Problem(
-        'too-many-requests',
-        `This address has sent ${most} credentials that are not valid. Those that were valid before are still taken; try others later.`,
-        { headers: { 'Retry-After': String(Math.ceil((count.until - now) / 1000)) } },
-      )
+      if (!count || count.until <= now) return
+      const same = count.failed.get(digest) ?? 0
+      if (same < most && count.failed.size < most) return
+      const message =
+        same < most
+          ? `This address has sent ${most} credentials that are not valid. Those that were valid before are still taken; try others later.`
+          : `This credential was sent ${most} times and is not valid. Get another one.`
+      throw new Problem('too-many-requests', message, {
+        headers: { 'Retry-After': String(Math.ceil((count.until - now) / 1000)) },
+      })
     },
-    add: (address, now) => {
+    add: (address, digest, now) => {
       const block = blockOf(address)
       if (block === '') return
-      const count = counts.get(block)
-      if (count && count.until > now) count.failed++
-      else {
+      let count = counts.get(block)
+      if (!count || count.until <= now) {
         counts.delete(block) // the oldest ones stand first
         if (counts.size >= mostAddresses) counts.delete(counts.keys().next().value as string)
-        counts.set(block, { failed: 1, until: now + window })
+        count = { failed: new Map(), until: now + window }
+        counts.set(block, count)
       }
+      const same = count.failed.get(digest)
+      if (same !== undefined || count.failed.size < most) count.failed.set(digest, (same ?? 0) + 1)
     },
   }
 }

@@ -188,6 +188,15 @@ doors(
       clock += 60_000
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
     })
+    spec('R184', 'a client that goes on with one bad key is refused itself, and its neighbours are not', async () => {
+      clock += 60_000
+      const headers = { authorization: `Bearer ${newKey()}` }
+      for (let i = 0; i < 30; i++) assert.deepEqual((await told(door, 'GET', '/files', { headers })).brief, invalid)
+      assert.deepEqual((await told(door, 'GET', '/files', { headers })).brief, [429, 'too-many-requests'])
+      const other = { authorization: `Bearer ${newKey()}` }
+      assert.deepEqual((await told(door, 'GET', '/files', { headers: other })).brief, invalid)
+      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
+    })
     spec('R164 R172', 'no line of the log has a key, wherever it went astray', async () => {
       const key = door.as('ann').authorization?.slice(7) as string
       const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(40)}`
