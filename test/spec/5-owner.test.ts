@@ -114,6 +114,15 @@ doors(
       assert.equal((await as('ann', 'GET', `/deals/${id}`)).json.name, 'Taken')
     })
 
+    spec('R110 R137', 'an id whose item another account has deleted is as one that nobody had', async () => {
+      const id = await made('ann', '/deals', { name: 'Gone' })
+      assert.equal((await as('ann', 'DELETE', `/deals/${id}`)).status, 204)
+      assert.equal((await as('bob', 'PUT', `/deals/${id}`, { json: { name: 'Mine' } })).status, 201)
+      assert.equal((await as('ann', 'GET', `/deals/${id}`)).status, 410)
+      assert.equal((await as('ann', 'PUT', `/deals/${id}`, { json: { name: 'Again' } })).status, 410)
+      assert.equal((await as('bob', 'GET', `/deals/${id}`)).json.name, 'Mine')
+    })
+
     spec('R137', '410 is for those who could have seen the item', async () => {
       const id = await made('ann', '/deals', { name: 'Gone' })
       assert.equal((await as('ann', 'DELETE', `/deals/${id}`)).status, 204)
