@@ -197,11 +197,12 @@ function renamed(name: string, { resources }: Edition, other: Edition): string |
 
 /** An answer of the versioned interface, with what is told of the version. R145, R193, R198. */
 function labelled(reply: Reply, passage: Passage | null, { service, world }: House): Reply {
-  if (passage === null) return reply
-  const { edition, path } = passage
   const { headers, status } = reply
-  const next = () => (status === 404 ? null : successor(service, edition.label, path))
-  retire(headers, service.notices.get(edition.label) as Notice, next, world.now())
+  if (passage !== null) {
+    const { edition, path } = passage
+    const next = () => (status === 404 ? null : successor(service, edition.label, path))
+    retire(headers, service.notices.get(edition.label) as Notice, next, world.now())
+  }
   if (service.choice.carriers.includes('header')) headers.Vary = headers.Vary ? `${headers.Vary}, version` : 'version'
   return reply
 }

@@ -119,7 +119,7 @@ doors('four versions', history, (door) => {
     assert.deepEqual([answer.status, answer.headers.version, answer.json.firstName], [200, 'v1', 'Ann'])
   })
 
-  spec('R189', 'labels that name no version are refused', async () => {
+  spec('R145 R189', 'labels that name no version are refused', async () => {
     for (const path of ['/v9/clients', '/v02/clients', '/v0/clients']) {
       const { status, json } = await door.send('GET', path)
       assert.deepEqual([status, json.type], [404, 'unknown-version'], path)
@@ -129,7 +129,11 @@ doors('four versions', history, (door) => {
       assert.deepEqual([status, json.type], [400, 'unsupported-version'], label)
       assert.match(json.message, /v1, v2, v3 and v4/)
     }
-    assert.equal((await door.send('GET', '/clients', { headers: { version: 'v9' } })).json.type, 'unsupported-version')
+    const refused = await door.send('GET', '/clients', { headers: { version: 'v9' } })
+    assert.deepEqual(
+      [refused.json.type, refused.headers.vary],
+      ['unsupported-version', 'Accept-Encoding, Accept, version'],
+    )
     assert.equal((await door.send('GET', '/V2/customers')).json.type, 'route-not-found')
   })
 
