@@ -26,6 +26,7 @@ import type {
 import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
 import { type Choice, choiceOf } from './versions/choose.ts'
+import { withEpochs } from './versions/epoch.ts'
 import { type Notice, noticeIn } from './versions/retire.ts'
 
 export interface Declaration {
@@ -167,9 +168,10 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   refuse(declaration, changeMistakes(declaration, changes))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
-  const resources = new Map(
+  const declared = new Map(
     Object.entries(declaration.resources).map(([name, one]) => [name, resource(name, one, around)]),
   )
+  const resources = withEpochs(declared, { declaration, changes, settings })
   const { tokens } = settings.auth
   const issued = tokens && metadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)

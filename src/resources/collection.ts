@@ -59,11 +59,22 @@ export interface Collection {
   readonly dependents: readonly Dependent[]
   /** The fields of a document in their order, for the view and for completing texts of an older shape. */
   readonly fields: readonly Shaped[]
-  /** Names the structure of the documents. */
+  /** Names the structure of the documents; it begins with the version that made it, where that was not the first. */
   readonly shape: string
+  /** How documents of former versions are brought up and shown to nodes that serve no later one; missing where no version changed any. */
+  readonly epochs?: Epochs
   /** For how many milliseconds deletions are remembered; null for ever. R134. */
   readonly retention: number | null
 }
+
+/** Documents by the version that made their structure; that of the first one has no name. R196. */
+export interface Epochs {
+  readonly raised: (epoch: string, document: Members) => Members
+  readonly lowered: (epoch: string, document: Members) => Members
+}
+
+/** The version that made a structure. */
+export const epochOf = (shape: string): string => /^(v\d+) /.exec(shape)?.[1] ?? ''
 
 /** An index: the columns that it is made for, and all it has, descending ones with a minus sign, the primary key last. */
 export interface Index {
@@ -191,6 +202,12 @@ export interface Stored extends Texts {
   readonly shape: number
 }
 
+/** How documents of other shapes follow from each other, by the number of the shape, where versions changed them. */
+export interface Ladder {
+  readonly raised?: (shape: number, document: Members) => Members
+  readonly lowered?: (shape: number, document: Members) => Members
+}
+
 /** A stored row as the nodes of one shape see it. */
 export interface Brought {
   readonly document: Record<string, unknown>
@@ -199,12 +216,17 @@ export interface Brought {
 }
 
 /** The document of a row of any shape, older or newer, brought to the one with a number. */
-export function brought({ fields }: Pick<Collection, 'fields'>, own: number, { doc, hidden, shape }: Stored): Brought {
+export function brought(
+  { fields, raised }: Pick<Collection, 'fields'> & Pick<Ladder, 'raised'>,
+  own: number,
+  { doc, hidden, shape }: Stored,
+): Brought {
   const { [aside]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<string, never>
   const { [own]: mine = {}, ...rest } = kept as Record<number, Members>
   const whole = { ...more, ...(JSON.parse(doc) as Members) }
   if (shape === own) return { document: whole, others: rest }
-  const document = shape < own ? completed(fields, whole, mine) : narrowed(fields, whole, mine)
+  const document =
+    shape < own ? completed(fields, raised?.(shape, whole) ?? whole, mine) : narrowed(fields, whole, mine)
   return { document, others: { ...rest, [shape]: whole } }
 }
 
@@ -216,7 +238,7 @@ export interface Former {
 
 /** A hidden text that also keeps what nodes of the former and of newer shapes need of a row. */
 export function withAside(
-  { fields }: Pick<Collection, 'fields'>,
+  { fields, lowered }: Pick<Collection, 'fields'> & Pick<Ladder, 'lowered'>,
   { own, former }: { readonly own: number; readonly former: Former | null },
   seen: Brought | null,
   written: Texts,
@@ -227,7 +249,10 @@ export function withAside(
     const shape = Number(text)
     if (shape > own || shape === former?.shape) kept[shape] = carried(fields, document, seen?.document ?? {}, now)
   }
-  if (former) kept[former.shape] = { ...kept[former.shape], ...formerly(fields, now, former.knows) }
+  if (former) {
+    const known = lowered?.(former.shape, now) ?? formerly(fields, now, former.knows)
+    kept[former.shape] = { ...kept[former.shape], ...known }
+  }
   const some = Object.entries(kept).filter(([, members]) => Object.keys(members).length > 0)
   if (some.length === 0) return written.hidden
   return JSON.stringify({ ...JSON.parse(written.hidden ?? '{}'), [aside]: Object.fromEntries(some) })

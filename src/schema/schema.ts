@@ -3,6 +3,7 @@ import { type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
 import {
   existing,
+  isConverted,
   type Layout,
   layoutOf,
   lost,
@@ -218,7 +219,8 @@ const ifThere = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 function filled({ one, was, is, dialect }: Difference): Step[] {
   const { before, behind } = dialect.floor(is.table, is.shape)
   const gone = lost(one, was)
-  const loss = gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} is deleted`
+  const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
+  const loss = gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
   const guard: Step[] =
     before.length === 0
       ? []

@@ -1,5 +1,5 @@
 /** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
-import { type Collection, type Column, indexesOf } from '../resources/collection.ts'
+import { type Collection, type Column, type Epochs, epochOf, indexesOf, type Ladder } from '../resources/collection.ts'
 import { credentials, keys, leases, meta, nodes, plans, quotas, tombstones, uses } from './compile.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { fitting } from './width.ts'
@@ -91,7 +91,7 @@ export function shared(dialect: Dialect): Readonly<Record<string, readonly strin
 
 /** A collection with its columns as the database names them. */
 interface Placed {
-  readonly collection: Collection
+  readonly collection: Collection & Ladder
   readonly table: TableLayout
   readonly named: (column: string) => string
 }
@@ -106,8 +106,9 @@ export function placed(collections: Iterable<Collection>, { tables }: Pick<Layou
   }
   return all.map((one) => {
     const own = named(one.name)
-    const collection: Collection = {
+    const collection = {
       ...one,
+      ...ladder(one, tables[one.name] as TableLayout),
       parent: one.parent && { ...one.parent, column: own(one.parent.column) },
       columns: one.columns.map((column) => ({ ...column, name: own(column.name) })),
       uniques: one.uniques.map((unique) => ({ ...unique, columns: unique.columns.map(own) })),
@@ -120,6 +121,17 @@ export function placed(collections: Iterable<Collection>, { tables }: Pick<Layou
     }
     return { collection, table: tables[one.name] as TableLayout, named: own }
   })
+}
+
+/** The way between the shapes of a table that different versions made. R196. */
+function ladder({ epochs, shape }: Collection, { shapes }: TableLayout): Ladder {
+  if (!epochs) return {}
+  const between = (way: Epochs['raised']) => (other: number, document: Parameters<typeof way>[1]) => {
+    const epoch = epochOf(shapes[other - 1] ?? shape)
+    return epoch === epochOf(shape) ? document : way(epoch, document)
+  }
+  const lowered = between(epochs.lowered)
+  return { raised: between(epochs.raised), lowered }
 }
 
 function namesIn({ columns }: Collection, table: TableLayout): ReadonlyMap<string, string> {
@@ -255,11 +267,16 @@ export function unlike(one: Collection, was: TableLayout): string | null {
     return `its rows had ${was.identity} and are declared with ${one.identity} now`
   if ((was.account === undefined) !== (one.account === null))
     return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
+  if (isConverted(one, was)) return null
   const other = sources(one.fields, was.kinds).find(({ kind, from }) => from !== null && was.kinds[from] !== kind)
   if (!other) return null
   const { path, kind, from } = other
   return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
 }
+
+/** Whether the changes of versions say what becomes of the rows of before. */
+export const isConverted = ({ epochs, shape }: Collection, was: TableLayout): boolean =>
+  epochs !== undefined && epochOf(was.shapes[was.shape - 1] as string) !== epochOf(shape)
 
 /** The fields whose values go, as nothing of today is made from them. */
 export function lost(one: Collection, was: TableLayout): string[] {

@@ -58,7 +58,7 @@ function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way
     return { name: change.was ?? name, steps: [...steps, { change, own, concepts }] }
   if (own && change.was !== undefined && parentOf(own)?.resource === change.resource) {
     const { old, now } = linkBefore(around, change.resource, change.was)
-    return { name, steps: [...steps, { change: { renamed: { [old]: now } }, own, concepts }] }
+    return { name, steps: [...steps, { change: { version: change.version, renamed: { [old]: now } }, own, concepts }] }
   }
   return { name, steps }
 }
