@@ -215,12 +215,17 @@ function narrowed(difference: Difference): Step[] {
 
 const ifThere = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 
+/** What becomes of fields that are not declared any more. */
+function lossOf(one: Collection, was: TableLayout): string {
+  const gone = lost(one, was)
+  const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
+  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
+}
+
 /** From now on nobody writes rows of before; those that are there are written again. */
 function filled({ one, was, is, dialect }: Difference): Step[] {
   const { before, behind } = dialect.floor(is.table, is.shape)
-  const gone = lost(one, was)
-  const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
-  const loss = gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
+  const loss = lossOf(one, was)
   const guard: Step[] =
     before.length === 0
       ? []
