@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Answer } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import type { Address, Host } from './address.ts'
+import { isOutdated } from './failure.ts'
 
 /** Time-outs of a connection, in milliseconds. */
 export interface Times {
@@ -140,10 +141,18 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     try {
       const { rows } = await client.query({ text, values: values as unknown[], ...(name !== undefined && { name }) })
       return rows
+    } catch (error) {
+      if (open && isOutdated(error)) close()
+      throw error
     } finally {
       waiting--
       heard = performance.now()
     }
+  }
+
+  function close(): void {
+    over()
+    client.end().catch(() => {})
   }
 
   return {
@@ -151,10 +160,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     waiting: () => waiting,
     warnings: () => warnings,
     isOpen: () => open,
-    close: () => {
-      over()
-      client.end().catch(() => {})
-    },
+    close,
   }
 }
 

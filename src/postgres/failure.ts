@@ -18,9 +18,16 @@ const codeOf = (error: unknown): string => failureOf(error).code ?? ''
 /** A code of PostgreSQL; the empty text for what the network or the driver tell. */
 const stateOf = (error: unknown): string => (/^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(codeOf(error)) ? codeOf(error) : '')
 
-/** Another transaction was in the way, and nothing was done: the same plan can be carried out again. */
+/** What the connection has prepared is not, or no more, what was meant: before it was asked for, another statement failed to prepare it. */
+const isUnprepared = (error: unknown): boolean => ['26000', '42P05'].includes(stateOf(error)) || isOutdated(error)
+
+/** Prepared before the table was changed; the connection would say so for ever. */
+export const isOutdated = (error: unknown): boolean =>
+  stateOf(error) === '0A000' && /^cached plan /.test(failureOf(error).message ?? '')
+
+/** Another transaction was in the way, or nothing was begun: the same plan can be carried out again. */
 export const isPassing = (error: unknown): boolean =>
-  isMoved(error) || ['40001', '40P01', '55P03'].includes(stateOf(error))
+  isMoved(error) || ['40001', '40P01', '55P03'].includes(stateOf(error)) || isUnprepared(error)
 
 /** Ended by its time-out. */
 const isLate = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(stateOf(error))
@@ -52,7 +59,7 @@ const away = 'The store cannot do this at the moment; nothing was changed. Try a
 /** A failure of the database as what a caller is told. */
 export function told(error: unknown): unknown {
   if (codeOf(error) === '23514') return leftBehind(error) // tables have no other check than their floor
-  if (isLate(error)) return new Problem('timeout', tooLate, { cause: error })
+  if (isLate(error) || isUnprepared(error)) return new Problem('timeout', tooLate, { cause: error })
   if (isPassing(error)) return new Problem('overloaded', tooBusy, { cause: error })
   return isOutage(error) ? new Problem('dependency-unavailable', away, { cause: error }) : error
 }

@@ -1,4 +1,5 @@
 /** Answers reads: short ones on shared connections, others on one of their own, in one snapshot where it takes several statements. The cellar. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Deed, List, Plan } from '../flow/plan.ts'
 import { type Answer, type Cellar, finishLater, type Shelf, settled } from '../store/cellar.ts'
@@ -19,15 +20,19 @@ interface Looking {
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
-const mostTries = 3
+/** How long a read is tried where something is in its way, and how long it rests between at most, in milliseconds. */
+const [patience, longestRest] = [3000, 250]
 
-/** A read can be asked again, where the connection was lost under it. */
+/** A read can be asked again, where the connection was lost under it; while it rests it holds none. */
 export async function look(looking: Looking, plan: Glance): Promise<Outcome> {
+  const until = performance.now() + patience
   for (let tries = 1; ; tries++) {
     try {
       return await (plan.do === 'list' ? listed(looking, plan) : shortly(looking, plan))
     } catch (error) {
-      if (tries === mostTries || !(isPassing(error) || (isLost(error) && tries === 1))) throw told(error)
+      const again = isPassing(error) ? performance.now() < until : isLost(error) && tries === 1
+      if (!again) throw told(error)
+      if (isPassing(error)) await pause((0.5 + Math.random()) * Math.min(longestRest, 5 * 2 ** tries))
     }
   }
 }

@@ -16,6 +16,8 @@ import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
 
 const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
+/** Who waits for a lock on a shared connection keeps all others there waiting, so that none does; it comes again. */
+const sharing: Times = { ...times, lock: 20 }
 /** Steps of a schema may take long. */
 const migrating: Times = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
@@ -29,7 +31,11 @@ export async function openPostgres(
 ): Promise<Store> {
   return guarded(url, async (address) => {
     const { shelves, secret, name } = await prepared(address, collections, mode)
-    const connections = pool(() => connect(address, times), address.connections, mostWait)
+    const connections = pool(
+      { own: () => connect(address, times), shared: () => connect(address, sharing) },
+      address.connections,
+      mostWait,
+    )
     return postgresStore({
       pool: connections,
       cellar: shelves,

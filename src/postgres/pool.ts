@@ -21,10 +21,16 @@ const mostShared = 2
 /** How many may wait for a connection of their own, for each that there is. */
 const mostWaiting = 50
 
+/** How connections are made: those for one user at a time, and those that are shared. */
+interface Makers {
+  readonly own: () => Promise<Connection>
+  readonly shared: () => Promise<Connection>
+}
+
 /** `most` connections at most; who waits longer than `patience` milliseconds for one is refused. */
-export function pool(connect: () => Promise<Connection>, most: number, patience: number): Pool {
-  const shared = sharing(connect, Math.min(mostShared, most - 1))
-  const own = lending(connect, most - Math.min(mostShared, most - 1), patience)
+export function pool(make: Makers, most: number, patience: number): Pool {
+  const shared = sharing(make.shared, Math.min(mostShared, most - 1))
+  const own = lending(make.own, most - Math.min(mostShared, most - 1), patience)
   return {
     use: own.use,
     share: shared.share,
