@@ -56,7 +56,7 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
     function gone(member: Worker, code: number, signal: string | null, age: number): void {
       members.delete(member)
       if (ending || !served) {
-        worst = Math.max(worst, signal === null ? code : 1)
+        if (!(ending && signal === 'SIGTERM')) worst = Math.max(worst, signal === null ? code : 1) // else it had not begun
         if (members.size === 0) ended(worst)
         return
       }

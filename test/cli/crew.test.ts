@@ -51,6 +51,11 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
+  test('ends in order also while members still begin', async () => {
+    const { stop } = await served(['api.ts', '--workers', '3', '--database', 'sqlite:./early.db'], { cwd })
+    assert.equal(await stop(), 0)
+  })
+
   test('shares one PostgreSQL database', async (t) => {
     const { url: database, drop } = await freshPostgres()
     t.after(drop)
