@@ -107,7 +107,7 @@ export function older(
       const source = down.sources.get(comparison.field)
       if (source?.from !== 'row') return asked(steps, comparison)
       const { by, collection } = down.beside[source.at] as Beside
-      if (comparison.is === 'null') return null
+      if (asksForNone(comparison) && today.byName.get(by)?.field.options.optional) return null
       return [{ by, today: resources.get(collection) as Resource, comparison: { ...comparison, field: source.name } }]
     },
     order: (term) => ordered(steps, term),
@@ -116,6 +116,9 @@ export function older(
 }
 
 const namesIn = ({ members }: Resource): string[] => members.map(({ name }) => name)
+
+/** Where no other row is named there is no value either, and one condition cannot ask for both. */
+const asksForNone = ({ is, value }: Comparison): boolean => is === 'null' && value === true
 
 interface Own {
   readonly resource: Resource

@@ -202,6 +202,8 @@ doors('four versions', history, (door) => {
       ['/v3/customers?status=closed', [bob.id]],
       ['/v1/clients?country=FR', [bob.id]],
       ['/v3/customers?country=in:(IT,DE)', [ann.id]],
+      ['/v1/clients?country[null]=false&sort=mail', [ann.id, bob.id]],
+      ['/v3/customers?country[null]=true', []],
       ['/v1/clients?custom_sort=best', [bob.id, ann.id]],
       ['/v1/clients?score[gte]=6', [bob.id]],
       ['/v1/clients', [ann.id, bob.id]],
