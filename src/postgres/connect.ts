@@ -35,6 +35,18 @@ const parsers = {
   getTypeParser: (oid: number, format?: 'text') => (oid === int8 ? whole : pg.types.getTypeParser(oid, format)),
 }
 
+/**
+ * Makes the server plan a statement once, and not for each of its values. It would, as it takes a page by an index for dearer than it
+ * is, and planning one takes longer than reading it.
+ */
+export const plannedOnce = 'plan_cache_mode = force_generic_plan'
+
+/** A connection for what an index bounds, whatever the values. */
+export const connectShort = (address: Address, times: Times): Promise<Connection> => {
+  const options = [address.options, `-c ${plannedOnce.replaceAll(' ', '')}`].filter(Boolean).join(' ')
+  return connect(address.pooled ? address : { ...address, options }, times)
+}
+
 /** Connects to the first host that can be written to. */
 export async function connect(address: Address, times: Times): Promise<Connection> {
   let failure: unknown
@@ -85,11 +97,17 @@ function settings(address: Address, { host, port }: Host, times: Times): pg.Clie
 /** As many different statements are kept prepared; lists by many filters would fill the server's memory. */
 const mostNamed = 500
 const names = new Map<string, string>()
+const seenOnce = new Set<string>()
 
-/** The name that a statement is prepared under, the same in every connection. */
+/** The name that a statement is prepared under, the same in every connection, once it comes again. */
 function nameOf(text: string): string | undefined {
   const known = names.get(text)
   if (known !== undefined || names.size >= mostNamed) return known
+  if (!seenOnce.delete(text)) {
+    if (seenOnce.size >= mostNamed) seenOnce.clear()
+    seenOnce.add(text)
+    return undefined
+  }
   const name = `bylaw_${names.size + 1}`
   names.set(text, name)
   return name

@@ -16,7 +16,8 @@ type Glance = Exclude<Plan, Deed>
 interface Looking {
   readonly pool: Pool
   readonly cellar: Cellar
-  readonly snapshot: readonly Statement[]
+  /** Statements that begin a snapshot, for what an index bounds and for all else. */
+  readonly snapshot: { readonly short: Statement; readonly long: Statement }
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -44,24 +45,25 @@ async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
   if (first.done) return first.value
   const { ask } = await looking.pool.share()
   const then = steps.next(await ask(first.value))
-  return then.done ? then.value : within(looking, plan)
+  return then.done ? then.value : within(looking, plan, true)
 }
 
 /** Rows and total, or rows and their owner, are from one state. R54 */
 async function listed(looking: Looking, plan: List): Promise<Outcome> {
   const { cellar, pool } = looking
-  if (plan.countTo !== null || plan.parent) return within(looking, plan)
   const own = cellar.shelves.get(plan.collection) as Shelf
-  if (isBounded(own.collection, settled(own, plan), cellar.dialect)) {
+  const short = isBounded(own.collection, settled(own, plan), cellar.dialect)
+  if (plan.countTo !== null || plan.parent) return within(looking, plan, short)
+  if (short) {
     const { ask } = await pool.share()
     return finishLater(perform(cellar, plan), ask)
   }
   return pool.use(({ ask }) => finishLater(perform(cellar, plan), ask))
 }
 
-function within({ pool, cellar, snapshot }: Looking, plan: Glance): Promise<Outcome> {
+function within({ pool, cellar, snapshot }: Looking, plan: Glance, short: boolean): Promise<Outcome> {
   return pool.use(async (connection) => {
-    const begun = Promise.all(snapshot.map(connection.ask))
+    const begun = connection.ask(short ? snapshot.short : snapshot.long)
     begun.catch(() => {}) // told below
     try {
       const outcome = await finishLater(perform(cellar, plan), connection.ask)

@@ -9,7 +9,7 @@ import { blankStatement, meta } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { type Layout, placed } from '../store/layout.ts'
 import { type Address, addressOf, withoutPassword } from './address.ts'
-import { type Connection, connect, type Times } from './connect.ts'
+import { type Connection, connect, connectShort, type Times } from './connect.ts'
 import { type Pace, pace as usual } from './lease.ts'
 import { carry, migrate, type Site, standingOf, stateOf } from './migrate.ts'
 import { pool } from './pool.ts'
@@ -32,7 +32,7 @@ export async function openPostgres(
   return guarded(url, async (address) => {
     const { shelves, secret, name } = await prepared(address, collections, mode)
     const connections = pool(
-      { own: () => connect(address, times), shared: () => connect(address, sharing) },
+      { own: () => connect(address, times), shared: () => connectShort(address, sharing) },
       address.connections,
       mostWait,
     )

@@ -27,7 +27,7 @@ interface Makers {
   readonly shared: () => Promise<Connection>
 }
 
-/** `most` connections at most; who waits longer than `patience` milliseconds for one is refused. */
+/** `most` connections at most, some of them for short questions; who waits longer than `patience` milliseconds for one is refused. */
 export function pool(make: Makers, most: number, patience: number): Pool {
   const shared = sharing(make.shared, Math.min(mostShared, most - 1))
   const own = lending(make.own, most - Math.min(mostShared, most - 1), patience)

@@ -6,7 +6,7 @@ import { attend, attendance, depart } from '../schema/state.ts'
 import { type Cellar, finishLater, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
-import type { Times } from './connect.ts'
+import { plannedOnce, type Times } from './connect.ts'
 import { look } from './look.ts'
 import type { Pool } from './pool.ts'
 import { write } from './write.ts'
@@ -27,9 +27,11 @@ export interface Opened {
 const plain = (text: string): Statement => ({ text, values: [] })
 
 export function postgresStore({ pool, cellar, secret, patience, times, name }: Opened): Store {
-  const local = times === null ? [] : [plain(timesText(times))]
-  const writing = { pool, cellar, patience, begin: [plain('BEGIN'), ...local] }
-  const looking = { pool, cellar, snapshot: [plain('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), ...local] }
+  const begin = (how: string, ...more: readonly string[]) =>
+    plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
+  const writing = { pool, cellar, patience, begin: begin(''), lone: times === null }
+  const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
+  const looking = { pool, cellar, snapshot: { short: begin(still, plannedOnce), long: begin(still) } }
   const presence = attending(pool, name)
   return {
     execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),
@@ -52,9 +54,14 @@ export function postgresStore({ pool, cellar, secret, patience, times, name }: O
   }
 }
 
-/** One statement, so that it is one way there and back. */
-const timesText = ({ statement, lock, idle }: Times): string =>
-  `SELECT set_config('statement_timeout', '${statement}', true), set_config('lock_timeout', '${lock}', true), set_config('idle_in_transaction_session_timeout', '${idle}', true)`
+const local = (times: Times | null): readonly string[] =>
+  times === null
+    ? []
+    : [
+        `statement_timeout = ${times.statement}`,
+        `lock_timeout = ${times.lock}`,
+        `idle_in_transaction_session_timeout = ${times.idle}`,
+      ]
 
 /** A node that cannot say that it runs says so the next time. */
 function attending(pool: Pool, name: string): { begin: () => void; end: () => Promise<void> } {

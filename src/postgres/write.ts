@@ -14,8 +14,10 @@ export interface Writing {
   readonly cellar: Cellar
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
-  /** Statements that begin a transaction. */
-  readonly begin: readonly Statement[]
+  /** Begins a transaction. */
+  readonly begin: Statement
+  /** Whether a statement may stand alone, without a transaction that tells its time-outs. */
+  readonly lone: boolean
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -60,17 +62,17 @@ function refusal(failure: unknown, plan: Deed): unknown {
 
 /** One try. Until a statement needs a transaction none is begun: most plans are one read and one write that is whole by itself. */
 async function attempt(
-  { cellar, begin }: Writing,
+  { cellar, begin, lone }: Writing,
   plan: Deed,
   connection: Connection,
   held: boolean,
 ): Promise<Outcome> {
   let inside = false
   const run = async (statement: Statement): Promise<readonly Answer[]> => {
-    if (!inside && statement.lone === 'write' && begin.length === 1) return lastly(connection, statement)
+    if (!inside && statement.lone === 'write' && lone) return lastly(connection, statement)
     if (!inside && statement.lone !== 'read') {
       inside = true
-      for (const one of begin) await connection.ask(one)
+      await connection.ask(begin)
     }
     return connection.ask(statement)
   }

@@ -157,7 +157,7 @@ function selected(
   const { bind, values } = binding_
   const where = conditions(collection, plan, stretch.bounds, binding_)
   const order = stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map(term).join(', ')}`
-  const cut = ` LIMIT ${bind(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
+  const cut = ` LIMIT ${dialect.taking(limit, bind)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
   return { text: `SELECT ${what} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
 }
 

@@ -1,9 +1,10 @@
-/** Makes a row, its key and what it refers to one statement, for databases that are far away. Pure. The cellar. */
-import type { Create } from '../flow/plan.ts'
-import { type Cell, keyColumns } from '../resources/collection.ts'
+/** Makes one statement of several, for databases that are far away: a row with its key and what it refers to, a page with what is beside it. Pure. The cellar. */
+import type { Create, List } from '../flow/plan.ts'
+import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import type { Cellar, Shelf } from './cellar.ts'
-import { keys, keyValues, type Statement } from './compile.ts'
-import { quoted } from './dialect.ts'
+import { keys, keyValues, probeStatement, type Statement } from './compile.ts'
+import { type Dialect, quoted } from './dialect.ts'
+import type { Stretch } from './segments.ts'
 
 const mostHeld = 5
 
@@ -71,3 +72,21 @@ function holding(
 }
 
 const behind = (from: readonly string[]): string => (from.length === 0 ? '' : ` FROM ${from.join(', ')}`)
+
+/** What a statement tells, and whether there is a row in one of other stretches, told with it. */
+export function besidesStatement(
+  { text, values }: Statement,
+  collection: Collection,
+  plan: List,
+  stretches: readonly Stretch[],
+  dialect: Dialect,
+): Statement {
+  const all = [...values]
+  const probes = stretches.map((stretch) => {
+    const from = all.length
+    const probe = probeStatement(collection, plan, stretch, { ...dialect, mark: (n) => dialect.mark(from + n) })
+    all.push(...probe.values)
+    return `EXISTS (${probe.text})`
+  })
+  return { text: `SELECT page.*, ${probes.join(' OR ')} AS beside FROM (${text}) AS page`, values: all }
+}

@@ -4,6 +4,7 @@ import type { List, Window } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../resources/collection.ts'
 import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { type Cut, countStatement, joinedStatement, joint, listStatement, probeStatement } from './compile.ts'
+import { besidesStatement } from './fused.ts'
 import { at, behind, loose, reversed, type Stretch, whole } from './segments.ts'
 
 /** Rows that follow each other, their documents joined. */
@@ -14,9 +15,11 @@ interface Haul {
   readonly places: readonly Place[] | null
   /** Whether the documents are of today's shape. */
   readonly current: boolean
+  /** Whether there are rows on the side that a cursor came from; null where that was not asked with the rows. */
+  readonly beside: boolean | null
 }
 
-const nothing: Haul = { count: 0, docs: '', places: null, current: true }
+const nothing: Haul = { count: 0, docs: '', places: null, current: true, beside: null }
 
 /** What a list is taken with: whether documents come joined, which they can where all are of today's shape. */
 interface Reach {
@@ -24,6 +27,8 @@ interface Reach {
   readonly own: Shelf
   readonly plan: List
   readonly apart: boolean
+  /** Where to look for rows on the side that a cursor came from, with the first rows. */
+  readonly beside: readonly Stretch[] | null
 }
 
 const nowhere = [null, null] as const
@@ -31,14 +36,18 @@ const nowhere = [null, null] as const
 export function* page(cellar: Cellar, plan: List): Steps<Page> {
   const own = shelf(cellar, plan.collection)
   const apart = plan.places && !plan.order.every(({ column }) => own.told.has(column))
-  const joined = yield* taken({ cellar, own, plan, apart })
-  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true })
+  const joined = yield* taken({ cellar, own, plan, apart, beside: besides(cellar, plan) })
+  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true, beside: null })
   const { limit } = plan.window
   const more = all.count > limit
   const shown = turned(plan, more ? shortened(all) : all)
   const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
   const [first, last] = plan.places ? ends(own, plan, shown) : nowhere
-  const sides = yield* around({ cellar, own, plan, apart: false }, { first, last }, more)
+  const sides = yield* around(
+    { cellar, own, plan, apart: false, beside: null },
+    { first, last, beside: joined.beside },
+    more,
+  )
   return {
     is: 'page',
     data: shown.docs,
@@ -57,22 +66,31 @@ const taken = (reach: Reach): Steps<Haul> => {
 }
 
 /** The rows of a stretch. */
-function* stretchOf({ cellar, own, plan, apart }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
+function* stretchOf({ cellar, own, plan, apart, beside }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
   const listed = { ...plan, places: apart && plan.places }
   const statement = listStatement(own.collection, listed, stretch, { ...cut, whole: apart }, cellar.dialect)
   if (apart) {
     const rows = yield statement
     const places = rows.map((row) => plan.order.map((_, i) => row[`place${i}`] as string | null))
-    return { count: rows.length, docs: rows.map((row) => found(own, row).doc).join(joint), places, current: true }
+    return {
+      count: rows.length,
+      docs: rows.map((row) => found(own, row).doc).join(joint),
+      places,
+      current: true,
+      beside: null,
+    }
   }
-  const [row] = yield joinedStatement(statement, cellar.dialect)
+  const joined = joinedStatement(statement, cellar.dialect)
+  const [row] = yield beside ? besidesStatement(joined, own.collection, plan, beside, cellar.dialect) : joined
   const count = Number(row?.count ?? 0)
-  if (!row || count === 0) return nothing
+  const told = beside ? Boolean(row?.beside) : null
+  if (!row || count === 0) return { ...nothing, beside: told }
   return {
     count,
     docs: row.docs as string,
     places: null,
     current: areAlike(own, Number(row.oldest), Number(row.newest)),
+    beside: told,
   }
 }
 
@@ -84,7 +102,7 @@ function areAlike({ alike }: Shelf, oldest: number, newest: number): boolean {
 
 const both = (a: Haul, b: Haul): Haul =>
   a.count === 0
-    ? b
+    ? { ...b, beside: a.beside ?? b.beside }
     : b.count === 0
       ? a
       : {
@@ -92,6 +110,7 @@ const both = (a: Haul, b: Haul): Haul =>
           docs: a.docs + joint + b.docs,
           places: a.places && [...a.places, ...(b.places ?? [])],
           current: a.current && b.current,
+          beside: a.beside,
         }
 
 /** Rows from an offset on. */
@@ -114,8 +133,10 @@ function* passedOver(reach: Reach, from: number): Steps<Haul> {
 /** Rows behind a place (before it, when going back). */
 function* near(reach: Reach, { place, back, including, limit }: Extract<Window, { from: 'place' }>): Steps<Haul> {
   let all = nothing
+  let own = reach
   for (const stretch of stretchesFrom(reach.plan, { place, back, including })) {
-    all = both(all, yield* stretchOf(reach, stretch, { offset: 0, limit: limit + 1 - all.count }))
+    all = both(all, yield* stretchOf(own, stretch, { offset: 0, limit: limit + 1 - all.count }))
+    own = { ...reach, beside: null }
     if (all.count > limit) break
   }
   return all
@@ -130,11 +151,11 @@ function stretchesFrom(plan: List, { place, back, including }: From): readonly S
 }
 
 /** Without its last row. */
-const shortened = ({ docs, count, places, current }: Haul): Haul => ({
+const shortened = ({ docs, count, places, ...rest }: Haul): Haul => ({
+  ...rest,
   docs: docs.slice(0, docs.lastIndexOf(joint)),
   count: count - 1,
   places: places?.slice(0, -1) ?? null,
-  current,
 })
 
 /** In the order of the list: what lies before a place is found from there. */
@@ -197,16 +218,25 @@ function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number): Steps
 interface Ends {
   readonly first: Cells | null
   readonly last: Cells | null
+  readonly beside: boolean | null
+}
+
+/** Where rows stand on the side that a cursor came from, asked with the rows where each question is a way there and back. */
+function besides({ dialect }: Cellar, plan: List): readonly Stretch[] | null {
+  const { window } = plan
+  if (!dialect.fused || window.from === 'offset') return null
+  return stretchesFrom(plan, { place: window.place, back: !window.back, including: !window.including })
 }
 
 /** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
 function* around(
   { cellar, own, plan }: Reach,
-  { first, last }: Ends,
+  { first, last, beside }: Ends,
   more: boolean,
 ): Steps<{ before: boolean; after: boolean }> {
   const { window } = plan
   if (window.from === 'offset') return { before: window.offset > 0, after: more }
+  if (beside !== null) return window.back ? { before: more, after: beside } : { before: beside, after: more }
   const end = window.back ? last : first
   const from = { place: end ?? window.place, back: !window.back, including: end === window.place }
   let other = false
