@@ -27,6 +27,7 @@ import { leases, meta } from '../store/compile.ts'
 import { postgres, quoted } from '../store/dialect.ts'
 import { shared } from '../store/layout.ts'
 import type { Connection } from './connect.ts'
+import { drift } from './drift.ts'
 import { type Lease, leased, type Pace } from './lease.ts'
 
 type Ask = Connection['ask']
@@ -38,8 +39,14 @@ export async function stateOf(ask: Ask): Promise<State | null> {
   return found?.found ? finishLater(readState(), ask) : null
 }
 
-export const standingOf = async (ask: Ask, collections: readonly Collection[]): Promise<Standing> =>
-  standing(await stateOf(ask), collections, postgres)
+/** Where a declaration is what was made, it is looked whether that is still there. */
+export async function standingOf(ask: Ask, collections: readonly Collection[]): Promise<Standing> {
+  const found = standing(await stateOf(ask), collections, postgres)
+  const { state, change, serves } = found
+  if (state === null || state.layout.open || serves !== 'now') return found
+  const steps = await drift(ask, state.layout)
+  return steps.length === 0 ? found : { state, change: { ...change, after: state.layout, steps }, serves: null }
+}
 
 /** What changes of a schema are made with: one connection for the steps, and one that tells that their maker lives. */
 export interface Site {
@@ -64,7 +71,7 @@ export function migrate(site: Site): Promise<Applied> {
     const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
     if (state?.layout.open !== true)
       await phase(work, { ...change, steps: first }, 'expand', function* () {
-        yield* writeState(postgres, after(change, 'expand', last.length > 0))
+        if (change.after !== state?.layout) yield* writeState(postgres, after(change, 'expand', last.length > 0))
       })
     if (last.length === 0) return { done: first, left: [], waitsFor: [] }
     const waitsFor = state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask)

@@ -263,7 +263,13 @@ function filled({ one, was, is, dialect }: Difference): Step[] {
   ]
 }
 
-function indexed({ is, dialect }: Difference, about: string, names: readonly string[], phase: Phase): Step {
+/** Makes indexes of a table while it is used. */
+export function indexed(
+  { is, dialect }: Pick<Difference, 'is' | 'dialect'>,
+  about: string,
+  names: readonly string[],
+  phase: Phase,
+): Step {
   const { online } = dialect
   const how = online ? 'CONCURRENTLY IF NOT EXISTS ' : ''
   const note = online
