@@ -17,13 +17,21 @@ export function checkTiers(given: unknown, ground: Ground): void {
   for (const [name, tier] of Object.entries(given)) {
     const path = ['tiers', name]
     checkName(path, ground)
-    if (!isObject(tier) || Object.keys(tier).length === 0) {
+    if (!isObject(tier) || Object.keys(tier).every((key) => key === 'features')) {
       const reason = isObject(tier) ? 'The tier has no quota.' : `It is ${shown(tier)}.`
       note(ground, path, reason, 'Write an object of quotas, as { hourly: 1000 }.')
       continue
     }
-    for (const [policy, quota] of Object.entries(tier)) checkQuota([...path, policy], quota, ground)
+    for (const [policy, quota] of Object.entries(tier))
+      if (policy === 'features') checkFeatures([...path, policy], quota, ground)
+      else checkQuota([...path, policy], quota, ground)
   }
+}
+
+/** What all callers of the tier have. R191. */
+function checkFeatures(path: Path, given: unknown, ground: Ground): void {
+  if (Array.isArray(given) && given.every((one) => typeof one === 'string' && one !== '')) return
+  note(ground, path, `\`features\` is ${shown(given)}.`, "Write a list of names, as features: ['v2'].")
 }
 
 /** Names travel in headers and in errors. */

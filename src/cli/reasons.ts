@@ -99,7 +99,7 @@ function wayOf(question: Question, { service, world, ...ground }: Ground): Way {
     ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
   }
   const who = caller ?? nobody
-  const passage = passageOf(call, who.features, service, world.now())
+  const passage = passageOf(call, who, service, world.now())
   const match = find(call, passage, service)
   if ('status' in match)
     throw new Problem('route-not-found', `It is answered with the way to ${match.headers.Location}.`)

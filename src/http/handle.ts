@@ -13,7 +13,7 @@ import type { Edition, Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
 import { enter, share } from '../limits/crowd.ts'
-import { admitRate, type Rate, rated, spend } from '../limits/quota.ts'
+import { admitRate, featuresOf, type Rate, rated, spend } from '../limits/quota.ts'
 import { admitStrain } from '../limits/strain.ts'
 import { versionsIn } from '../lists/parameters.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -49,8 +49,8 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     if (told) return told
     const said = versionIn(call, service, world.now()) //                  400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
-    const { features } = early ? await house.authenticate(call, 'public') : nobody // R191
-    passage = chosen(said, features, service, world.now()) //              400
+    const hinted = early ? await house.authenticate(call, 'public') : nobody // R191
+    passage = chosen(said, hinted, service, world.now()) //                400
     const match = find(call, passage, service) //                          400, 404
     if ('status' in match) return labelled(match, passage, house)
     if (call.method === 'OPTIONS') {
@@ -162,19 +162,14 @@ function versionIn(call: Call, service: Service, now: number): Named {
   return named(call, { path: pathOf(call), queried: versionsIn(call.target), now, toward }, service.choice)
 }
 
-function chosen(
-  { carried, path }: Named,
-  features: ReadonlySet<string>,
-  { choice, editions }: Service,
-  now: number,
-): Passage {
-  const own = carried ?? unnamed(features, choice, now)
+function chosen({ carried, path }: Named, caller: Caller, { choice, editions, quotas }: Service, now: number): Passage {
+  const own = carried ?? unnamed(featuresOf(caller, quotas), choice, now)
   return { edition: editions.get(own.label) as Edition, carried: own, path }
 }
 
-/** The version that serves a call of a caller with these features, in one step. */
-export const passageOf = (call: Call, features: ReadonlySet<string>, service: Service, now: number): Passage =>
-  chosen(versionIn(call, service, now), features, service, now)
+/** The version that serves a call of a caller, in one step. */
+export const passageOf = (call: Call, caller: Caller, service: Service, now: number): Passage =>
+  chosen(versionIn(call, service, now), caller, service, now)
 
 /** The same place in the version to move to, where it is there. R201. */
 function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {

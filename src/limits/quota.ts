@@ -52,6 +52,12 @@ function tierOf({ tiers, first, anonymous }: Quotas, { id, tier }: Caller): Tier
   return (tier === null ? undefined : tiers.get(tier)) ?? first
 }
 
+/** What a caller has by itself and by its tier. R191. */
+export function featuresOf(caller: Caller, quotas: Quotas | null): ReadonlySet<string> {
+  const gained = (quotas && tierOf(quotas, caller)?.features) ?? []
+  return gained.length === 0 ? caller.features : new Set([...caller.features, ...gained])
+}
+
 function partitionOf({ partition }: Policy, call: Call, caller: Caller): string {
   switch (partition) {
     case 'caller':

@@ -1,5 +1,5 @@
 /** Tier: the quotas that are declared for a group of callers, made ready at start. Part 8, request counts. */
-import type { DeclaredTiers, Partition } from '../resources/declaration.ts'
+import type { DeclaredQuota, DeclaredTier, DeclaredTiers, Partition } from '../resources/declaration.ts'
 import type { Settings } from '../resources/settings.ts'
 import { milliseconds } from '../resources/time.ts'
 
@@ -17,6 +17,8 @@ export interface Policy {
 }
 
 export interface Tier {
+  /** What its callers have besides their own features. R191. */
+  readonly features: readonly string[]
   readonly policies: readonly Policy[]
   /** What answers say of them. R183. */
   readonly shown: string
@@ -47,9 +49,10 @@ export function quotasOf(declared: DeclaredTiers, { lease, headers }: Settings['
   }
 }
 
-function tier(name: string, declared: DeclaredTiers[string], lease: number): Tier {
+function tier(name: string, { features = [], ...declared }: DeclaredTier, lease: number): Tier {
   const usual: Partition = name === anonymous ? 'address' : 'caller'
-  const policies = Object.entries(declared).map(([policy, given]): Policy => {
+  const quotas = Object.entries(declared) as [string, number | DeclaredQuota][]
+  const policies = quotas.map(([policy, given]): Policy => {
     const { quota, window = 'PT1H', partition = usual } = typeof given === 'number' ? { quota: given } : given
     return {
       tier: name,
@@ -61,5 +64,5 @@ function tier(name: string, declared: DeclaredTiers[string], lease: number): Tie
     }
   })
   const shown = policies.map((one) => `"${one.name}";q=${one.quota};w=${one.window / 1000}`).join(', ')
-  return { policies, shown }
+  return { features: features as readonly string[], policies, shown }
 }

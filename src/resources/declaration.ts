@@ -124,7 +124,11 @@ export interface DeclaredQuota {
   readonly partition?: Partition
 }
 
-/** Tiers by name, and their quotas by name; `hourly` may be the number alone. */
+/** A tier: its quotas by name, of which `hourly` may be the number alone, and the features that its callers have. */
+export interface DeclaredTier {
+  readonly [quota: string]: number | DeclaredQuota | readonly string[]
+}
+
 export interface DeclaredTiers {
-  readonly [tier: string]: { readonly [quota: string]: number | DeclaredQuota }
+  readonly [tier: string]: DeclaredTier
 }

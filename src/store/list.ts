@@ -42,7 +42,7 @@ export function* page(cellar: Cellar, plan: List): Steps<Page> {
   const more = all.count > limit
   const shown = turned(plan, more ? shortened(all) : all)
   const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
-  const [first, last] = plan.places ? ends(own, plan, shown) : nowhere
+  const [first, last] = plan.places && (more || plan.window.from === 'place') ? ends(own, plan, shown) : nowhere
   const sides = yield* around(
     { cellar, own, plan, apart: false, beside: null },
     { first, last, beside: joined.beside },
@@ -176,13 +176,14 @@ function ends(own: Shelf, plan: List, { docs, count, places }: Haul): [first: Ce
     const asked = plan.window.from === 'place' ? plan.window.place : null
     return [asked, asked]
   }
+  const back = plan.window.from === 'place' // nothing is sought before the beginning
   const [first, last] = [docs.indexOf(joint), docs.lastIndexOf(joint)]
   if (places === null)
     return [
-      told(own, plan, first < 0 ? docs : docs.slice(0, first)),
+      back ? told(own, plan, first < 0 ? docs : docs.slice(0, first)) : null,
       told(own, plan, last < 0 ? docs : docs.slice(last + joint.length)),
     ]
-  return [read(own, plan, places[0] as Place), read(own, plan, places.at(-1) as Place)]
+  return [back ? read(own, plan, places[0] as Place) : null, read(own, plan, places.at(-1) as Place)]
 }
 
 /** The place of a row, from its document. */

@@ -134,12 +134,13 @@ doors(
   { now },
 )
 
-const choosing = (versions: object) =>
+const choosing = (versions: object, tiers = {}) =>
   service({
     name: 'notes',
     versions: { v1: { released: '2020-01-01' }, v2: { released: '2020-06-01' }, v3: { released: '2020-07-01' } },
     resources: { notes: { ...notes, settings: { cache: { maxAge: 'PT1H' } } } },
     settings: { versions },
+    tiers,
   })
     .change('v3', 'notes', { about: 'A new word.', renamed: { content: 'text' } })
     .change('v2', 'notes', { about: 'Another word.', feature: 'words', renamed: { body: 'content' } })
@@ -206,6 +207,22 @@ for (const [how, fromFeatures] of [
     },
     { holders },
   )
+
+doors(
+  'a version by its tier',
+  choosing({ fromFeatures: 'changes' }, { free: { hourly: 100 }, early: { hourly: 100, features: ['words', 'v3'] } }),
+  (door) => {
+    spec('R191', 'a tier has features for all its callers', async () => {
+      const by = (name: string) => ({ headers: door.as(name) })
+      assert.deepEqual(await Promise.all(['free', 'early', 'own'].map((name) => usual(door, by(name)))), [
+        'v1',
+        'v3',
+        'v2',
+      ])
+    })
+  },
+  { holders: { free: { tier: 'free' }, early: { tier: 'early' }, own: { tier: 'free', features: ['words'] } } },
+)
 
 doors('no versions', service({ name: 'notes', resources: { notes } }), (door) => {
   spec('R187a', 'there is one, v1, and every carrier names it', async () => {
