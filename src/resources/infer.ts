@@ -223,14 +223,12 @@ type Sound<D, Allowed> = {
         : Exact<K, D[K], Allowed>
 }
 
-/** A number alone is for the hour; `features` are none. */
-type SoundQuota<Name, Q> = 'features' extends Name
-  ? Q
-  : Q extends number
-    ? 'hourly' extends Name
-      ? Q
-      : `Error: '${Name & string}' needs a quota and a window`
-    : { readonly [K in keyof Q]: Exact<K, Q[K], DeclaredQuota> }
+/** A number alone is for the hour; features are a list. */
+type SoundQuota<Name, Q> = Q extends number
+  ? 'hourly' extends Name
+    ? Q
+    : `Error: '${Name & string}' needs a quota and a window`
+  : Exact<'of', Q, { readonly of: DeclaredQuota }>
 
 type SoundResource<D, R, T> = {
   readonly [K in keyof T]: K extends 'fields'
