@@ -1,6 +1,6 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
-import { carried, completed, formerly, type Members, narrowed, type Shaped } from './shape.ts'
+import { carried, completed, formerly, type Left, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject, lengthsOf } from './values.ts'
 
@@ -63,6 +63,7 @@ export interface Collection {
   readonly shape: string
   /** How documents of former versions are brought up and shown to nodes that serve no later one; missing where no version changed any. */
   readonly epochs?: Epochs
+  readonly left?: Left
   /** For how many milliseconds deletions are remembered; null for ever. R134. */
   readonly retention: number | null
 }

@@ -3,6 +3,7 @@ import { type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
 import {
   existing,
+  formerTable,
   isConverted,
   type Layout,
   layoutOf,
@@ -69,7 +70,9 @@ export function changeBetween(before: State | null, collections: readonly Collec
   function tableSteps(was: Layout | null, is: Layout): Step[] {
     const all = placed(collections, is).flatMap(({ collection, table }) => {
       const old = was?.tables[collection.name]
-      return old ? changed(collection, old, table, dialect) : created(collection, table, dialect)
+      return old
+        ? changed(collection, old, table, dialect)
+        : created(collection, table, dialect, formerTable(collection, was))
     })
     return all.toSorted((a, b) => Number(a.phase === 'contract') - Number(b.phase === 'contract'))
   }
@@ -97,9 +100,11 @@ function missingShared(before: Layout | null, dialect: Dialect): Step[] {
   }))
 }
 
-function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
-  const note = 'A new table; nothing waits for it.'
-  return [{ about: `create ${one.name}`, phase: 'expand', sql: creation(one, is, dialect), note }]
+function created(one: Collection, is: TableLayout, dialect: Dialect, former: string | null): Step[] {
+  const [note, sql] = ['A new table; nothing waits for it.', creation(one, is, dialect)]
+  if (former === null) return [{ about: `create ${one.name}`, phase: 'expand', sql, note }]
+  const about = `create ${one.name}, to which the rows of ${former} are not brought`
+  return [{ about, phase: 'expand', sql, note: 'Only where there are none.', empty: former }]
 }
 
 function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
@@ -219,7 +224,9 @@ const ifThere = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 function lossOf(one: Collection, was: TableLayout): string {
   const gone = lost(one, was)
   const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
-  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
+  const moved = gone.filter((path) => one.left?.fields.includes(path))
+  const copy = moved.length === 0 ? '' : `; ${moved.join(', ')} has to be copied to where it is now before`
+  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}${copy}`
 }
 
 /** From now on nobody writes rows of before; those that are there are written again. */

@@ -283,3 +283,7 @@ export function lost(one: Collection, was: TableLayout): string[] {
   const all = sources(one.fields, was.kinds)
   return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
 }
+
+/** The table that has the rows of a collection under a name it had before; nobody would find them there. */
+export const formerTable = ({ left }: Collection, layout: Layout | null): string | null =>
+  left?.names.map((name) => layout?.tables[name]?.table).find((table) => table !== undefined) ?? null

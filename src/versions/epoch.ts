@@ -19,7 +19,18 @@ export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Decla
   if (declared.changes.length === 0) return today
   const all = pasts(declared.declaration, declared.changes)
   const elsewhere = elsewhereOf(all, (name) => today.get(name)?.members.map((member) => member.name) ?? [])
-  return new Map([...today].map(([name, one]) => [name, dated(one, all, declared.settings, elsewhere)]))
+  return new Map([...today].map(([name, one]) => [name, dated(leaving(one, all), all, declared.settings, elsewhere)]))
+}
+
+/** With what its rows of before leave behind. */
+function leaving(today: Resource, all: readonly Past<Versioned>[]): Resource {
+  const ways = all.flatMap(({ ways }) => ways.get(today.name) ?? [])
+  const names = [...new Set(ways.map(({ name }) => name))].filter((name) => name !== today.name)
+  const fields = [
+    ...new Set(ways.flatMap(({ steps }) => steps.flatMap(({ change }) => Object.keys(change.moved ?? {})))),
+  ]
+  if (names.length + fields.length === 0) return today
+  return { ...today, collection: { ...today.collection, left: { names, fields } } }
 }
 
 function dated(today: Resource, all: readonly Past<Versioned>[], settings: Settings, elsewhere: Elsewhere): Resource {

@@ -152,3 +152,35 @@ for (const [name, make] of databases) {
     assert.deepEqual([last.name, last.status, last.note], ['Ann May', 'active', 'n'])
   })
 }
+
+const v1 = { v1: { released: '2025-01-01' } }
+const titled = { prefix: 'bok', fields: { title: f.text() }, access: 'public' } as const
+const clients = service({ name: 'shop', versions: v1, resources: { clients: titled } })
+const customers = service({
+  name: 'shop',
+  versions: { ...v1, v2: { released: '2026-01-01' } },
+  resources: { customers: titled },
+}).change('v2', 'customers', { about: 'Clients are customers.', was: 'clients' })
+
+test('R196: rows that a former name of their resource has are not hidden by an empty table', async (on) => {
+  const url = `sqlite:${freshFile(on)}`
+  const before = asker(clients, url)
+  assert.equal((await before.ask('GET', '/clients')).body.data.length, 0)
+  await before.ask('POST', '/clients', { title: 'Ann' })
+  await before.close()
+  await assert.rejects(async () => {
+    const after = asker(customers, url)
+    await after.ask('GET', '/customers')
+    await after.close()
+  }, /create customers, to which the rows of clients are not brought.*it has rows/s)
+})
+
+test('R196: a resource may have another name where it has no rows', async (on) => {
+  const url = `sqlite:${freshFile(on)}`
+  const before = asker(clients, url)
+  await before.ask('GET', '/clients')
+  await before.close()
+  const after = asker(customers, url)
+  assert.deepEqual((await after.ask('GET', '/v2/customers')).body.data, [])
+  await after.close()
+})
