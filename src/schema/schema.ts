@@ -4,6 +4,7 @@ import { type Dialect, quoted } from '../store/dialect.ts'
 import {
   existing,
   formerTable,
+  forsaken,
   isConverted,
   type Layout,
   layoutOf,
@@ -224,9 +225,8 @@ const ifThere = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 function lossOf(one: Collection, was: TableLayout): string {
   const gone = lost(one, was)
   const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
-  const moved = gone.filter((path) => one.left?.fields.includes(path))
-  const copy = moved.length === 0 ? '' : `; ${moved.join(', ')} has to be copied to where it is now before`
-  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}${copy}`
+  const copy = forsaken(one, was).map((path) => `; ${path} has to be copied to where it is now before`)
+  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}${copy.join('')}`
 }
 
 /** From now on nobody writes rows of before; those that are there are written again. */

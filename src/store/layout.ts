@@ -287,3 +287,7 @@ export function lost(one: Collection, was: TableLayout): string[] {
 /** The table that has the rows of a collection under a name it had before; nobody would find them there. */
 export const formerTable = ({ left }: Collection, layout: Layout | null): string | null =>
   left?.names.map((name) => layout?.tables[name]?.table).find((table) => table !== undefined) ?? null
+
+/** Fields of rows that another resource has now, which nothing brings there. */
+export const forsaken = (one: Collection, was: TableLayout): string[] =>
+  isConverted(one, was) ? lost(one, was).filter((path) => one.left?.fields.includes(path)) : []

@@ -184,3 +184,37 @@ test('R196: a resource may have another name where it has no rows', async (on) =
   assert.deepEqual((await after.ask('GET', '/v2/customers')).body.data, [])
   await after.close()
 })
+
+const kept = { prefix: 'bok', access: 'public' } as const
+const shelves = { prefix: 'shf', fields: { room: f.text({ optional: true }) }, access: 'public' } as const
+const together = service({
+  name: 'rooms',
+  versions: v1,
+  resources: {
+    shelves: { ...shelves, fields: {} },
+    books: { ...kept, fields: { shelfId: f.ref('shelves'), room: f.text({ optional: true }) } },
+  },
+})
+const apart = service({
+  name: 'rooms',
+  versions: { ...v1, v2: { released: '2026-01-01' } },
+  resources: { shelves, books: { ...kept, fields: { shelfId: f.ref('shelves') } } },
+})
+  .change('v2', 'books', { about: 'The room is that of the shelf.', moved: { room: { by: 'shelfId', to: 'room' } } })
+  .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room'] })
+
+test('R196: a value that another resource has now is not deleted before it was copied there', async (on) => {
+  const url = `sqlite:${freshFile(on)}`
+  const before = asker(together, url)
+  const { id } = (await before.ask('POST', '/shelves', {})).body
+  const beside = asker(apart, `sqlite:${freshFile(on)}`)
+  assert.equal((await beside.ask('GET', '/books')).status, 200)
+  await beside.close()
+  await before.ask('POST', '/books', { shelfId: id, room: 'North' })
+  await before.close()
+  await assert.rejects(async () => {
+    const after = asker(apart, url)
+    await after.ask('GET', '/books')
+    await after.close()
+  }, /What stands in room of books is another resource's now.*bylaw migrate apply/s)
+})
