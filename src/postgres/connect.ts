@@ -4,6 +4,7 @@ import type { Answer } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
 import type { Address, Host } from './address.ts'
 import { isOutdated } from './failure.ts'
+import { query } from './query.ts'
 
 /** Time-outs of a connection, in milliseconds. */
 export interface Times {
@@ -26,13 +27,6 @@ export interface Connection {
   /** False once it failed; it is of no more use then. */
   readonly isOpen: () => boolean
   readonly close: () => void
-}
-
-const int8 = 20
-/** Whole numbers of 64 bits as numbers, where they are exact, and else as big ones. */
-const whole = (text: string): number | bigint => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
-const parsers = {
-  getTypeParser: (oid: number, format?: 'text') => (oid === int8 ? whole : pg.types.getTypeParser(oid, format)),
 }
 
 /**
@@ -87,7 +81,6 @@ function settings(address: Address, { host, port }: Host, times: Times): pg.Clie
     connectionTimeoutMillis: times.connect,
     keepAlive: true,
     pipeline: true,
-    types: parsers,
     ...(options !== null && { options }),
     ...(!pooled && timeouts),
   }
@@ -151,21 +144,30 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     })
   }
 
-  async function ask({ text, values }: Pick<Statement, 'text' | 'values'>): Promise<readonly Answer[]> {
-    if (!open) throw Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' })
+  function ask({ text, values }: Pick<Statement, 'text' | 'values'>): Promise<readonly Answer[]> {
+    if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
     if (waiting++ === 0) heard = performance.now()
     cork()
     const name = prepares && values.length > 0 ? nameOf(text) : undefined
-    try {
-      const { rows } = await client.query({ text, values: values as unknown[], ...(name !== undefined && { name }) })
-      return rows
-    } catch (error) {
-      if (open && isOutdated(error)) close()
-      throw error
-    } finally {
-      waiting--
-      heard = performance.now()
-    }
+    return new Promise((resolve, reject) => {
+      const answered = (): void => {
+        waiting--
+        heard = performance.now()
+      }
+      const asked = query(
+        { text, values, name },
+        (rows) => {
+          answered()
+          resolve(rows)
+        },
+        (error) => {
+          answered()
+          if (open && isOutdated(error)) close()
+          reject(error)
+        },
+      )
+      client.query(asked)
+    })
   }
 
   function close(): void {

@@ -1,0 +1,98 @@
+/** Where a database is and how it is reached: URLs, the environment, passwords, TLS. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { addressOf } from '../../src/postgres/address.ts'
+import { cluster, owner } from '../help/cluster.ts'
+import { sql } from '../help/postgres.ts'
+import { node } from './stand.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-address-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+test('a URL says where it is, the environment what it leaves out', () => {
+  const short = (url: string, environment = {}) => {
+    const { hosts, user, database, password } = addressOf(url, environment)
+    return `${user}:${password()}@${hosts.map(({ host, port }) => `${host}:${port}`).join()}/${database}`
+  }
+  for (const [url, expected, environment] of [
+    ['postgres://ann:secret@db.example.com:6543/orders', 'ann:secret@db.example.com:6543/orders', {}],
+    ['postgresql://ann@db/orders', 'ann:@db:5432/orders', {}],
+    ['postgres://ann:a%40b%2Fc@db/o%20o', 'ann:a@b/c@db:5432/o o', {}],
+    ['postgres://ann@[::1]:5433/orders', 'ann:@::1:5433/orders', {}],
+    ['postgres://ann@one:1,two,three:3/orders', 'ann:@one:1,two:5432,three:3/orders', {}],
+    ['postgres:///orders?host=/var/run/postgresql&user=ann', 'ann:@/var/run/postgresql:5432/orders', {}],
+    ['postgres://', 'eve:hush@there:7/eve', { PGUSER: 'eve', PGPASSWORD: 'hush', PGHOST: 'there', PGPORT: '7' }],
+    ['postgres://ann:own@db/orders', 'ann:own@db:5432/orders', { PGPASSWORD: 'other', PGUSER: 'eve' }],
+  ] as const)
+    assert.equal(short(url, environment), expected, url)
+})
+
+test('what is wrong in a URL is told', () => {
+  for (const [url, reason] of [
+    ['postgres://db/orders?sslmod=require', /sslmod is not known; allowed are application_name, /],
+    ['postgres://db/orders?sslmode=prefer', /sslmode prefer is not known; allowed are disable, require/],
+    ['postgres://db/orders?pooler=statement', /allowed are session and transaction/],
+    ['postgres://db/orders?connections=1', /2 to 1000/],
+    ['postgres://db:0/orders', /0 is not a port/],
+    ['postgres://db:1:2/orders', /is not a host/],
+    ['postgres://a%ZZ@db/orders', /%25/],
+    ['postgres://db/orders?target_session_attrs=any', /read-write/],
+  ] as const)
+    assert.throws(() => addressOf(url, {}), reason, url)
+})
+
+/** A server that asks for a password, and speaks TLS. */
+async function guarded(t: TestContext) {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  execFileSync('openssl', [...request, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const as = owner()
+  chmodSync(folder, 0o755)
+  chmodSync(key, 0o600)
+  if (as) chownSync(key, as.uid, as.gid)
+  const server = await cluster(['shared_buffers=16MB', 'ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`])
+  t.after(server.close)
+  server.psql(`CREATE ROLE ann LOGIN SUPERUSER PASSWORD 'first-secret'`)
+  const rules = server.psql('SHOW hba_file')
+  writeFileSync(rules, 'hostssl all ann all scram-sha-256\nhost all ann all reject\nhost all all all trust\n')
+  server.psql('SELECT pg_reload_conf()')
+  const at = (host: string, parameters: string, user = 'ann') =>
+    `postgres://${user}@${host}:${server.port}/postgres?${parameters}`
+  return { server, cert, at }
+}
+
+test('passwords come from a file, TLS is as strict as asked, and no secret is told', { timeout: 60_000 }, async (t) => {
+  const { server, cert, at } = await guarded(t)
+  const secret = join(folder, 'password')
+  writeFileSync(secret, 'first-secret\n')
+  process.env.PGPASSWORD_FILE = secret
+  t.after(() => delete process.env.PGPASSWORD_FILE)
+  for (const parameters of [`sslmode=verify-full&sslrootcert=${cert}`, `sslrootcert=${cert}`, 'sslmode=require']) {
+    const own = await node(at('localhost', parameters))
+    assert.equal((await own.call('GET', '/things')).status, 200, parameters)
+    assert.equal((await own.call('POST', '/things', { name: parameters })).status, 201)
+    await own.close()
+  }
+  const own = await node(at('127.0.0.1', `sslmode=verify-ca&sslrootcert=${cert}`))
+  t.after(own.close)
+  assert.equal((await own.call('GET', '/things')).status, 200)
+  await assert.rejects(node(at('127.0.0.1', `sslmode=verify-full&sslrootcert=${cert}`)), /cannot be used/)
+  await assert.rejects(node(at('localhost', 'sslmode=verify-full')), /self-signed/i)
+  await assert.rejects(node(at('localhost', 'sslmode=disable')), /rejects connection/)
+  const wrong = node(at('localhost', 'sslmode=require', 'ann:not-the-secret'))
+  await assert.rejects(wrong, (error: Error) => {
+    assert.match(error.message, /password authentication failed/i)
+    assert.ok(!`${error.message}${(error.cause as Error).stack}`.includes('not-the-secret'))
+    return true
+  })
+  // A password that is changed is read anew where connections are.
+  server.psql(`ALTER ROLE ann PASSWORD 'second-secret'`)
+  writeFileSync(secret, 'second-secret\n')
+  await sql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'`)
+  assert.equal((await own.call('GET', '/things')).status, 200)
+})
