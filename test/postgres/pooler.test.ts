@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
@@ -18,11 +18,11 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-pooler-'))
 before(async () => {
   server = await cluster(['shared_buffers=16MB'])
   ;({ bouncer, url } = await started(server.port))
-  return async () => {
-    bouncer.kill('SIGTERM')
-    await server.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
+})
+after(async () => {
+  bouncer.kill('SIGTERM')
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Two connections to the server for all, so that everybody is given everybody's. */

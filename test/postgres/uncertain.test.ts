@@ -1,6 +1,6 @@
 /** What was asked last may or may not have been done: a key tells, and without one nobody claims to know. Part 4, idempotency of POST. */
 import assert from 'node:assert/strict'
-import { before, type TestContext, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { type Cluster, cluster } from '../help/cluster.ts'
@@ -9,8 +9,8 @@ import { type Between, type Node, node, proxy } from './stand.ts'
 let server: Cluster
 before(async () => {
   server = await cluster(['shared_buffers=16MB', 'deadlock_timeout=100ms'])
-  return () => server.close()
 })
+after(() => server.close())
 
 const count = (name: string): number => Number(server.psql(`SELECT count(*) FROM things WHERE by_name = '${name}'`))
 const keyed = (key: string) => ({ 'idempotency-key': key })
