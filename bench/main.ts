@@ -1,6 +1,6 @@
 /** `npm run bench`: a bare server, an expert's, and ours, in turn in one run, as ratios. `-- --rows 1000000` asks for more rows. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Book, manyBooks } from './books.ts'
@@ -159,6 +159,10 @@ function steady(item: Workload, ours: Served, expert: Served, found: readonly Ro
   return target('p99 at half of the expert’s highest load, against the expert', own / theirs, 1, 'most')
 }
 
+/** Who else was at work: a busy machine takes more from what is larger. */
+const others = (): string =>
+  `The machine had ${loadavg()[1]?.toFixed(0)} processes to run at a time, the bench among them.`
+
 const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
 
 /** For programs, as a picture, and in the page of figures between two marks. */
@@ -174,7 +178,7 @@ function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const page = readFileSync(join(docs, 'performance.md'), 'utf8')
   const [before, rest = ''] = page.split(opening) as [string, string?]
   const [, after = ''] = rest.split(closing)
-  const told = `${on}; ${rows.toLocaleString('en')} rows, ${rounds} rounds of ${seconds} s, each figure the median.`
+  const told = `${on}; ${rows.toLocaleString('en')} rows, ${rounds} rounds of ${seconds} s, each figure the median. ${others()}`
   const figures = [opening, told, table(found), goals(targets), closing].join('\n\n')
   writeFileSync(join(docs, 'performance.md'), before + figures + after)
 }

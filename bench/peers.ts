@@ -79,7 +79,7 @@ await app.listen(${port}, '127.0.0.1')\n`,
   },
   {
     name: 'Platformatic DB',
-    packages: ['@platformatic/db@3.67.0', '@platformatic/runtime@3.67.0', 'wattpm@3.67.0', '@platformatic/sqlite3-v2'],
+    packages: ['@platformatic/db@3.67.0', '@platformatic/runtime@3.67.0', 'wattpm@3.67.0'],
     made: (folder, port, books) => {
       tableOf(folder, books)
       const config = {
