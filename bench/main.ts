@@ -28,6 +28,7 @@ const chosen = values.only === '' ? null : values.only.split(',')
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []
+const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
 
 /** [store and workload, against the expert, against the floor] */
 const bounds: readonly (readonly [string, number, number?])[] = [
@@ -162,8 +163,6 @@ function steady(item: Workload, ours: Served, expert: Served, found: readonly Ro
 /** Who else was at work: a busy machine takes more from what is larger. */
 const others = (): string =>
   `The machine had ${loadavg()[1]?.toFixed(0)} processes to run at a time, the bench among them.`
-
-const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
 
 /** For programs, as a picture, and in the page of figures between two marks. */
 function writeDown(found: readonly Row[], targets: readonly Target[]): void {
