@@ -72,30 +72,30 @@ const total = (is: 'gt' | 'gte' | 'lt' | 'lte', value: number): Condition => ({ 
 test('behind a place, the lower bound of the same column is known; before it, the upper one', () => {
   const both = [total('gte', 1), total('lte', 9)]
   assert.deepEqual(shown('orders', { where: both, order: byTotal }), [
-    'WHERE "by_total" >= 1 AND "by_total" <= 9 ORDER BY "by_total", "id" LIMIT 21',
+    'WHERE "by_total" >= 1 AND "by_total" <= 9 ORDER BY "by_total", "id" LIMIT 0 + 21',
   ])
   assert.deepEqual(shown('orders', { where: both, order: byTotal }, [5, 'x']), [
-    'WHERE "by_total" <= 9 AND ("by_total", "id") > (5, "x") ORDER BY "by_total", "id" LIMIT 21',
+    'WHERE "by_total" <= 9 AND ("by_total", "id") > (5, "x") ORDER BY "by_total", "id" LIMIT 0 + 21',
   ])
   assert.deepEqual(shown('orders', { where: both, order: byTotal }, [5, 'x'], true), [
-    'WHERE "by_total" >= 1 AND ("by_total", "id") < (5, "x") ORDER BY "by_total" DESC, "id" DESC LIMIT 21',
+    'WHERE "by_total" >= 1 AND ("by_total", "id") < (5, "x") ORDER BY "by_total" DESC, "id" DESC LIMIT 0 + 21',
   ])
   assert.deepEqual(shown('orders', { where: [total('gt', 1)], order: byTotal }, [5, 'x']), [
-    'WHERE ("by_total", "id") > (5, "x") ORDER BY "by_total", "id" LIMIT 21',
+    'WHERE ("by_total", "id") > (5, "x") ORDER BY "by_total", "id" LIMIT 0 + 21',
   ])
 })
 
 test('bounds of another column stay', () => {
   assert.deepEqual(shown('orders', { where: [total('gte', 1)], order: [by('by_name'), by('id')] }, ['n', 'x']), [
-    'WHERE "by_total" >= 1 AND ("by_name", "id") > ("n", "x") ORDER BY "by_name", "id" LIMIT 21',
+    'WHERE "by_total" >= 1 AND ("by_name", "id") > ("n", "x") ORDER BY "by_name", "id" LIMIT 0 + 21',
   ])
   const down = { ...by('by_total'), descending: true }
   assert.deepEqual(
     shown('orders', { where: [total('gte', 1)], order: [by('by_name'), down, by('id')] }, ['n', 5, 'x']),
     [
-      'WHERE "by_total" >= 1 AND "by_name" = "n" AND "by_total" = 5 AND ("id") > ("x") ORDER BY "id" LIMIT 21',
-      'WHERE "by_total" >= 1 AND "by_name" = "n" AND "by_total" < 5 ORDER BY "by_total" DESC, "id" LIMIT 21',
-      'WHERE "by_total" >= 1 AND "by_name" > "n" ORDER BY "by_name", "by_total" DESC, "id" LIMIT 21',
+      'WHERE "by_total" >= 1 AND "by_name" = "n" AND "by_total" = 5 AND ("id") > ("x") ORDER BY "id" LIMIT 0 + 21',
+      'WHERE "by_total" >= 1 AND "by_name" = "n" AND "by_total" < 5 ORDER BY "by_total" DESC, "id" LIMIT 0 + 21',
+      'WHERE "by_total" >= 1 AND "by_name" > "n" ORDER BY "by_name", "by_total" DESC, "id" LIMIT 0 + 21',
     ],
   )
 })
@@ -104,10 +104,10 @@ test('what a pattern begins with is a range, of which a place keeps one side', (
   const where: Condition[] = [{ column: 'by_name', is: 'like', parts: ['ab', ''] }]
   const order = [by('by_name'), by('id')]
   assert.deepEqual(shown('orders', { where, order }), [
-    'WHERE "by_name" >= "ab" AND "by_name" < "ac" AND +"by_name" GLOB "ab*" ORDER BY "by_name", "id" LIMIT 21',
+    'WHERE "by_name" >= "ab" AND "by_name" < "ac" AND +"by_name" GLOB "ab*" ORDER BY "by_name", "id" LIMIT 0 + 21',
   ])
   assert.deepEqual(shown('orders', { where, order }, ['abc', 'x']), [
-    'WHERE "by_name" < "ac" AND +"by_name" GLOB "ab*" AND ("by_name", "id") > ("abc", "x") ORDER BY "by_name", "id" LIMIT 21',
+    'WHERE "by_name" < "ac" AND +"by_name" GLOB "ab*" AND ("by_name", "id") > ("abc", "x") ORDER BY "by_name", "id" LIMIT 0 + 21',
   ])
   const starts: [start: string, range: string][] = [
     ['\u{10ffff}', 'WHERE +"by_name" GLOB "\u{10ffff}*" ORDER'],
@@ -125,22 +125,22 @@ test('the owner comes first; where it begins the primary key, equal values are t
   const parent = { collection: 'orders', id: 'o' }
   const where: Condition[] = [{ column: 'by_total', is: 'eq', value: 1 }]
   assert.deepEqual(shown('lines', { parent, where }), [
-    'WHERE "by_orderId" = "o" AND "by_total" = 1 ORDER BY "id" LIMIT 21',
+    'WHERE "by_orderId" = "o" AND "by_total" = 1 ORDER BY "id" LIMIT 0 + 21',
   ])
-  assert.deepEqual(shown('lines', { where }), ['WHERE "by_total" = 1 ORDER BY "id" LIMIT 21'])
+  assert.deepEqual(shown('lines', { where }), ['WHERE "by_total" = 1 ORDER BY "id" LIMIT 0 + 21'])
   const order = [by('by_depth', 'first'), by('id')]
   assert.deepEqual(shown('slots', { parent, order }, [null, 'x']), [
-    'WHERE "parent" = "o" AND unlikely("by_depth" IS NULL) AND ("id") > ("x") ORDER BY "id" LIMIT 21',
-    'WHERE "parent" = "o" AND "by_depth" IS NOT NULL ORDER BY "by_depth", "id" LIMIT 21',
+    'WHERE "parent" = "o" AND unlikely("by_depth" IS NULL) AND ("id") > ("x") ORDER BY "id" LIMIT 0 + 21',
+    'WHERE "parent" = "o" AND "by_depth" IS NOT NULL ORDER BY "by_depth", "id" LIMIT 0 + 21',
   ])
   assert.deepEqual(shown('slots', { parent, where: [{ column: 'by_depth', is: 'eq', value: 1 }] }), [
-    'WHERE "parent" = "o" AND unlikely("by_depth" = 1) ORDER BY "id" LIMIT 21',
+    'WHERE "parent" = "o" AND unlikely("by_depth" = 1) ORDER BY "id" LIMIT 0 + 21',
   ])
 })
 
 test('nulls are placed where a later term may have none, and places come as text', () => {
   const order = [by('by_total'), { ...by('by_name', 'last'), descending: true }, by('id')]
   assert.deepEqual(shown('orders', { order, places: true }), [
-    ', CAST("by_total" AS TEXT) AS place0, CAST("by_name" AS TEXT) AS place1, CAST("id" AS TEXT) AS place2ORDER BY "by_total", "by_name" DESC NULLS LAST, "id" LIMIT 21',
+    ', CAST("by_total" AS TEXT) AS place0, CAST("by_name" AS TEXT) AS place1, CAST("id" AS TEXT) AS place2ORDER BY "by_total", "by_name" DESC NULLS LAST, "id" LIMIT 0 + 21',
   ])
 })

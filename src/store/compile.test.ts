@@ -116,7 +116,7 @@ test('the account that rows belong to is a part of every statement and begins ev
   const [statement] = listed(carts, { ...plan([{ column: 'by_code', is: 'eq', value: 'x' }]), account: 'a' }, sqlite)
   assert.equal(
     statement?.text,
-    'SELECT doc, shape FROM "carts" WHERE account = ?1 AND unlikely("by_code" = ?2) ORDER BY "id" LIMIT ?3',
+    'SELECT doc, shape FROM "carts" WHERE account = ?1 AND unlikely("by_code" = ?2) ORDER BY "id" LIMIT 0 + 21',
   )
   for (const collection of [carts, lines])
     for (const { columns } of indexesOf(collection)) assert.equal(columns[0], 'account')
@@ -165,9 +165,8 @@ test('conditions', () => {
   for (const [condition, values, ...expected] of table) {
     dialects.forEach((dialect, i) => {
       const [statement] = listed(orders, plan([condition]), dialect)
-      const limit = dialect.mark(values.length + 1)
-      assert.equal(statement?.text, `SELECT doc, shape FROM "orders" WHERE ${expected[i]} ORDER BY "id" LIMIT ${limit}`)
-      assert.deepEqual(statement?.values, [...values, 21])
+      assert.equal(statement?.text, `SELECT doc, shape FROM "orders" WHERE ${expected[i]} ORDER BY "id" LIMIT 0 + 21`)
+      assert.deepEqual(statement?.values, values)
     })
   }
 })
@@ -183,9 +182,9 @@ test('an order whose first term may be empty is walked in two stretches', () => 
   const of = (i: number) => (dialect: Dialect) => listed(orders, asked, dialect)[i]?.text ?? ''
   shown(
     of(0),
-    'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NOT NULL ORDER BY "by_dueOn" DESC, "id" DESC LIMIT ?1',
+    'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NOT NULL ORDER BY "by_dueOn" DESC, "id" DESC LIMIT 0 + 21',
   )
-  shown(of(1), 'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NULL ORDER BY "id" DESC LIMIT ?1')
+  shown(of(1), 'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NULL ORDER BY "id" DESC LIMIT 0 + 21')
 })
 
 test('a count goes no further than it has to', () => {

@@ -157,7 +157,9 @@ function selected(
   const { bind, values } = binding_
   const where = conditions(collection, plan, stretch.bounds, binding_)
   const order = stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map(term).join(', ')}`
-  const cut = ` LIMIT ${dialect.taking(limit, bind)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
+  // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
+  // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
+  const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
   return { text: `SELECT ${what} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
 }
 

@@ -9,7 +9,6 @@ export interface Dialect {
   /** A match that compares exact code points, and the pattern of literal parts with anything between. R70. */
   readonly like: (column: string, pattern: string) => string
   readonly pattern: (parts: readonly string[]) => string
-  /** A condition that few rows of an owner meet, so that its index is worth taking. */
   readonly rare: (condition: string) => string
   /** What stands behind a table whose row is sought by the primary key alone, and not by an index of an id in all accounts. */
   readonly byKey: (table: string) => string
@@ -17,8 +16,6 @@ export interface Dialect {
   readonly joined: string
   /** The most bytes of an entry of an index; null where there is no such limit. */
   readonly widest: number | null
-  /** How many rows are taken: bound, or written out where a plan that is made for any number is a bad one. */
-  readonly taking: (count: number, bind: (count: number) => string) => string
   /** What stands behind the columns of a table. */
   readonly tableOptions: string
   /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
@@ -73,7 +70,6 @@ export const sqlite: Dialect = {
   like: (column, pattern) => `+${column} GLOB ${pattern}`, // the sign keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
-  taking: (count, bind) => bind(count),
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   joined: "group_concat(doc, ',' || char(10))",
   tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
@@ -108,7 +104,6 @@ export const postgres: Dialect = {
   like: (column, pattern) => `${column} LIKE ${pattern}`,
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
   rare: (condition) => condition,
-  taking: String,
   byKey: () => '',
   joined: "string_agg(doc, E',\\n')",
   tableOptions: '',
