@@ -100,7 +100,7 @@ export function plot(rows: readonly Row[], caption: string): string {
     }
     y += 14
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14"><title>Requests a second</title>
 <rect width="860" height="${height}" fill="#ffffff"/>
 <text x="16" y="28" font-weight="600">${caption}</text>
 ${parts.join('\n')}
