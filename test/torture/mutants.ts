@@ -29,8 +29,10 @@ const everywhere: Mutants = {
     about: 'a change leaves the columns as they were',
     file: 'store/perform.ts',
     changes: [
-      { from: 'const moved = plan.moved.map((i) => cells[i] as Cell)', to: 'const moved: Cell[] = []' },
-      { from: 'updateText(collection, plan.moved, cellar.dialect)', to: 'updateText(collection, [], cellar.dialect)' },
+      {
+        from: 'const which = seen.shape === shape ? plan.moved : [...cells.keys()]',
+        to: 'const which: number[] = []',
+      },
     ],
   },
 }
@@ -43,7 +45,6 @@ const sqlite: Mutants = {
       {
         from: "import { batches } from './batch.ts'",
         to: `import { batches } from './batch.ts'
-import { finish } from '../store/cellar.ts'
 import { hold } from '../store/claim.ts'
 import { keys } from '../store/compile.ts'`,
       },
