@@ -7,7 +7,8 @@ import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 
 /** A curl line that creates something, else one that lists something; `mark` makes unique values fresh. */
-export function trial({ places }: Service, url: string, mark: string, key: string | null = null): string | null {
+export function trial(service: Service, url: string, mark: string, key: string | null = null): string | null {
+  const [{ places }, at] = [service, newest(service, url)]
   const may = ({ rule }: Route) => rule === 'public' || key !== null
   const open = places.filter(({ template }) => !template.includes('{'))
   const births = open.flatMap(({ template, methods }) => {
@@ -17,12 +18,18 @@ export function trial({ places }: Service, url: string, mark: string, key: strin
     return body ? [{ template, body, repeatable: isRepeatable(route.resource), rule: route.rule }] : []
   })
   const birth = births.find(({ repeatable }) => repeatable) ?? births[0]
-  if (birth) return createLine(`${url}${birth.template}`, birth.body, birth.rule === 'public' ? null : key)
+  if (birth) return createLine(`${at}${birth.template}`, birth.body, birth.rule === 'public' ? null : key)
   const listed = open.flatMap(({ template, methods }) => {
     const route = methods.get('GET')
-    return route && may(route) ? [`curl ${url}${template}${route.rule === 'public' ? '' : bearer(key)}`] : []
+    return route && may(route) ? [`curl ${at}${template}${route.rule === 'public' ? '' : bearer(key)}`] : []
   })
   return listed[0] ?? null
+}
+
+/** Where the version stands whose names are shown. */
+function newest({ choice: { served, usual, carriers } }: Service, url: string): string {
+  const label = served.at(-1)
+  return label === usual || !carriers.includes('path') ? url : `${url}/${label}`
 }
 
 const bearer = (key: string | null): string => (key === null ? '' : ` -H 'Authorization: Bearer ${key}'`)

@@ -77,3 +77,13 @@ test('where nothing can be made up, something is listed', async () => {
   assert.match(trial(odd, 'http://house', 'k') as string, /^curl http:\/\/house\/things$/)
   assert.equal(await statusOf(odd), 200)
 })
+test('of several versions the newest is tried, whichever is the usual one', async () => {
+  const fields = { name: f.text() }
+  const versioned = service({
+    name: 'a',
+    versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+    resources: { things: { fields, access: 'public' } },
+  }).change('v2', 'things', { about: 'A title is a name.', renamed: { title: 'name' } })
+  assert.match(trial(versioned, 'http://house', 'k') as string, /^curl http:\/\/house\/v2\/things /)
+  assert.equal(await statusOf(versioned), 201)
+})
