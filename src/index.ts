@@ -1,7 +1,7 @@
 /** The public face of bylaw: what a declaration is written with, and nothing else. */
 export { Problem } from './errors/problem.ts'
-export type { Change, Comparison, ResourceChange, VersionDeclaration } from './resources/change.ts'
-export type { Access, Mistake, ResourceDeclaration } from './resources/declaration.ts'
+export type { Change, Comparison, ResourceChange } from './resources/change.ts'
+export type { Access, Deprecation, Mistake, ResourceDeclaration, VersionDeclaration } from './resources/declaration.ts'
 export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './resources/field.ts'
 export type {
   CreateInput,

@@ -6,10 +6,17 @@ import { changeMistakes } from './check/changes.ts'
 import { declarationMistakes } from './check/mistakes.ts'
 import { editions } from './endpoints/methods.ts'
 import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
-import type { Branch, Edition, Place } from './flow/route.ts'
+import type { Branch, Edition, Place, Route } from './flow/route.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange, Versions } from './resources/change.ts'
-import type { Concepts, DeclaredTiers, Mistake, Operation, ResourceDeclaration } from './resources/declaration.ts'
+import type {
+  Concepts,
+  DeclaredTiers,
+  Deprecations,
+  Mistake,
+  Operation,
+  ResourceDeclaration,
+} from './resources/declaration.ts'
 import type { Field, Fields } from './resources/field.ts'
 import type {
   Before,
@@ -27,7 +34,7 @@ import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
 import { type Choice, choiceOf } from './versions/choose.ts'
 import { withEpochs } from './versions/epoch.ts'
-import { type Notice, noticeIn } from './versions/retire.ts'
+import { going, type Notice, noticeIn } from './versions/retire.ts'
 
 export interface Declaration {
   readonly name: string
@@ -56,6 +63,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly editions: ReadonlyMap<string, Edition>
   readonly choice: Choice
   readonly notices: ReadonlyMap<string, Notice>
+  /** What is told of operations that go, and of the places that have them. */
+  readonly going: ReadonlyMap<Route | Place, Notice>
   readonly places: readonly Place[]
   readonly tree: Branch
   /** All methods that any place offers. */
@@ -122,6 +131,7 @@ export interface Changing<D extends Declaration, At = D> extends Service<D> {
       readonly shown?: Shown
       readonly moved?: Moved
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+      readonly deprecations?: Deprecations
       readonly errors?: Readonly<Record<string, string>>
       readonly request?: (old: OldDocument<At, R, T>) => NewFields<At, R, T>
       readonly response?: (now: NewDocument<At, R>) => OldFields<At, T>
@@ -160,7 +170,7 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
 
 type Made = Omit<Service, 'declaration' | 'changes' | 'name'>
 const following: readonly (keyof Made)[] = [
-  ...(['settings', 'resources', 'errors', 'quotas', 'editions', 'choice', 'notices'] as const),
+  ...(['settings', 'resources', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
@@ -180,6 +190,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
   const newest = all.at(-1) as Edition
+  const notices = new Map(labels.map((label) => [label, noticeIn(declaration, label, served, settings)]))
   return {
     settings,
     resources,
@@ -187,7 +198,8 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(all.map((one) => [one.label, one])),
     choice: choiceOf(declaration, changes, served, settings),
-    notices: new Map(labels.map((label) => [label, noticeIn(declaration, label, served, settings)])),
+    notices,
+    going: going(all, declaration, notices, settings),
     places: newest.places,
     tree: newest.tree,
     methods: newest.methods,

@@ -122,3 +122,32 @@ test('versions have a name and the times of their coming and going', () => {
     'settings.versions.default: The version "v2" is not served.',
   ])
 })
+
+test('operations that go are offered, and have the times of their going', () => {
+  const left = (deprecations: unknown) =>
+    declarationMistakes({
+      ...declaration,
+      resources: { ...declaration.resources, customers: { ...declaration.resources.customers, deprecations } },
+    }).map(({ place, reason }) => `${place}: ${reason}`)
+  const path = 'resources.customers.deprecations'
+  assert.deepEqual(left({ read: { deprecated: '2026-02-01', sunset: '2026-02-01T00:00:00Z', successor: '/a' } }), [])
+  const wrong: [unknown, string][] = [
+    ['2026-02-01', `${path}: It is "2026-02-01".`],
+    [{ read: '2026-02-01' }, `${path}.read: It is "2026-02-01".`],
+    [{ change: { deprecated: '2026-02-01' } }, `${path}.change: "change" is not offered.`],
+    [{ read: { sunset: '2026-02-01' } }, `${path}.read: It is not said from when on it is deprecated.`],
+    [{ read: { deprecated: 'soon' } }, `${path}.read.deprecated: It is "soon".`],
+    [{ read: { deprecated: '2026-02-01', successor: 'notes' } }, `${path}.read.successor: It is "notes".`],
+    [{ read: { deprecated: '2026-02-01', format: 'true' } }, `${path}.read.format: \`format\` is not known here.`],
+    [
+      { read: { deprecated: '2026-02-01', sunset: '2026-01-31' } },
+      `${path}.read.sunset: It would end before it is deprecated.`,
+    ],
+  ]
+  for (const [deprecations, mistake] of wrong) assert.deepEqual(left(deprecations), [mistake])
+  assert.deepEqual(mistakes({ deprecations: { read: { deprecated: '2026-02-01' } } }), [])
+  assert.deepEqual(mistakes({ deprecations: [] }), ['changes.v2.customers.deprecations: It is a list.'])
+  assert.deepEqual(mistakes({ deprecations: { remove: { deprecated: '2026-02-01' } } }), [
+    `v1: ${path}.remove: "remove" is not offered.`,
+  ])
+})

@@ -90,6 +90,7 @@ function checkChange(scene: Scene): void {
     'mapped',
     'shown',
     'moved',
+    'deprecations',
     'errors',
     'filters',
     'sorts',

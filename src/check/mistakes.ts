@@ -11,7 +11,7 @@ import { checkContradictions, noteSetting } from './settings.ts'
 import { checkField, checkName, type Finding, type Ground, note, type Path, placeOf, whole } from './soundness.ts'
 import { checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
-import { checkVersions } from './versions.ts'
+import { checkDeprecations, checkVersions } from './versions.ts'
 import { checkFieldRules, checkOwner } from './visibility.ts'
 
 /** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
@@ -234,6 +234,7 @@ function checkResources(around: unknown, ground: Ground): void {
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
       checkContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
+    checkDeprecations([...path, 'deprecations'], given, ground)
     checkOwner(judged, ground)
     checkFieldRules(judged, ground)
     checkOrders(judged, ground)

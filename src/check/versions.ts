@@ -1,8 +1,9 @@
 /** Finds what is wrong with the versions that a service declares: their names, and when they come and go. Part 9, versions. */
 import { labelsOf, type Versions } from '../resources/change.ts'
+import { operations } from '../resources/declaration.ts'
 import { date, timestamp } from '../resources/time.ts'
 import { isObject } from '../resources/values.ts'
-import { type Given, has, shown } from './bounds.ts'
+import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkKeys } from './profile.ts'
 import { type Ground, note, type Path } from './soundness.ts'
 
@@ -45,10 +46,44 @@ function checkVersion(label: string, given: unknown, ground: Ground): void {
   checkKeys(path, given, keys, [], ground)
   if (given.released === undefined)
     note(ground, path, 'It is not said when the version came.', "Write released: '2026-01-15'.")
+  checkWays(path, given, ground)
+  if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
+    note(ground, [...path, 'format'], `It is ${shown(given.format)}.`, "Write 'true' or 'rfc9745'.")
+  if (given.retired !== undefined && given.retired !== true && !isReason(given.retired))
+    note(ground, [...path, 'retired'], `It is ${shown(given.retired)}.`, 'Write true, or the reason as a text.')
+  checkTimes(path, given, ground)
+}
+
+/** Operations that go while their version stays. R198. */
+export function checkDeprecations(path: Path, { deprecations, methods }: Given, ground: Ground): void {
+  if (deprecations === undefined) return
+  if (!isObject(deprecations)) {
+    note(ground, path, `It is ${shown(deprecations)}.`, "Write it as { remove: { deprecated: '2026-12-01' } }.")
+    return
+  }
+  const offered = Array.isArray(methods) ? operations.filter((one) => methods.includes(one)) : operations
+  for (const [operation, given] of Object.entries(deprecations)) {
+    const own = [...path, operation]
+    if (!offered.some((one) => one === operation))
+      note(ground, own, `${shown(operation)} is not offered.`, guessed(operation, offered))
+    if (!isObject(given)) {
+      note(ground, own, `It is ${shown(given)}.`, "Write from when on, as { deprecated: '2026-12-01' }.")
+      continue
+    }
+    checkKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], ground)
+    if (given.deprecated === undefined)
+      note(ground, own, 'It is not said from when on it is deprecated.', "Write deprecated: '2026-12-01'.")
+    checkWays(own, given, ground)
+    checkTimes(own, given, ground)
+  }
+}
+
+/** When something comes and goes, and where that is described. */
+function checkWays(path: Path, given: Given, ground: Ground): void {
   for (const name of ['released', 'deprecated', 'sunset'])
     if (given[name] !== undefined && Number.isNaN(momentOf(given[name])))
       note(ground, [...path, name], `It is ${shown(given[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
-  for (const name of ['guide', 'policy']) {
+  for (const name of ['guide', 'policy', 'successor']) {
     const url = given[name]
     if (url !== undefined && !(typeof url === 'string' && /^(https?:\/)?\/[^\s<>"\\^`{|}]+$/.test(url)))
       note(
@@ -58,11 +93,6 @@ function checkVersion(label: string, given: unknown, ground: Ground): void {
         'Write an absolute URL, or a path that begins with a slash.',
       )
   }
-  if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
-    note(ground, [...path, 'format'], `It is ${shown(given.format)}.`, "Write 'true' or 'rfc9745'.")
-  if (given.retired !== undefined && given.retired !== true && !isReason(given.retired))
-    note(ground, [...path, 'retired'], `It is ${shown(given.retired)}.`, 'Write true, or the reason as a text.')
-  checkTimes(path, given, ground)
 }
 
 const isReason = (given: unknown): boolean => typeof given === 'string' && given.trim() !== ''

@@ -4,7 +4,7 @@ import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given, table } from '../terminal/command.ts'
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
-import { usesIn } from '../terminal/retired.ts'
+import { partingsIn, usesIn } from '../terminal/retired.ts'
 import { storeOf } from '../terminal/start.ts'
 
 export const versions: Command = {
@@ -38,12 +38,20 @@ interface Told {
   readonly released: string | null
   readonly deprecated: string | null
   readonly sunset: string | null
+  /** The operations of it that are to be left. */
+  readonly operations: readonly {
+    readonly resource: string
+    readonly operation: string
+    readonly state: string
+    readonly deprecated: string
+    readonly sunset: string | null
+  }[]
   readonly requests: number
   readonly callers: readonly { readonly caller: string; readonly requests: number; readonly last: string }[]
 }
 
 /** R202. */
-function listed({ declaration, choice }: Service, uses: readonly Use[], now: number): Told[] {
+function listed({ declaration, choice, editions }: Service, uses: readonly Use[], now: number): Told[] {
   const { versions = {} } = declaration
   const labels = [...new Set([...choice.served, ...Object.keys(versions), ...uses.map(({ version }) => version)])]
   return labels
@@ -52,13 +60,22 @@ function listed({ declaration, choice }: Service, uses: readonly Use[], now: num
       const { released = null, deprecated = null, sunset = null } = versions[version] ?? {}
       const own = uses.filter((one) => one.version === version)
       const ended = !choice.served.includes(version) || (choice.ended.get(version) ?? now + 1) <= now
-      const state = ended ? 'retired' : deprecated !== null && Date.parse(deprecated) <= now ? 'deprecated' : 'served'
+      const stateOf = (from: string | null) => (from !== null && Date.parse(from) <= now ? 'deprecated' : 'served')
+      const state = ended ? 'retired' : stateOf(deprecated)
+      const operations = (ended ? [] : partingsIn(editions.get(version))).map((one) => ({
+        resource: one.resource,
+        operation: one.operation,
+        state: stateOf(one.deprecated),
+        deprecated: one.deprecated,
+        sunset: one.sunset ?? null,
+      }))
       return {
         version,
         state,
         released,
         deprecated,
         sunset,
+        operations,
         requests: own.reduce((sum, { requests }) => sum + requests, 0),
         callers: own.map(({ caller, requests, last }) => ({ caller, requests, last: new Date(last).toISOString() })),
       }
@@ -66,8 +83,16 @@ function listed({ declaration, choice }: Service, uses: readonly Use[], now: num
 }
 
 function shown(all: readonly Told[]): string {
-  const rows = all.flatMap(({ version, state, deprecated, sunset, requests, callers }) => [
+  const rows = all.flatMap(({ version, state, deprecated, sunset, operations, requests, callers }) => [
     [version, state, deprecated ?? '', sunset ?? '', String(requests), callers[0]?.last ?? ''],
+    ...operations.map((one) => [
+      `  ${one.operation} ${one.resource}`,
+      one.state,
+      one.deprecated,
+      one.sunset ?? '',
+      '',
+      '',
+    ]),
     ...callers.map((one) => [
       `  ${one.caller === '' ? '(nobody known)' : one.caller}`,
       '',

@@ -2,6 +2,7 @@
 import { type Catalogue, chain } from '../errors/catalogue.ts'
 import type { Place } from '../flow/route.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
+import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
@@ -30,6 +31,12 @@ export interface QuotaContract {
   readonly partition: string
 }
 
+/** From when on something is deprecated, and when it is planned to end, in one form. */
+export interface Parting {
+  readonly deprecated: string
+  readonly sunset: string | null
+}
+
 export interface ResourceContract {
   /** What ids begin with; null where a key takes their place. */
   readonly prefix: string | null
@@ -38,6 +45,8 @@ export interface ResourceContract {
   /** Who may use each method, by path. */
   readonly paths: { readonly [path: string]: { readonly [method: string]: string } }
   readonly operations: readonly string[]
+  /** When operations go that are to be left; missing where none is. */
+  readonly deprecations?: { readonly [operation: string]: Parting }
   readonly fields: { readonly [name: string]: Terms }
   readonly order: readonly string[]
   readonly sorts: { readonly [name: string]: readonly string[] }
@@ -51,7 +60,7 @@ export interface ResourceContract {
 /** The parts of a declaration and of a resource that have a rule of their own here; of others any difference counts as breaking. */
 const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 const knownOfResource = [
-  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods'],
+  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods', 'deprecations'],
   ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
 ]
 
@@ -105,6 +114,7 @@ function resourceContract(
     parent: parent && { resource: parent.resource, onDelete: parent.onDelete },
     paths: sorted(own.map(({ template, methods }) => [template, rulesOf(methods)])),
     operations: methods.toSorted(),
+    ...partingsOf(declaration),
     fields: sorted(Object.entries(termsOf(resource, resources))),
     order: declaration.order ?? ['id'],
     sorts: sorted(Object.entries(declaration.sorts ?? {})),
@@ -112,6 +122,15 @@ function resourceContract(
     settings: sorted(differing.map((path) => [path, plain(settingAt(settings, path))])),
     more: rest(declaration, knownOfResource),
   }
+}
+
+function partingsOf({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {
+  const moment = (text: string) => new Date(text).toISOString()
+  const all = Object.entries(deprecations).map(([operation, { deprecated, sunset }]): [string, Parting] => [
+    operation,
+    { deprecated: moment(deprecated), sunset: sunset === undefined ? null : moment(sunset) },
+  ])
+  return all.length === 0 ? {} : { deprecations: sorted(all) }
 }
 
 function rulesOf(methods: Place['methods']): Record<string, string> {

@@ -345,6 +345,26 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
     { ...declared, resources: { customers, orders: (({ prefix, ...rest }) => rest)(orders) } },
   ],
   ['an owner', B, B, withOrders({ parent: 'customers', fields: (({ customerId, ...rest }) => rest)(orders.fields) })],
+  [
+    'an operation is to be left',
+    A,
+    A,
+    withOrders({ deprecations: { remove: { deprecated: '2026-12-01', sunset: '2027-12-31' } } }),
+  ],
+  [
+    'its end is put off',
+    A,
+    B,
+    withOrders({ deprecations: { remove: { deprecated: '2026-12-01', sunset: '2028-12-31' } } }),
+    withOrders({ deprecations: { remove: { deprecated: '2026-12-01', sunset: '2027-12-31' } } }),
+  ],
+  [
+    'where it is described how to leave it',
+    N,
+    N,
+    withOrders({ deprecations: { remove: { deprecated: '2026-12-01', guide: '/guide' } } }),
+    withOrders({ deprecations: { remove: { deprecated: '2026-12-01T00:00:00Z' } } }),
+  ],
   // errors, scopes
   ['a type of error', A, B, { ...declared, errors: { 'credit-exceeded': { status: 409 } } }],
   [

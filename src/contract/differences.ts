@@ -1,5 +1,5 @@
 /** Differences: everything that two contracts say differently, each breaking, additive or without effect. Part 9, versioning. */
-import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
+import type { Contract, Parting, QuotaContract, ResourceContract } from './contract.ts'
 import { same } from './contract.ts'
 import type { Difference, What } from './difference.ts'
 import { fieldDifferences, trafficOf } from './fields.ts'
@@ -164,6 +164,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('key', `An item of ${name} is named by`),
     ...changed('parent', `The owner of ${name} is`),
     ...paths(place, before.paths, after.paths),
+    ...partings(place, before, after),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sorts(place, before, after, traffic.lists),
@@ -193,6 +194,23 @@ function paths(place: string, before: Paths, after: Paths): Difference[] {
     }),
   )
 }
+
+/** An operation that is to be left is announced and works as before; what was announced may be put off, not brought forward. */
+function partings(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+  const [was, is] = [before.deprecations ?? {}, after.deprecations ?? {}]
+  return each(was, is, (operation, had, has) => {
+    const at = `${place}.deprecations.${operation}`
+    if (same(had, has)) return []
+    if (!has) return [told(at, 'additive', `\`${operation}\` is not deprecated any more.`)]
+    const says = `\`${operation}\` ${parting(has)}${had ? `, and not ${parting(had)}` : ''}.`
+    const sooner = had?.sunset && has.sunset && has.sunset < had.sunset
+    return [told(at, sooner ? 'breaking' : 'additive', says, `Leave its end at ${had?.sunset}, or put it off.`)]
+  })
+}
+
+/** When something goes, in words. */
+export const parting = ({ deprecated, sunset }: Parting): string =>
+  `is deprecated from ${deprecated} on${sunset === null ? '' : ` and planned to end on ${sunset}`}`
 
 const breadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
 /** Whether all who were let in by one rule are by another. */

@@ -153,6 +153,18 @@ describe('changes', () => {
     const made = shop({ ...first, colour: f.text({ default: 'red' }) }, { versions })
     assert.equal(told(changed(made, { added: ['colour'] })), '')
   })
+  test('that only say which operations of before are to be left are fine', () => {
+    const made = changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01' } } })
+    assert.equal(told(made), '')
+    const end = (sunset: string) =>
+      changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01', sunset } } })
+    const locks: Locks = new Map([['v1', lockOf(end('2027-12-31'))]])
+    assert.equal(told(end('2028-12-31'), locks), '')
+    assert.match(
+      told(end('2027-11-30'), locks),
+      /^resources\.customers\n.*\n {3}- .*planned to end on 2027-11-30T.*\nLeave its end at 2027-12-31T/,
+    )
+  })
   test('cannot be judged before the version before is locked', () => {
     assert.equal(
       gateMistakes(changed(shop(first, { versions }), {}), new Map([['v2', lockOf(shop(first), 'v2')]])).length,

@@ -142,7 +142,8 @@ function dead(service: Service, locks: Locks): Mistake[] {
 
 function isDead(change: Change, service: Service, locks: Locks): boolean {
   const older = [...locks.keys()].filter((label) => majorOf(label) < majorOf(change.version))
-  if (older.length === 0 || change.ends) return false // an end is met in the new version, not in the old one
+  // An end is met in the new version, not in the old one; and what is deprecated there is no claim.
+  if (older.length === 0 || change.ends || change.deprecations) return false
   const { declaration, changes } = service
   const others = changes.filter((one) => one !== change)
   return older.every((label) => {

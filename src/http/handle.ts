@@ -35,6 +35,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, world } = house
   let { settings } = service
   let passage: Passage | null = null
+  let at: Route | null = null
   let leave = () => {}
   let finish = () => {}
   let rate: Rate | null = null
@@ -55,10 +56,11 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     if ('status' in match) return labelled(match, passage, house)
     if (call.method === 'OPTIONS') {
       await noContent(call, service.settings)
-      return labelled(optionsReply(match.place), passage, house)
+      return labelled(optionsReply(match.place), passage, house, match.place)
     }
     const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
+    at = route
     const { caller, problem } = await known(call, route, house) //         400, 401, 429
     if (service.declaration.versions) count(house.store, passage.edition.label, caller.id, world.now())
     rate = await spend(house, call, caller) //                             429
@@ -69,10 +71,10 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     allowOwn(caller, route.resource) //                                    403
     const { carried } = passage
     const reply = await served({ call, caller, carried, route, params: match.params }, house)
-    return labelled(rated(reply, rate), passage, house)
+    return labelled(rated(reply, rate), passage, house, route)
   } catch (problem) {
     const refused = refuse(call, house, problem, passage?.edition ?? null)
-    return labelled(rated(await codedIfBetter(call, refused, settings), rate), passage, house)
+    return labelled(rated(await codedIfBetter(call, refused, settings), rate), passage, house, at)
   } finally {
     finish()
     leave()
@@ -190,13 +192,19 @@ function renamed(name: string, { resources }: Edition, other: Edition): string |
   return [...other.resources.values()].find(({ collection }) => collection.name === stored)?.name
 }
 
-/** An answer of the versioned interface, with what is told of the version. R145, R193, R198. */
-function labelled(reply: Reply, passage: Passage | null, { service, world }: House): Reply {
+/** An answer of the versioned interface, with what is told of the version and of the operation in it. R145, R193, R198. */
+function labelled(
+  reply: Reply,
+  passage: Passage | null,
+  { service, world }: House,
+  at: Route | Place | null = null,
+): Reply {
   const { headers, status } = reply
   if (passage !== null) {
     const { edition, path } = passage
-    const next = () => (status === 404 ? null : successor(service, edition.label, path))
-    retire(headers, service.notices.get(edition.label) as Notice, next, world.now())
+    const notice = (at && service.going.get(at)) ?? (service.notices.get(edition.label) as Notice)
+    const next = () => (status === 404 || notice.successor === null ? null : successor(service, edition.label, path))
+    retire(headers, notice, next, world.now())
   }
   if (service.choice.carriers.includes('header')) headers.Vary = headers.Vary ? `${headers.Vary}, version` : 'version'
   return reply

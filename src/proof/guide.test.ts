@@ -17,6 +17,11 @@ const shop = service({
   resources: {
     customers: { fields: { name: f.text({ max: 200 }), rank: f.integer({ default: 1 }) }, access: 'public' },
     notes: { fields: { text: f.text() }, access: 'public' },
+    plans: {
+      fields: { text: f.text() },
+      access: 'public',
+      deprecations: { remove: { deprecated: '2026-12-01', sunset: '2027-12-31' } },
+    },
     orders: { parent: 'customers', fields: { total: f.decimal({ scale: 2 }) }, access: 'public' },
   },
 })
@@ -54,6 +59,10 @@ test('the guide tells what changed, by resource, with both bodies', async () => 
   assert.deepEqual(JSON.parse(now), { name: 'Title', rank: 1 })
   assert.match(text, /## orders\n\nOrders came\./)
   assert.doesNotMatch(text, /## notes/)
+  assert.match(
+    text,
+    /## plans\n\nIn v3, `remove` is deprecated from 2026-12-01T00:00:00.000Z on and planned to end on 2027-12-31T00:00:00.000Z: do not build on it\./,
+  )
 })
 
 test('a version that stays says so', async () => {

@@ -1,6 +1,6 @@
 /** Guide: how to move from one version to another, with bodies as both versions have them. Part 9, versioning. */
 import type { Difference } from '../contract/difference.ts'
-import { differences } from '../contract/differences.ts'
+import { differences, parting } from '../contract/differences.ts'
 import { contractAt } from '../contract/gate.ts'
 import type { Violation } from '../errors/problem.ts'
 import { majorOf } from '../resources/change.ts'
@@ -72,17 +72,20 @@ function resourcePart(
 ): string[] {
   const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
   const places = new Set([was, is].filter((one) => one !== undefined).map((one) => `resources.${one}`))
-  const own = found.filter(({ place }) => [...places].some((one) => place === one || place.startsWith(`${one}.`)))
+  const isOwn = (place: string) => [...places].some((one) => place === one || place.startsWith(`${one}.`))
+  const own = found.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
   const told = between(service.changes, name, from)
     .filter((one) => majorOf(one.version) <= majorOf(to))
     .toReversed()
-  if (own.length === 0 && told.length === 0) return []
+  const left = Object.entries(contractAt(service, to).resources[is ?? '']?.deprecations ?? {})
+  if (own.length + told.length + left.length === 0) return []
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
   const about = told.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
   return [
     title,
     ...about,
     ...(own.length === 0 ? [] : [listed(own)]),
+    ...left.map(([operation, one]) => `In ${to}, \`${operation}\` ${parting(one)}: do not build on it.`),
     ...(sample ? [shownPair('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
     ...(sample ? [shownPair('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
   ]

@@ -2,31 +2,17 @@
 import type { DeclaredError } from '../errors/catalogue.ts'
 import {
   type Concepts,
+  type Deprecations,
   type Operation,
   operations,
   parentOf,
   type ResourceDeclaration,
   resolved,
+  type VersionDeclaration,
 } from './declaration.ts'
 import type { Field, Fields } from './field.ts'
 import { cased, type Naming, singular } from './naming.ts'
 import { defaultPrefix } from './resource.ts'
-
-/** A published version: when it came, and when and how it goes. Times are dates, or moments in UTC. */
-export interface VersionDeclaration {
-  readonly released: string
-  /** From when on callers are told to move. R198. */
-  readonly deprecated?: string
-  /** When it is planned to end. R200. */
-  readonly sunset?: string
-  /** Where it is described how to move, and what is promised to those who stay. R201. */
-  readonly guide?: string
-  readonly policy?: string
-  /** How the deprecation is told, where not as the service tells it. R199. */
-  readonly format?: 'true' | 'rfc9745'
-  /** No longer served; a reason where it still has consumers. R203, R204. */
-  readonly retired?: true | string
-}
 
 export type Versions = { readonly [label: string]: VersionDeclaration }
 
@@ -78,6 +64,8 @@ export interface ResourceChange {
   readonly moved?: Readonly<Record<string, Moved>>
   /** Methods that came with the new version, and those that ended with the one before. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+  /** Operations of the version before that are to be left. R198. */
+  readonly deprecations?: Deprecations
   /** Old names of declared types of errors, and their new ones. */
   readonly errors?: Readonly<Record<string, string>>
   /** The new fields of an old document. */
@@ -98,7 +86,7 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'errors', 'request', 'response', 'filters', 'sorts'],
+  ...['shown', 'moved', 'methods', 'deprecations', 'errors', 'request', 'response', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 
 /** What of a declaration versions can differ in. */
@@ -150,11 +138,13 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const named = withTerms({ ...own, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
   )
-  if (!change.methods) return named
-  const { added = [], withdrawn = [] } = change.methods
+  if (!change.methods && !change.deprecations) return named
+  const { added = [], withdrawn = [] } = change.methods ?? {}
   const { methods = operations } = own
   const offered = (one: Operation) => withdrawn.includes(one) || (methods.includes(one) && !added.includes(one))
-  return { ...named, methods: operations.filter(offered) }
+  const left = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
+  const deprecations = { ...Object.fromEntries(left), ...change.deprecations }
+  return { ...named, methods: operations.filter(offered), deprecations }
 }
 
 /** A resource whose orders, indexes and key name its fields in another way; those of a field that has no name are left out. */

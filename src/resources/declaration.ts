@@ -10,6 +10,35 @@ export const operations: readonly Operation[] = ['list', 'read', 'create', 'repl
 
 export type Access = Rule | (Readonly<Partial<Record<Exclude<Operation, 'list'>, Rule>>> & { readonly write?: Rule })
 
+/** How something that is published goes. Times are dates, or moments in UTC. */
+interface Retirement {
+  /** From when on callers are told to move. R198. */
+  readonly deprecated?: string
+  /** When it is planned to end. R200. */
+  readonly sunset?: string
+  /** Where it is described how to move, and what is promised to those who stay. R201. */
+  readonly guide?: string
+  readonly policy?: string
+}
+
+/** A published version: when it came, and when and how it goes. */
+export interface VersionDeclaration extends Retirement {
+  readonly released: string
+  /** How deprecations are told, where not as the service tells them. R199. */
+  readonly format?: 'true' | 'rfc9745'
+  /** No longer served; a reason where it still has consumers. R203, R204. */
+  readonly retired?: true | string
+}
+
+/** An operation that is to be left while its version stays. R198. */
+export interface Deprecation extends Retirement {
+  readonly deprecated: string
+  /** What does the same instead. */
+  readonly successor?: string
+}
+
+export type Deprecations = { readonly [O in Operation]?: Deprecation }
+
 export interface ParentDeclaration {
   readonly resource: string
   /** What becomes of the children when the parent is deleted. R138. */
@@ -33,6 +62,8 @@ export interface ResourceDeclaration {
   readonly owner?: string
   /** What is offered; by default everything. */
   readonly methods?: readonly Operation[]
+  /** Operations that are to be left, and how they go. R198. */
+  readonly deprecations?: Deprecations
   /** The default order: names of fields, descending ones with a minus sign. */
   readonly order?: readonly string[]
   /** Named orders for `custom_sort`. */
@@ -54,6 +85,7 @@ export const resourceKeys = [
   'access',
   'owner',
   'methods',
+  'deprecations',
   'order',
   'sorts',
   'indexes',

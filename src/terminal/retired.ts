@@ -1,5 +1,6 @@
 /** Keeps versions that are still used from being taken away, and tells of those that are over. Part 9, versions. */
 import type { Use } from '../flow/plan.ts'
+import type { Edition } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/house.ts'
 import type { Service } from '../service.ts'
@@ -36,11 +37,20 @@ export async function admitRetired(
   )
 }
 
-/** Tells of versions that should have ended. R203. */
-export function warnOfEnds({ choice, notices }: Service, log: Log, now: number): void {
+/** The operations of a version that are to be left. R198. */
+export const partingsIn = (edition: Edition | undefined) =>
+  [...(edition?.resources.values() ?? [])].flatMap(({ name, declaration: { deprecations = {} } }) =>
+    Object.entries(deprecations).map(([operation, one]) => ({ resource: name, operation, ...one })),
+  )
+
+/** Tells of what should have ended. R203. */
+export function warnOfEnds({ choice, notices, editions }: Service, log: Log, now: number): void {
   for (const version of choice.served) {
     const sunset = notices.get(version)?.sunset
     if (sunset && sunset.at <= now && !choice.ended.has(version))
       log.warn({ version, sunset: sunset.value }, 'The version is served after its planned end.')
+    for (const { resource, operation, sunset } of partingsIn(editions.get(version)))
+      if (sunset !== undefined && Date.parse(sunset) <= now)
+        log.warn({ version, resource, operation, sunset }, 'The operation is served after its planned end.')
   }
 }

@@ -1,8 +1,10 @@
 /** Tells with every answer which version it is of, and how that version goes. Part 9, versions. */
-import type { VersionDeclaration, Versioned } from '../resources/change.ts'
+import type { Edition, Place, Route } from '../flow/route.ts'
+import type { Versioned } from '../resources/change.ts'
+import type { Deprecation, VersionDeclaration } from '../resources/declaration.ts'
 import type { Settings } from '../resources/settings.ts'
 
-/** What is told of a version, made ready at start; times are in milliseconds. */
+/** What is told of a version, or of an operation in it, made ready at start; times are in milliseconds. */
 export interface Notice {
   readonly label: string
   /** The value of `Deprecation`, and from when on it is sent. R198, R199. */
@@ -11,7 +13,7 @@ export interface Notice {
   readonly sunset: { readonly value: string; readonly at: number } | null
   /** Links that are the same for all answers. R201. */
   readonly links: readonly string[]
-  /** The version to move to. */
+  /** The version to move to; null where there is none, or the version stays and only the operation goes. */
   readonly successor: string | null
 }
 
@@ -20,34 +22,67 @@ export function noticeIn(
   { versions = {} }: Pick<Versioned, 'versions'>,
   label: string,
   served: readonly string[],
-  { deprecation }: Settings,
+  settings: Settings,
 ): Notice {
   const labels = [...new Set([...Object.keys(versions), label])]
   const later = served.find((one) => Number(one.slice(1)) > Number(label.slice(1))) ?? null
-  return noticeOf(label, versions[label] ?? {}, deprecation.format, labels.length > 1 ? later : null)
+  const own = versions[label] ?? {}
+  return noticeOf(label, [own], formatIn(own, settings), labels.length > 1 ? later : null)
 }
 
-/** What is told of a version that is declared so. */
+type Declared = Partial<VersionDeclaration & Deprecation>
+
+const formatIn = ({ format }: Declared, { deprecation }: Settings): 'true' | 'rfc9745' => format ?? deprecation.format
+
+/** What is told where operations go, by their routes, and for OPTIONS by the places that have them. R198. */
+export function going(
+  editions: readonly Edition[],
+  { versions = {} }: Pick<Versioned, 'versions'>,
+  notices: ReadonlyMap<string, Notice>,
+  settings: Settings,
+): ReadonlyMap<Route | Place, Notice> {
+  const found = new Map<Route | Place, Notice>()
+  for (const { label, places } of editions) {
+    const own: Declared = versions[label] ?? {}
+    const goes = own.deprecated !== undefined || own.sunset !== undefined
+    const successor = goes ? (notices.get(label)?.successor ?? null) : null
+    const told = (all: readonly Declared[]) => noticeOf(label, [...all, own], formatIn(own, settings), successor)
+    for (const place of places) {
+      const left = [...place.methods.values()].flatMap((route) => {
+        const { deprecations = {} } = route.resource.declaration
+        const deprecation = deprecations[route.operation]
+        if (deprecation) found.set(route, told([deprecation]))
+        return deprecation ?? []
+      })
+      if (left.length > 0) found.set(place, told(left))
+    }
+  }
+  return found
+}
+
+/** What is told of what is declared so: of several that go, the first date, and all links. */
 function noticeOf(
   label: string,
-  { deprecated, sunset, guide, policy, format }: Partial<VersionDeclaration>,
-  usual: 'true' | 'rfc9745',
+  all: readonly Declared[],
+  format: 'true' | 'rfc9745',
   successor: string | null,
 ): Notice {
-  const [from, at] = [deprecated, sunset].map((text) => (text === undefined ? null : Date.parse(text))) as [
-    number | null,
-    number | null,
-  ]
-  const dated = (format ?? usual) === 'rfc9745'
+  const times = (name: 'deprecated' | 'sunset') =>
+    all.flatMap((one) => (one[name] === undefined ? [] : [Date.parse(one[name])]))
+  const first = (moments: readonly number[]) => (moments.length === 0 ? null : Math.min(...moments))
+  const [from, at] = [first(times('deprecated')), first(times('sunset'))]
+  const dated = format === 'rfc9745'
   const value = dated ? `@${Math.floor((from ?? 0) / 1000)}` : 'true'
+  const links = all.flatMap(({ guide, policy, successor: instead }) => [
+    ...(guide === undefined ? [] : [`<${guide}>; rel="deprecation"; type="text/html"`]),
+    ...(policy === undefined ? [] : [`<${policy}>; rel="sunset"`]),
+    ...(instead === undefined ? [] : [successorLink(instead)]),
+  ])
   return {
     label,
     deprecation: from === null ? null : { value, from: dated ? Number.NEGATIVE_INFINITY : from },
     sunset: at === null ? null : { value: new Date(at).toUTCString(), at },
-    links: [
-      ...(guide === undefined ? [] : [`<${guide}>; rel="deprecation"; type="text/html"`]),
-      ...(policy === undefined ? [] : [`<${policy}>; rel="sunset"`]),
-    ],
+    links: [...new Set(links)],
     successor,
   }
 }

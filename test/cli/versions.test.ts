@@ -17,7 +17,7 @@ let files = 0
 const day = 86_400_000
 
 /** A file with a service of two versions; the first one as it is told. */
-function declared(first: string | null, settings = '{}'): string {
+function declared(first: string | null, settings = '{}', deprecations = '{}'): string {
   const file = join(folder, `api-${++files}.ts`)
   const v1 =
     first === null ? '' : `v1: { released: '2020-01-01', deprecated: '2020-02-01', sunset: '2021-01-01' ${first} },`
@@ -25,7 +25,7 @@ function declared(first: string | null, settings = '{}'): string {
     file,
     `import { f, service } from 'bylaw'
 export default service({ name: 'notes', versions: { ${v1} v2: { released: '2020-06-01' } }, settings: ${settings},
-  resources: { notes: { fields: { text: f.text() }, access: 'public' } } })\n`,
+  resources: { notes: { fields: { text: f.text() }, access: 'public', deprecations: ${deprecations} } } })\n`,
   )
   return file
 }
@@ -106,4 +106,24 @@ test('R203: the day after its planned end a version is served, and the log says 
   }
   assert.deepEqual(await warned('{}'), [{ version: 'v1', sunset: 'Fri, 01 Jan 2021 00:00:00 GMT' }])
   assert.deepEqual(await warned('{ versions: { enforceSunset: true } }'), [])
+})
+
+const going = "{ remove: { deprecated: '2026-11-19', sunset: '2026-11-20' }, list: { deprecated: '2999-01-01' } }"
+
+test('R198 R202: operations that go stand below each version that has them', async () => {
+  const { stdout } = await run(['versions', declared('', '{}', going), '--database', database], { cwd: folder })
+  for (const label of ['v1', 'v2'])
+    assert.match(
+      stdout,
+      new RegExp(
+        `\\n${label} .*\\n {2}remove notes +deprecated +2026-11-19 +2026-11-20 *\\n {2}list notes +served +2999-01-01\\n`,
+      ),
+    )
+})
+
+test('R203: an operation after its planned end is served, and the log says so', async () => {
+  const lines: object[] = []
+  const log = { error: () => {}, info: () => {}, warn: (about: object) => lines.push(about) }
+  warnOfEnds((await load(declared(', retired: true', '{}', going))) as Service, log, now)
+  assert.deepEqual(lines, [{ version: 'v2', resource: 'notes', operation: 'remove', sunset: '2026-11-20' }])
 })
