@@ -69,6 +69,12 @@ function checkVersion(
     )
 }
 
+/** What holds something for each of several names. */
+const objects = [
+  ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
+  ...['deprecations', 'errors', 'filters', 'sorts'],
+]
+
 function checkChange(scene: Scene): void {
   const { change, path, found } = scene
   const given = change as unknown as Given
@@ -82,19 +88,7 @@ function checkChange(scene: Scene): void {
       'It is not said what changed.',
       "Write it in a sentence, as about: '`name` replaces `title`.'.",
     )
-  for (const key of [
-    'renamed',
-    'removed',
-    'retyped',
-    'required',
-    'mapped',
-    'shown',
-    'moved',
-    'deprecations',
-    'errors',
-    'filters',
-    'sorts',
-  ])
+  for (const key of objects)
     if (given[key] !== undefined && !isObject(given[key])) {
       note({ found }, [...path, key], `It is ${shown(given[key])}.`, `Write an object, as ${key}: { … }.`)
       return
