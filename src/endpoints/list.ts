@@ -1,7 +1,7 @@
 /** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
 import { hash } from 'node:crypto'
 import { closed } from '../auth/allow.ts'
-import { Problem } from '../errors/problem.ts'
+import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
@@ -13,7 +13,7 @@ import { cursorOf } from '../lists/cursor.ts'
 import { linkHeader, links } from '../lists/links.ts'
 import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
-import { pairs, parameters, search as searchOf } from '../lists/parameters.ts'
+import { pairs, parameters, search as searchOf, wrong } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
 import { type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -157,9 +157,16 @@ export function search(scene: Scene): Route {
   }
 }
 
+const misplaced = wrong(
+  'unknown-parameter',
+  'version',
+  'version is not a parameter of the content; name it in the path, in the query of the URL or in the header.',
+)
+
 /** Parameters stand in the content or in the URL, not in both; the version is none of them. */
 function asGet({ call, body }: Asked): Call {
   const [form, own] = [String(body?.form ?? ''), searchOf(call.target)]
+  if (pairs(form).some(([name]) => name === 'version')) throw invalidQuery([misplaced]) // it is chosen before
   if (pairs(form).length > 0 && pairs(own).some(([name]) => name !== 'version'))
     throw new Problem(
       'invalid-query',

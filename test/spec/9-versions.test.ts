@@ -152,6 +152,17 @@ doors('four versions', history, (door) => {
     assert.equal((await door.send('GET', '/clients?version=v1&version=v1')).json.errors[0].type, 'repeated-parameter')
   })
 
+  spec('R15 R190', 'the content of QUERY names none', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    for (const path of ['/clients', '/v1/clients', '/clients?version=v1'])
+      for (const label of ['v1', 'v3', 'v9']) {
+        const { status, json } = await door.send('QUERY', path, { body: `version=${label}`, headers })
+        assert.deepEqual([status, json.errors[0].type, json.errors[0].name], [400, 'unknown-parameter', 'version'])
+      }
+    const answer = await door.send('QUERY', '/customers?version=v3', { body: 'limit=1', headers })
+    assert.deepEqual([answer.status, answer.headers.version], [200, 'v3'])
+  })
+
   spec('R194', 'what begins later is not there, and what did not change works in later versions', async () => {
     assert.equal((await door.send('GET', '/v2/refunds')).status, 404)
     assert.equal((await door.send('GET', '/v3/refunds')).status, 200)
