@@ -34,7 +34,7 @@ import { type Resource, resource } from './resources/resource.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
 import { type Choice, choiceOf } from './versions/choose.ts'
 import { withEpochs } from './versions/epoch.ts'
-import { going, type Notice, noticeIn } from './versions/retire.ts'
+import { going, type Notice, noticesOf } from './versions/retire.ts'
 
 export interface Declaration {
   readonly name: string
@@ -190,7 +190,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
   const newest = all.at(-1) as Edition
-  const notices = new Map(labels.map((label) => [label, noticeIn(declaration, label, served, settings)]))
+  const notices = noticesOf(all, declaration, served, settings)
   return {
     settings,
     resources,

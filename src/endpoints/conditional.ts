@@ -65,7 +65,7 @@ const tagOf = (view: View, revision: number): string => `${revision.toString(36)
 /** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
 function sameState(given: string, current: string): boolean {
   const cut = current.lastIndexOf('-') + 1
-  return given.startsWith(current.slice(0, cut)) && /^[0-9a-f]{6}(\+(?:br|gzip|zstd))?$/.test(given.slice(cut))
+  return given.startsWith(current.slice(0, cut)) && /^(?:[0-9a-f]{6}){1,2}(\+(?:br|gzip|zstd))?$/.test(given.slice(cut))
 }
 
 const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
@@ -122,8 +122,7 @@ function unconditional(): Problem {
 
 /** `beside` are the texts of the other rows that the answer is made of: with others it is another one. R121. */
 export function etag(view: View, revision: number, beside: readonly (string | null)[] = []): string {
-  const own =
-    beside.length === 0 ? view : { ...view, hash: hash('sha1', JSON.stringify([view.hash, beside])).slice(0, 6) }
+  const own = beside.length === 0 ? view : { ...view, hash: hash('sha1', view.hash + beside.join('\n')).slice(0, 12) }
   return `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(own, revision)}"`
 }
 

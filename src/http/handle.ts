@@ -175,21 +175,13 @@ export const passageOf = (call: Call, caller: Caller, service: Service, now: num
 
 /** The same place in the version to move to, where it is there. R201. */
 function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {
-  const next = notices.get(label)?.successor ?? null
-  const [own, edition] = [label, next ?? ''].map((one) => editions.get(one))
-  if (!own || !edition) return null
-  const there = path
-    .split('/')
-    .map((segment, i) => (i % 2 === 1 ? (renamed(segment, own, edition) ?? segment) : segment))
-    .join('/')
+  const { successor: next = null, names } = notices.get(label) ?? {}
+  const edition = next === null ? undefined : editions.get(next)
+  if (!edition) return null
+  const segment = (own: string, i: number) => (i % 2 === 1 ? (names?.get(own) ?? own) : own)
+  const there = names?.size ? path.split('/').map(segment).join('/') : path
   if (!locate(edition.tree, there)) return null
   return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
-}
-
-/** The name that a resource of one version has in another one. */
-function renamed(name: string, { resources }: Edition, other: Edition): string | undefined {
-  const stored = resources.get(name)?.collection.name
-  return [...other.resources.values()].find(({ collection }) => collection.name === stored)?.name
 }
 
 /** An answer of the versioned interface, with what is told of the version and of the operation in it. R145, R193, R198. */

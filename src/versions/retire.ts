@@ -15,19 +15,36 @@ export interface Notice {
   readonly links: readonly string[]
   /** The version to move to; null where there is none, or the version stays and only the operation goes. */
   readonly successor: string | null
+  /** The resources that have another name there. */
+  readonly names: ReadonlyMap<string, string>
 }
 
-/** What is told of one of the versions of a service. */
-export function noticeIn(
+/** What is told of each version of a service. */
+export function noticesOf(
+  editions: readonly Edition[],
   { versions = {} }: Pick<Versioned, 'versions'>,
-  label: string,
   served: readonly string[],
   settings: Settings,
-): Notice {
-  const labels = [...new Set([...Object.keys(versions), label])]
-  const later = served.find((one) => Number(one.slice(1)) > Number(label.slice(1))) ?? null
-  const own = versions[label] ?? {}
-  return noticeOf(label, [own], formatIn(own, settings), labels.length > 1 ? later : null)
+): ReadonlyMap<string, Notice> {
+  const all = editions.map((edition): [string, Notice] => {
+    const { label } = edition
+    const later = served.find((one) => Number(one.slice(1)) > Number(label.slice(1))) ?? null
+    const next = editions.find((one) => one.label === later)
+    const own = versions[label] ?? {}
+    const notice = noticeOf(label, [own], formatIn(own, settings), later)
+    return [label, { ...notice, names: next ? renamed(edition, next) : none }]
+  })
+  return new Map(all)
+}
+
+const none: ReadonlyMap<string, string> = new Map()
+
+function renamed({ resources }: Edition, next: Edition): Notice['names'] {
+  const there = new Map([...next.resources.values()].map(({ name, collection }) => [collection.name, name]))
+  const names = [...resources.values()].map(
+    ({ name, collection }) => [name, there.get(collection.name) ?? name] as const,
+  )
+  return new Map(names.filter(([own, other]) => own !== other))
 }
 
 type Declared = Partial<VersionDeclaration & Deprecation>
@@ -45,8 +62,11 @@ export function going(
   for (const { label, places } of editions) {
     const own: Declared = versions[label] ?? {}
     const goes = own.deprecated !== undefined || own.sunset !== undefined
-    const successor = goes ? (notices.get(label)?.successor ?? null) : null
-    const told = (all: readonly Declared[]) => noticeOf(label, [...all, own], formatIn(own, settings), successor)
+    const { successor, names } = notices.get(label) as Notice
+    const told = (all: readonly Declared[]) => ({
+      ...noticeOf(label, [...all, own], formatIn(own, settings), goes ? successor : null),
+      names,
+    })
     for (const place of places) {
       const left = [...place.methods.values()].flatMap((route) => {
         const { deprecations = {} } = route.resource.declaration
@@ -84,6 +104,7 @@ function noticeOf(
     sunset: at === null ? null : { value: new Date(at).toUTCString(), at },
     links: [...new Set(links)],
     successor,
+    names: none,
   }
 }
 
