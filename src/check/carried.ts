@@ -12,6 +12,8 @@ export interface Scene {
   readonly path: Path
   readonly around: Versioned
   readonly own: ResourceDeclaration
+  /** The changes of later versions, the newest first. */
+  readonly later: readonly Change[]
   readonly found: Finding[]
 }
 

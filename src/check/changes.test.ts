@@ -94,6 +94,41 @@ test('the newest change comes first, and each one is judged by what the one befo
   ])
 })
 
+test('what moved is followed through later changes of both ends, as far as it can be', () => {
+  const land = { moved: { land: { by: 'accountId', to: 'country' } } }
+  const later = (change: object) => ({ version: 'v3', ...change })
+  assert.deepEqual(
+    mistakes(later({ resource: 'accounts', renamed: { state: 'country' } }), {
+      moved: { land: { by: 'accountId', to: 'state' } },
+    }),
+    [],
+  )
+  const onwards = later({ resource: 'accounts', moved: { state: { by: 'countryId', to: 'name' } } })
+  const around = { ...declaration.resources.accounts, fields: { countryId: f.ref('countries') } }
+  const resources = {
+    ...declaration.resources,
+    accounts: around,
+    countries: { fields: { name: f.text() }, access: 'public' },
+  }
+  const found = changeMistakes(
+    { ...declaration, resources } as never,
+    [onwards, { moved: { land: { by: 'accountId', to: 'state' } } }].map(
+      (change) => ({ version: 'v2', resource: 'customers', about: 'It changed.', ...change }) as Change,
+    ),
+  )
+  assert.deepEqual(
+    found.map(({ place, reason }) => `${place}: ${reason}`),
+    [`${at}.moved.land: \`state\` of \`accounts\` moved on in v3.`],
+  )
+  assert.deepEqual(
+    mistakes(later({ removed: { ownerId: f.ref('accounts', { optional: true }) }, response: () => ({}) }), {
+      moved: { land: { by: 'ownerId', to: 'country' } },
+    }),
+    [`${at}.moved.land: \`ownerId\` of \`customers\` is not there any more from v3 on.`],
+  )
+  assert.deepEqual(mistakes(land), [])
+})
+
 const declared = (versions: unknown, settings = {}) =>
   declarationMistakes({ ...declaration, versions, settings }).map(({ place, reason }) => `${place}: ${reason}`)
 

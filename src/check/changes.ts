@@ -6,7 +6,6 @@ import {
   declarationAt,
   labelsOf,
   majorOf,
-  targetOf,
   type Versioned,
 } from '../resources/change.ts'
 import { type Mistake, operations, resolved } from '../resources/declaration.ts'
@@ -14,6 +13,7 @@ import { isObject } from '../resources/values.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkFlow, type Scene } from './carried.ts'
 import { declarationMistakes } from './mistakes.ts'
+import { checkMoved } from './moved.ts'
 import { type Finding, note, type Path, placeOf } from './soundness.ts'
 
 /** All mistakes of the changes; where there are none, those of the versions that follow from them. */
@@ -25,7 +25,7 @@ export function changeMistakes(declaration: Versioned, changes: readonly Change[
     checkVersion(declaration, change, changes[i - 1], path, found)
     const own = has(around.resources, change.resource) ? around.resources[change.resource] : undefined
     const clean = found.length
-    if (own) checkChange({ change, path, around, own, found })
+    if (own) checkChange({ change, path, around, own, found, later: changes.slice(0, i) })
     else
       note(
         { found },
@@ -102,6 +102,7 @@ function checkChange(scene: Scene): void {
   checkValues(scene)
   checkMethods(scene)
   checkErrors(scene)
+  checkMoved(scene)
   checkFlow(scene)
 }
 
@@ -121,7 +122,6 @@ function checkNames(scene: Scene): void {
   for (const [key, names] of present)
     for (const name of names.filter((one) => !has(own.fields, one)))
       note({ found }, [...path, key], `There is no field ${shown(name)} in ${change.version}.`, guessed(name, fields))
-  checkMoved(scene)
   const now = fields.filter((name) => !added.includes(name) && !Object.values(renamed).includes(name))
   const old = [...now, ...Object.keys(renamed), ...Object.keys(change.removed ?? {}), ...Object.keys(moved)]
   for (const name of new Set(old.filter((one, i) => old.indexOf(one) < i)))
@@ -131,27 +131,6 @@ function checkNames(scene: Scene): void {
       `Before ${change.version} there would be two fields \`${name}\`.`,
       'Write in `added` or `renamed` what became of the field of that name, or leave one out.',
     )
-}
-
-function checkMoved({ change, path, own, around, found }: Scene): void {
-  for (const [name, { by, to }] of Object.entries(change.moved ?? {})) {
-    const target = targetOf(own.fields, by, own.parent, around.concepts ?? {})
-    const there = target === undefined ? undefined : around.resources[target]
-    if (!there)
-      note(
-        { found },
-        [...path, 'moved', name],
-        `${shown(by)} leads to no resource.`,
-        'Name a reference, or the field of the parent.',
-      )
-    else if (!has(there.fields, to))
-      note(
-        { found },
-        [...path, 'moved', name],
-        `\`${target}\` has no field ${shown(to)}.`,
-        guessed(to, Object.keys(there.fields)),
-      )
-  }
 }
 
 /** Values of enums. */

@@ -10,6 +10,7 @@ import type { List, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { cursorOf } from '../lists/cursor.ts'
+import { filterOf } from '../lists/filter.ts'
 import { linkHeader, links } from '../lists/links.ts'
 import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
@@ -36,7 +37,7 @@ export function list(scene: Scene): Route {
       query(parameters(target), accepted, listOf(target.slice(prefix.length)), world),
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => {
-      if (veiled.size > 0) admitFields(asked, veiled, scene.challenge)
+      if (veiled.size > 0 || resource.veiled) admitFields(asked, resource, veiled, scene.challenge)
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, conditions: null, document: null, claim: null }
     },
@@ -86,10 +87,16 @@ const veiledColumns = ({
 /** What a caller does not see says nothing by where rows stand and which of them are there. R169. */
 function admitFields(
   { caller, query }: Pick<Asked, 'caller' | 'query'>,
+  { byName }: Resource,
   veiled: ReturnType<typeof veiledColumns>,
   challenge: string,
 ): void {
-  const { where, order } = query as Query
+  const { where, order, given } = query as Query
+  for (const [name, value] of given) {
+    const field = name === 'sort' ? value : (filterOf(name)?.field ?? '')
+    const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
+    if (read !== null && !caller.scopes.has(read)) throw closed(field, 'filter or sort by', [read], challenge)
+  }
   for (const { column } of [...where, ...order]) {
     const [field, scope] = veiled.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))

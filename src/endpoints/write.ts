@@ -1,6 +1,5 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
-import { invalidBody, type Problem } from '../errors/problem.ts'
 import { timestampOf } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
@@ -83,31 +82,26 @@ function putTags({ settings }: Resource, { call, body }: Intent, reply: Reply): 
 
 /** What a request of an older version writes to other rows, which have fields of it today. */
 export function alongOf(scene: Scene, intent: Intent, document: Document): { along?: readonly Decide[] } {
-  const others = scene.form.along(intent.body as Document)
+  const others = scene.form.along(intent.body as Document, document)
   if (others.length === 0) return {}
-  const along = others.map(({ by, today, fields, patch }): Decide => {
+  const along = others.flatMap(({ by, today, patch }): Decide[] => {
     const id = document[by]
-    if (typeof id !== 'string') throw ownerless(fields, scene.form.names(by)[0] ?? by)
+    if (typeof id !== 'string') return [] // the row itself keeps what no other one has
     const key = { id, parent: null, account: intent.caller.account }
-    return {
-      do: 'decide',
-      read: { do: 'read', collection: today.name, key, time: intent.time },
-      decide: (seen) => {
-        if (seen.is !== 'found') return { do: 'keep' }
-        const before = documentOf(today, seen.doc, seen.hidden)
-        const after = forChange(today, patch, before, key, handOf(scene, intent))
-        return update(today, { ...intent, key }, seen, before, after)
+    return [
+      {
+        do: 'decide',
+        read: { do: 'read', collection: today.name, key, time: intent.time },
+        decide: (seen) => {
+          if (seen.is !== 'found') return { do: 'keep' }
+          const before = documentOf(today, seen.doc, seen.hidden)
+          const after = forChange(today, patch(before), before, key, handOf(scene, intent))
+          return update(today, { ...intent, key }, seen, before, after)
+        },
       },
-    }
+    ]
   })
   return { along }
-}
-
-function ownerless(fields: readonly string[], by: string): Problem {
-  const message = (name: string) => `${name} belongs to what ${by} names, and that is not given.`
-  return invalidBody(
-    fields.map((name) => ({ message: message(name), type: 'invalid-value', in: 'body', pointer: `/${name}` })),
-  )
 }
 
 /** The write that makes a row what it is to be; none where it is that already. R112. */

@@ -37,6 +37,8 @@ export interface Key {
 export interface Beside {
   readonly by: string
   readonly collection: string
+  /** With what is never answered. */
+  readonly whole?: true
 }
 
 export interface Read {
@@ -53,6 +55,20 @@ export interface Term {
   readonly column: string
   readonly descending: boolean
   readonly nulls: 'first' | 'last' | 'none'
+  /** Where the column is one of another row. */
+  readonly reach?: Reach
+}
+
+/** A column of the row that one of the own columns leads to; the term that orders by it has a name of its own for it. */
+export interface Reach {
+  readonly by: string
+  readonly collection: string
+  /** Whether its rows belong to accounts; told by the cellar. */
+  readonly owned?: boolean
+  readonly column: string
+  readonly type: 'text' | 'integer'
+  /** The own column that stands in its place where no row is led to; null where there is none. */
+  readonly kept: string | null
 }
 
 /** A condition that rows must meet. */
@@ -61,8 +77,17 @@ export type Condition =
   | { readonly column: string; readonly is: 'in'; readonly values: readonly Cell[] }
   | { readonly column: string; readonly is: 'null' | 'present' }
   | { readonly column: string; readonly is: 'like'; readonly parts: readonly string[] }
-  /** The id of a row of another table that meets a condition. */
-  | { readonly column: string; readonly is: 'among'; readonly table: string; readonly where: Condition }
+  /** The id of a row of another collection that meets conditions. */
+  | {
+      readonly column: string
+      readonly is: 'among'
+      readonly collection: string
+      /** Whether its rows belong to accounts; told by the cellar. */
+      readonly owned?: boolean
+      readonly where: readonly Condition[]
+    }
+  /** Any of several, each of which is met as a whole. */
+  | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
 
 /** Which part of the ordered rows: from an offset, or behind (or before) a row's place in the order. */
 export type Window =

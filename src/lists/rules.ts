@@ -1,7 +1,7 @@
 /** What a list accepts, prepared at start: its filters, its sorts and its parameters. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
 import type { Style } from '../flow/intent.ts'
-import type { Condition } from '../flow/plan.ts'
+import type { Condition, Reach } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import { type Cell, type Column, columnOf } from '../resources/collection.ts'
 import type { Field, FilterForm } from '../resources/field.ts'
@@ -71,6 +71,8 @@ export interface Rules {
 /** One key of a declared order. */
 export interface Key extends Sortable {
   readonly descending: boolean
+  /** Where it is a column of another row. */
+  readonly reach?: Reach
 }
 
 /** A field with the name it has in lists, dots included. */

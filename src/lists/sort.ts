@@ -80,10 +80,11 @@ function total(
   { resource }: Rules,
 ): readonly Term[] {
   const { nullsDefault } = resource.settings.list
-  const terms = keys.map(({ column, descending, nullable }): Term => {
+  const terms = keys.map(({ column, descending, nullable, reach }): Term => {
     const down = descending !== reversed
     const usual = nullsDefault === 'sql' ? (down ? 'first' : 'last') : nullsDefault
-    return { column, descending: down, nulls: nullable ? (nulls ?? usual) : 'none' }
+    const term: Term = { column, descending: down, nulls: nullable ? (nulls ?? usual) : 'none' }
+    return reach ? { ...term, reach } : term
   })
   const unique = terms.findIndex(({ column }) => column === 'id')
   if (unique >= 0) return terms.slice(0, unique + 1)

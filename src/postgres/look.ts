@@ -52,7 +52,7 @@ async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
 async function listed(looking: Looking, plan: List): Promise<Outcome> {
   const { cellar, pool } = looking
   const own = cellar.shelves.get(plan.collection) as Shelf
-  const short = isBounded(own.collection, settled(own, plan), cellar.dialect)
+  const short = isBounded(own.collection, settled(cellar, plan), cellar.dialect)
   if (plan.countTo !== null || plan.parent) return within(looking, plan, short)
   if (short) {
     const { ask } = await pool.share()

@@ -248,7 +248,7 @@ function movedBack(
     const there = target === undefined ? undefined : around.resources[target]?.fields[to]
     if (field) return [[name, field]]
     if (!there) return []
-    const { unique: _, was: __, immutable: ___, sort: ____, ...options } = there.options
+    const { unique: _, was: __, immutable: ___, ...options } = there.options
     return [[name, { ...there, options }]]
   })
   return Object.fromEntries(found)

@@ -35,7 +35,7 @@ function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const { cellar, reader, totals } = looking
   const own = cellar.shelves.get(plan.collection) as Shelf
   const total = plan.countTo === null ? null : totals.known(plan)
-  if (reader !== null && !isBounded(own.collection, settled(own, plan), cellar.dialect))
+  if (reader !== null && !isBounded(own.collection, settled(cellar, plan), cellar.dialect))
     return afar(looking, plan, reader, total)
   if (total !== undefined) return withTotal(inLoop(looking, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= mostInLoop) return learned(totals, plan, inLoop(looking, plan))

@@ -47,7 +47,7 @@ export function totals(collections: readonly Collection[], outside: () => number
 }
 
 /** Whether a total depends on other collections too. */
-const isWide = ({ where }: List): boolean => where.some(({ is }) => is === 'among')
+const isWide = ({ where }: List): boolean => where.some(({ is }) => is === 'among' || is === 'any')
 
 const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 

@@ -27,7 +27,7 @@ export function* completed(
   const of = function* (doc: string): Steps<readonly (string | null)[]> {
     const document = JSON.parse(doc) as Document
     const all: (string | null)[] = []
-    for (const { by, collection } of beside) all.push(yield* rowOf(shelf(cellar, collection), document[by], account))
+    for (const one of beside) all.push(yield* rowOf(shelf(cellar, one.collection), one, document, account))
     return all
   }
   switch (outcome.is) {
@@ -58,10 +58,10 @@ function* rowsOf(
   account: string | null,
 ): Steps<Map<string, string>[]> {
   const all: Map<string, string>[] = []
-  for (const { by, collection } of beside) {
+  for (const one of beside) {
     const known = new Map<string, string>()
-    for (const id of new Set(docs.map((doc) => doc[by]))) {
-      const row = yield* rowOf(shelf(cellar, collection), id, account)
+    for (const [id, doc] of new Map(docs.map((doc) => [doc[one.by], doc]))) {
+      const row = yield* rowOf(shelf(cellar, one.collection), one, doc, account)
       if (row !== null) known.set(id as string, row)
     }
     all.push(known)
@@ -69,11 +69,16 @@ function* rowsOf(
   return all
 }
 
-function* rowOf(own: Shelf, id: unknown, account: string | null): Steps<string | null> {
+function* rowOf(own: Shelf, { by, whole }: Beside, doc: Document, account: string | null): Steps<string | null> {
+  const id = doc[by]
   if (typeof id !== 'string') return null
-  const values = keyValues(own.collection, { id, parent: null, account })
+  const { composite, fields } = own.collection
+  const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
+  const values = keyValues(own.collection, { id, parent: (owner ?? null) as string | null, account })
   const [row] = yield { text: own.texts.read, values, lone: 'read' }
-  return row ? found(own, row).doc : null
+  if (!row) return null
+  const { doc: text, hidden } = found(own, row)
+  return whole && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(text) }) : text
 }
 
 /** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */

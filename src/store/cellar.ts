@@ -1,6 +1,6 @@
 /** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
 import { Problem } from '../errors/problem.ts'
-import type { Found, List, Term } from '../flow/plan.ts'
+import type { Condition, Found, List, Reach, Term } from '../flow/plan.ts'
 import {
   type Brought,
   brought,
@@ -122,17 +122,44 @@ function told({ columns, fields }: Collection): ReadonlySet<string> {
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 
 /** A list as the database knows its columns, whose order says nothing of nulls where there are none, so that more indexes serve it. */
-export function settled({ full, named }: Shelf, plan: List): List {
+export function settled(cellar: Cellar, plan: List): List {
+  const own = shelf(cellar, plan.collection)
+  const { full, named } = own
   const at = plan.window.from === 'place' ? plan.window.place : null
   const isFull = (column: string, i: number) => full.has(column) && at?.[i] !== null
   return {
     ...plan,
-    where: plan.where.map((one) => ({ ...one, column: named(one.column) })),
+    where: plan.where.map((one) => settledCondition(cellar, own, one)),
     order: plan.order.map((term, i): Term => {
+      if (term.reach) return { ...term, reach: settledReach(cellar, own, term.reach) }
       const column = named(term.column)
       return isFull(column, i) ? { ...term, column, nulls: 'none' } : { ...term, column }
     }),
   }
+}
+
+function settledCondition(cellar: Cellar, own: Shelf, one: Condition): Condition {
+  const column = own.named(one.column)
+  if (one.is === 'any')
+    return { ...one, column, of: one.of.map((all) => all.map((inner) => settledCondition(cellar, own, inner))) }
+  if (one.is !== 'among') return { ...one, column }
+  const other = shelf(cellar, one.collection)
+  const { table: collection, account } = other.collection
+  return {
+    ...one,
+    column,
+    collection,
+    owned: account !== null,
+    where: one.where.map((inner) => settledCondition(cellar, other, inner)),
+  }
+}
+
+function settledReach(cellar: Cellar, { named, collection: own }: Shelf, reach: Reach): Reach {
+  const other = shelf(cellar, reach.collection)
+  const { table: collection, account } = other.collection
+  const owned = account !== null && own.account !== null
+  const kept = reach.kept && named(reach.kept)
+  return { ...reach, collection, owned, by: named(reach.by), column: other.named(reach.column), kept }
 }
 
 /** Refuses what is asked of columns that rows written by nodes of before do not have yet. */

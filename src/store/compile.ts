@@ -1,6 +1,6 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
 import { keyCollection } from '../flow/credential.ts'
-import type { Condition, Key, List, Term } from '../flow/plan.ts'
+import type { Condition, Key, List, Reach, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import type { Bound, Stretch } from './segments.ts'
@@ -100,14 +100,27 @@ export function tombstoneId({ account, composite }: Collection, key: Key): strin
   return [...before.map(encodeURIComponent), key.id].join('/')
 }
 
-/** Numbers the values of one statement while its text is written. */
-function binding(dialect: Dialect) {
+/** Numbers the values of one statement while its text is written, and says its columns. */
+function binding(dialect: Dialect, { table }: Collection, { order, account }: List) {
   const values: Cell[] = []
+  const reaches = new Map(order.flatMap(({ column, reach }) => (reach ? [[column, reach] as const] : [])))
+  const say = (column: string): string => {
+    const reach = reaches.get(column)
+    return reach ? reaching(table, reach) : quoted(column)
+  }
   const bind = (value: Cell): string => {
     values.push(value)
     return dialect.mark(values.length)
   }
-  return { values, bind, dialect }
+  return { values, bind, dialect, say, account }
+}
+
+/** A column of the row that one of the own columns leads to. */
+function reaching(table: string, { by, collection, column, owned, kept }: Reach): string {
+  const own = `${quoted(table)}.${quoted(by)}`
+  const whose = owned ? ` AND other.account = ${quoted(table)}.account` : ''
+  const there = `(SELECT other.${quoted(column)} FROM ${quoted(collection)} AS other WHERE other.id = ${own}${whose})`
+  return kept === null ? there : `CASE WHEN ${own} IS NULL THEN ${quoted(kept)} ELSE ${there} END`
 }
 
 type Binding = ReturnType<typeof binding>
@@ -128,8 +141,9 @@ export function listStatement(
   cut: Cut,
   dialect: Dialect,
 ): Statement {
+  const { say } = binding(dialect, collection, plan)
   const places = plan.places
-    ? plan.order.map(({ column }, i) => `, CAST(${quoted(column)} AS TEXT) AS place${i}`).join('')
+    ? plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
     : ''
   return selected(
     `${cut.whole ? 'doc, shape, hidden' : 'doc, shape'}${places}`,
@@ -153,10 +167,11 @@ function selected(
   { offset, limit }: Cut,
   dialect: Dialect,
 ): Statement {
-  const binding_ = binding(dialect)
+  const binding_ = binding(dialect, collection, plan)
   const { bind, values } = binding_
   const where = conditions(collection, plan, stretch.bounds, binding_)
-  const order = stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map(term).join(', ')}`
+  const order =
+    stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map((one) => term(one, binding_)).join(', ')}`
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
@@ -180,7 +195,7 @@ export function countStatement(
   upTo: number,
   dialect: Dialect,
 ): Statement {
-  const binding_ = binding(dialect)
+  const binding_ = binding(dialect, collection, plan)
   const where = conditions(collection, plan, stretch?.bounds ?? [], binding_)
   const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
@@ -218,6 +233,8 @@ const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as c
 
 function condition(one: Condition, known: 'lower' | 'upper' | null, binding: Binding): string[] {
   const column = quoted(one.column)
+  const whole = (all: readonly Condition[]) =>
+    all.flatMap((inner) => condition(inner, null, binding)).join(' AND ') || '1 = 1'
   switch (one.is) {
     case 'null':
       return [`${column} IS NULL`]
@@ -228,9 +245,11 @@ function condition(one: Condition, known: 'lower' | 'upper' | null, binding: Bin
     case 'like':
       return like(column, one.parts, known, binding)
     case 'among': {
-      const where = condition(one.where, null, binding).join(' AND ')
-      return [`${column} IN (SELECT id FROM ${quoted(one.table)} WHERE ${where})`]
+      const whose = one.owned ? `account = ${binding.bind(binding.account)} AND ` : ''
+      return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${whole(one.where)})`]
     }
+    case 'any':
+      return [`(${one.of.map((all) => `(${whole(all)})`).join(' OR ')})`]
     case 'gt':
     case 'gte':
       return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
@@ -264,12 +283,12 @@ function following(text: string): string | null {
   return text.slice(0, -String.fromCodePoint(last).length) + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1)
 }
 
-function bound(one: Bound, { bind }: Binding): string {
+function bound(one: Bound, { bind, say }: Binding): string {
   if ('columns' in one) {
     const sign = one.is === 'beyond' ? '>' : '<'
-    return `(${one.columns.map(quoted).join(', ')}) ${sign} (${one.values.map(bind).join(', ')})`
+    return `(${one.columns.map(say).join(', ')}) ${sign} (${one.values.map(bind).join(', ')})`
   }
-  const column = quoted(one.column)
+  const column = say(one.column)
   switch (one.is) {
     case 'null':
       return `${column} IS NULL`
@@ -283,7 +302,7 @@ function bound(one: Bound, { bind }: Binding): string {
 }
 
 /** A term of an order; where nulls stand is said only where there can be some, or no index would serve. */
-function term({ column, descending, nulls }: Term): string {
+function term({ column, descending, nulls }: Term, { say }: Binding): string {
   const place = nulls === 'none' ? '' : ` NULLS ${nulls.toUpperCase()}`
-  return quoted(column) + (descending ? ' DESC' : '') + place
+  return say(column) + (descending ? ' DESC' : '') + place
 }

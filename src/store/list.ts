@@ -198,9 +198,9 @@ function told({ collection }: Shelf, { order }: List, doc: string): Cells {
 /** The place of a row, from the texts of its columns. */
 function read({ collection }: Shelf, { order }: List, place: Place): Cells {
   const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
-  return order.map(({ column }, i) => {
+  return order.map(({ column, reach }, i) => {
     const value = place[i] ?? null
-    return value !== null && types.get(column) === 'integer' ? BigInt(value) : value
+    return value !== null && (reach?.type ?? types.get(column)) === 'integer' ? BigInt(value) : value
   })
 }
 

@@ -117,7 +117,7 @@ function* read(cellar: Cellar, { collection, key, time }: Read, held = false): S
 
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {
   const own = shelf(cellar, asked.collection)
-  const plan = settled(own, asked)
+  const plan = settled(cellar, asked)
   yield* admitColumns(own, plan)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)

@@ -72,8 +72,8 @@ export function behind(order: readonly Term[], place: readonly Cell[]): readonly
 
 /** The same order the other way round. */
 export const reversed = (order: readonly Term[]): readonly Term[] =>
-  order.map(({ column, descending, nulls }) => ({
-    column,
+  order.map(({ descending, nulls, ...rest }) => ({
+    ...rest,
     descending: !descending,
     nulls: nulls === 'none' ? nulls : nulls === 'first' ? ('last' as const) : ('first' as const),
   }))
@@ -95,7 +95,7 @@ export function isBounded(collection: Collection, { where, order, parent }: List
   const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
   const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
   const [first] = wanted
-  if (rest.some(({ is, column }) => is === 'like' || is === 'in' || is === 'ne' || column !== first?.column))
+  if (rest.some(({ is, column }) => ['like', 'in', 'ne', 'among', 'any'].includes(is) || column !== first?.column))
     return false
   return indexesIn(collection, dialect).some((index) => serves(index, [...owner, ...fixed], wanted))
 }

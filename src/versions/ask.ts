@@ -1,7 +1,7 @@
 /** What a comparison or an order of an older version asks of the fields of today, and what their names are in it. Part 9, versions. */
 import { type Comparison, shownAs } from '../resources/change.ts'
 import { resolved } from '../resources/declaration.ts'
-import type { Step } from './program.ts'
+import { type Elsewhere, type Step, targetIn } from './program.ts'
 
 /** A term of an order: a field, with a minus sign where it is descending. */
 type Term = string
@@ -12,19 +12,47 @@ function parted(path: string): [top: string, rest: string] {
   return dot < 0 ? [path, ''] : [path.slice(0, dot), path.slice(dot)]
 }
 
+/** What is asked of a row that another field of the own one, `by`, leads to. */
+export interface Beyond<T> {
+  readonly by: string
+  /** The other resource, under the name that it has today. */
+  readonly resource: string
+  readonly asks: readonly T[]
+  /** What is asked of what the own row keeps where it leads to no other. */
+  readonly own: T
+}
+
 /** What a comparison asks of today's fields, all of which has to hold; null where it cannot be asked. Steps are given the newest first. */
-export function asked(steps: readonly Step[], comparison: Comparison): readonly Comparison[] | null {
-  let all: readonly Comparison[] = [comparison]
+export function asked(
+  steps: readonly Step[],
+  comparison: Comparison,
+  elsewhere: Elsewhere,
+): readonly (Comparison | Beyond<Comparison>)[] | null {
+  let all: readonly (Comparison | Beyond<Comparison>)[] = [comparison]
   for (const step of steps.toReversed()) {
-    const next: Comparison[] = []
+    const next: (Comparison | Beyond<Comparison>)[] = []
     for (const one of all) {
-      const found = askedBy(step, one)
+      const found = 'by' in one ? [since(step, one)] : (beyond(step, one, elsewhere) ?? askedBy(step, one))
       if (found === null) return null
       next.push(...found)
     }
     all = next
   }
   return all
+}
+
+/** The own field that leads there may have another name later. */
+const since = <T>({ change: { renamed = {} } }: Step, one: Beyond<T>): Beyond<T> =>
+  Object.hasOwn(renamed, one.by) ? { ...one, by: renamed[one.by] as string } : one
+
+/** What is asked of a field that another row has; undefined where the own one has it. */
+function beyond(step: Step, one: Comparison, elsewhere: Elsewhere): [Beyond<Comparison>] | undefined {
+  const { moved = {}, filters = {} } = step.change
+  const move = Object.hasOwn(filters, one.field) || !Object.hasOwn(moved, one.field) ? undefined : moved[one.field]
+  const target = move && targetIn(step, move.by)
+  const there = target === undefined ? undefined : elsewhere(step, target, move?.to as string)
+  const asks = there?.ask(one)
+  return there && asks ? [{ by: move?.by as string, resource: there.resource, asks, own: one }] : undefined
 }
 
 function askedBy({ change, own, concepts }: Step, one: Comparison): readonly Comparison[] | null {
@@ -60,22 +88,41 @@ function valued(one: Comparison, up: (value: unknown) => unknown[]): Comparison[
 }
 
 /** The order of today that an order by an old field is; null where there is none. */
-export function ordered(steps: readonly Step[], term: Term): readonly Term[] | null {
-  let all: readonly Term[] = [term]
-  for (const { change } of steps.toReversed()) {
-    const { renamed = {}, removed = {}, moved = {}, sorts = {} } = change
-    const next: Term[] = []
+export function ordered(
+  steps: readonly Step[],
+  term: Term,
+  elsewhere: Elsewhere,
+): readonly (Term | Beyond<Term>)[] | null {
+  let all: readonly (Term | Beyond<Term>)[] = [term]
+  for (const step of steps.toReversed()) {
+    const next: (Term | Beyond<Term>)[] = []
     for (const one of all) {
-      const [sign, name] = one.startsWith('-') ? ['-', one.slice(1)] : ['', one]
-      const [top, rest] = parted(name)
-      const other = Object.hasOwn(sorts, name) ? sorts[name] : undefined
-      if (other) next.push(...other.map((to) => (sign === '' ? to : turned(to))))
-      else if (Object.hasOwn(removed, top) || Object.hasOwn(moved, top)) return null
-      else next.push(sign + (Object.hasOwn(renamed, top) ? (renamed[top] as string) : top) + rest)
+      const found = typeof one === 'string' ? orderedBy(step, one, elsewhere) : [since(step, one)]
+      if (found === null) return null
+      next.push(...found)
     }
     all = next
   }
   return all
+}
+
+function orderedBy(step: Step, term: Term, elsewhere: Elsewhere): readonly (Term | Beyond<Term>)[] | null {
+  const { renamed = {}, removed = {}, moved = {}, sorts = {} } = step.change
+  const [sign, name] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
+  const [top, rest] = parted(name)
+  const other = Object.hasOwn(sorts, name) ? sorts[name] : undefined
+  if (other) return other.map((to) => (sign === '' ? to : turned(to)))
+  if (Object.hasOwn(removed, top)) return null
+  const move = Object.hasOwn(moved, name) ? moved[name] : undefined
+  if (!move)
+    return Object.hasOwn(moved, top)
+      ? null
+      : [sign + (Object.hasOwn(renamed, top) ? (renamed[top] as string) : top) + rest]
+  const target = targetIn(step, move.by)
+  const there = target === undefined ? undefined : elsewhere(step, target, move.to)
+  const terms = there?.order()
+  if (!there || !terms) return null
+  return [{ by: move.by, resource: there.resource, asks: sign === '' ? terms : terms.map(turned), own: term }]
 }
 
 const turned = (term: Term): Term => (term.startsWith('-') ? term.slice(1) : `-${term}`)

@@ -1,6 +1,6 @@
 /** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
 import type { Beside } from '../flow/plan.ts'
-import { type Change, shownAs } from '../resources/change.ts'
+import { type Change, type Comparison, shownAs, targetOf } from '../resources/change.ts'
 import { type Concepts, type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 
 /** One change of one resource, and what it was made to. */
@@ -17,9 +17,12 @@ type Mapper = (value: unknown) => unknown
 /** Where a value comes from: the document, what the function of a change made of it, or another row. */
 export interface Source {
   readonly from: 'document' | 'made' | 'row'
-  /** Which function, or which row. */
+  /** Which function, or which row; what comes from a row is named by what keeps it where there is none. */
   readonly at: number
   readonly name: string
+  /** How the value is read from the other row, which is of today. */
+  readonly read?: There['read']
+  readonly put?: There['put']
   readonly map: Mapper | null
   /** Where it comes from when a function does not say. */
   readonly otherwise: Source | null
@@ -34,6 +37,8 @@ interface Maker {
 }
 
 export interface Program {
+  /** The resource whose rows it begins with, under the name that it has today. */
+  readonly of: string
   readonly sources: Sources
   readonly makers: readonly Maker[]
   readonly beside: readonly Beside[]
@@ -42,7 +47,8 @@ export interface Program {
 const own = (name: string): Source => ({ from: 'document', at: 0, name, map: null, otherwise: null })
 
 /** The program that leaves everything as it is. */
-export const plain = (names: readonly string[]): Program => ({
+export const plain = (of: string, names: readonly string[]): Program => ({
+  of,
   sources: new Map(names.map((name) => [name, own(name)])),
   makers: [],
   beside: [],
@@ -72,12 +78,28 @@ function withMaker(
   }
 }
 
-/** Where rows of another resource, as the version of a step has it, hold a field today; undefined where it follows from a function. */
-export type Elsewhere = (
-  step: Step,
-  resource: string,
-  field: string,
-) => { readonly resource: string; readonly source: Source } | undefined
+/** A field that rows of another resource have, as the version of a step had it. */
+export interface There {
+  /** The name that the resource has today. */
+  readonly resource: string
+  /** The value in a row of today. */
+  readonly read: (row: Readonly<Document>) => unknown
+  /** What has to change in a row of today for it to have another value. */
+  readonly put: (row: Readonly<Document>, value: unknown) => Document
+  /** What a comparison and an order ask of the fields of today; null where they cannot be asked. */
+  readonly ask: (comparison: Comparison) => readonly Comparison[] | null
+  readonly order: () => readonly string[] | null
+}
+
+/** Where another resource has a field; undefined where it moved on from there. */
+export type Elsewhere = (step: Step, resource: string, field: string) => There | undefined
+
+/** Where a row itself keeps what moved, as long as it leads to no row that could have it; no declared field has such a name. */
+export const keptAs = ({ change: { version } }: Step, name: string): string => `${name}@${version}`
+
+/** The resource that a reference or the parent of a step leads to. */
+export const targetIn = ({ own, concepts }: Step, by: string): string | undefined =>
+  targetOf(own.fields, by, own.parent, concepts)
 
 /** One version further back: from what is stored to what is answered. */
 export function back(program: Program, step: Step, elsewhere: Elsewhere): Program {
@@ -101,30 +123,36 @@ export function back(program: Program, step: Step, elsewhere: Elsewhere): Progra
   }
   for (const [name, { by, to }] of Object.entries(moved)) {
     const link = program.sources.get(by)
-    const field = now.fields[by]
-    const target = field
-      ? resolved(field, concepts).target
-      : typeof now.parent === 'string'
-        ? now.parent
-        : now.parent?.resource
+    const target = targetIn(step, by)
     const there = target === undefined ? undefined : elsewhere(step, target, to)
-    if (!link || !there || link.from !== 'document') throw new Error(lost(step, name))
+    if (!link || !there || link.from !== 'document') throw new Error(lost(step, name)) // check/moved.ts refuses it before
     const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
     const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
-    sources.set(name, { ...there.source, from: 'row', at })
+    const kept = keptAs(step, name)
+    const otherwise = sources.delete(kept) ? keptSource(program.of, kept, beside) : null
+    sources.set(name, { from: 'row', at, name: kept, read: there.read, put: there.put, map: null, otherwise })
   }
-  return { sources, makers, beside }
+  return { ...program, sources, makers, beside }
+}
+
+/** What the own row keeps is never answered, so that it is read beside what is. */
+function keptSource(of: string, name: string, beside: Beside[]): Source {
+  const known = beside.findIndex(({ whole }) => whole)
+  const at = known >= 0 ? known : beside.push({ by: 'id', collection: of, whole: true }) - 1
+  return { from: 'row', at, name, map: null, otherwise: null }
 }
 
 const lost = ({ change: { version, resource } }: Step, name: string): string =>
   `changes.${version}.${resource}.moved.${name}: Where it is now has changed in a later version by more than a name.`
 
-/** One version further on: from what is sent to what is stored. */
-export function forth(program: Program, { change }: Step): Program {
+/** One version further on: from what is sent to what is stored. What moved is told under the name of what keeps it. */
+export function forth(program: Program, step: Step): Program {
+  const { change } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
   const { makers, made } = withMaker(program, program.sources, change.request as Maker['make'])
   const sources = new Map<string, Source>()
   for (const [name, source] of program.sources) {
+    if (Object.hasOwn(moved, name)) sources.set(keptAs(step, name), source)
     if (Object.hasOwn(removed, name) || Object.hasOwn(moved, name)) continue
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
@@ -176,13 +204,13 @@ const nothing: Reader = () => undefined
 
 function readerOf(source: Source | null | undefined): Reader {
   if (!source) return nothing
-  const { from, at, name, map, otherwise } = source
+  const { from, at, name, read = (row) => row[name], map, otherwise } = source
   const plainly: Reader =
     from === 'document'
       ? ({ document }) => document[name]
       : from === 'made'
         ? ({ made }) => made[at]?.[name]
-        : ({ rows }) => rows[at]?.[name]
+        : ({ rows }) => (rows[at] ? read(rows[at]) : undefined)
   if (map === null && otherwise === null) return plainly
   const other = readerOf(otherwise)
   return (places) => {

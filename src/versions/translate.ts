@@ -6,7 +6,7 @@ import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
-import { asked, namesOf, ordered } from './ask.ts'
+import { asked, type Beyond, namesOf, ordered } from './ask.ts'
 import {
   back,
   type Conversion,
@@ -16,6 +16,7 @@ import {
   forth,
   type Program,
   plain,
+  type Source,
   type Step,
 } from './program.ts'
 
@@ -38,25 +39,25 @@ export interface Form {
   /** The names that a field of today has. */
   readonly names: (field: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
-  readonly ask: ((comparison: Comparison) => readonly (Comparison | Among)[] | null) | null
-  readonly order: (term: string) => readonly string[] | null
+  readonly ask: ((comparison: Comparison) => readonly (Comparison | Reaching<Comparison>)[] | null) | null
+  readonly order: (term: string) => readonly (string | Reaching<string>)[] | null
   /** What a body writes to other rows, which have fields of it today. */
-  readonly along: (body: Document) => readonly Along[]
+  readonly along: (body: Document, document: Document) => readonly Along[]
 }
 
-/** A comparison of a field that another row has today, found by a field of the own one. */
-interface Among {
-  readonly by: string
+/** What is asked of a row that a field of the own one leads to, or of what stands in its place where it leads to none. */
+export interface Reaching<T> extends Pick<Beyond<T>, 'by' | 'asks' | 'own'> {
   readonly today: Resource
-  readonly comparison: Comparison
+  /** The own field that keeps what no other row has; null where each row leads to one. */
+  readonly kept: string | null
 }
 
-/** What is written to another row; `fields` are the names that it has in the body. */
+/** What is written to another row. */
 interface Along {
   readonly by: string
   readonly today: Resource
-  readonly fields: readonly string[]
-  readonly patch: Document
+  /** What changes of the row as it is. */
+  readonly patch: (row: Document) => Document
 }
 
 /** The form of the newest version: everything is as it is stored. */
@@ -81,13 +82,14 @@ export function older(
   steps: readonly Step[],
   { elsewhere, resources }: { elsewhere: Elsewhere; resources: ReadonlyMap<string, Resource> },
 ): Form {
-  const down = steps.reduce((program, step) => back(program, step, elsewhere), plain(namesIn(today)))
-  const up = steps.toReversed().reduce(forth, plain(namesIn(resource)))
+  const down = steps.reduce((program, step) => back(program, step, elsewhere), plain(today.name, namesIn(today)))
+  const up = steps.toReversed().reduce(forth, plain(today.name, namesIn(resource)))
   const names = (field: string) => namesOf(steps, field)
   const own = {
     resource,
     today,
     down,
+    up,
     back: conversion(down, namesIn(resource)),
     forth: conversion(up, namesIn(today)),
     names,
@@ -95,35 +97,40 @@ export function older(
   return {
     today,
     beside: down.beside,
-    create: (body, hand) => created(own, body, hand),
-    replace: (body, seen, address, hand) => replaced(own, body, seen, { address, hand }),
+    create: (body, hand) => keeping(own, body, created(own, body, hand)),
+    replace: (body, seen, address, hand) => keeping(own, body, replaced(own, body, seen, { address, hand })),
     change: (body, seen, address, hand) => {
       const next = forChange(resource, body, before(own, seen), address, hand)
-      return changed(own, next, seen, { address, hand })
+      return keeping(own, body, changed(own, next, seen, { address, hand }))
     },
     ...answering(resource, down),
     names,
-    ask: (comparison) => {
-      const source = down.sources.get(comparison.field)
-      if (source?.from !== 'row') return asked(steps, comparison)
-      const { by, collection } = down.beside[source.at] as Beside
-      if (asksForNone(comparison) && today.byName.get(by)?.field.options.optional) return null
-      return [{ by, today: resources.get(collection) as Resource, comparison: { ...comparison, field: source.name } }]
-    },
-    order: (term) => ordered(steps, term),
-    along: (body) => besides(own, body, resources),
+    ask: (comparison) => reaching(asked(steps, comparison, elsewhere), down, resources, comparison.field),
+    order: (term) => reaching(ordered(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
+    along: (body, document) => besides(own, body, document, resources),
   }
 }
 
 const namesIn = ({ members }: Resource): string[] => members.map(({ name }) => name)
 
-/** Where no other row is named there is no value either, and one condition cannot ask for both. */
-const asksForNone = ({ is, value }: Comparison): boolean => is === 'null' && value === true
+/** With the resources that are led to, as they are today. */
+const reaching = <T extends object | string>(
+  found: readonly (T | Beyond<T>)[] | null,
+  { sources }: Program,
+  resources: ReadonlyMap<string, Resource>,
+  field: string,
+): readonly (T | Reaching<T>)[] | null =>
+  found?.map((one) => {
+    if (typeof one !== 'object' || !('asks' in one)) return one as T
+    const kept = rowSource(sources.get(field))?.otherwise?.name ?? null
+    return { by: one.by, asks: one.asks, own: one.own, today: resources.get(one.resource) as Resource, kept }
+  }) ?? null
 
 interface Own {
   readonly resource: Resource
   readonly today: Resource
   readonly down: Program
+  readonly up: Program
   readonly back: Conversion
   readonly forth: Conversion
   readonly names: Form['names']
@@ -147,20 +154,52 @@ const toldBy = ({ names }: Own, { scopes, refuse }: Hand): Hand => ({
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
 
-/** The fields of a body that other rows have today, by these rows. */
-function besides({ resource, down }: Own, body: Document, resources: ReadonlyMap<string, Resource>): Along[] {
-  return down.beside.flatMap(({ by, collection }, i) => {
-    const fields = Object.keys(body).filter((name) => {
-      const source = down.sources.get(name)
-      return source?.from === 'row' && source.at === i
-    })
-    const values = fields.map((name) => [
-      down.sources.get(name)?.name,
-      resource.byName.get(name)?.check(body[name], '', []),
-    ])
-    const today = resources.get(collection) as Resource
-    return fields.length === 0 ? [] : [{ by, today, fields, patch: Object.fromEntries(values) }]
+/** A field of a body that another row has today, with its value as it was when it moved. */
+interface Moving {
+  readonly source: Source
+  readonly name: string
+  readonly value: unknown
+}
+
+/** What stands in a body of the fields that other rows have today. */
+function movingIn(own: Own, body: Document, document: Document): Moving[] {
+  const { resource, down, up } = own
+  const found = Object.keys(body).flatMap((name) => {
+    const source = rowSource(down.sources.get(name))
+    return source ? [{ name, source }] : []
   })
+  if (found.length === 0) return []
+  const given = found.map(({ name }) => [name, resource.byName.get(name)?.check(body[name], '', [])])
+  const values = conversion(
+    up,
+    found.map(({ source }) => source.name),
+  )({ ...before(own, document), ...Object.fromEntries(given) })
+  return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
+}
+
+const rowSource = (source: Source | null | undefined): Source | null =>
+  !source || source.from === 'row' ? (source ?? null) : rowSource(source.otherwise)
+
+/** What is written of a body to other rows, by these rows. */
+function besides(own: Own, body: Document, document: Document, resources: ReadonlyMap<string, Resource>): Along[] {
+  const all = movingIn(own, body, document)
+  return own.down.beside.flatMap(({ by, collection }, i) => {
+    const some = all.filter(({ source }) => source.at === i)
+    const patch = (row: Document): Document => {
+      const made: Document = {}
+      for (const { source, value } of some) Object.assign(made, source.put?.({ ...row, ...made }, value))
+      return made
+    }
+    return some.length === 0 ? [] : [{ by, today: resources.get(collection) as Resource, patch }]
+  })
+}
+
+/** What would be written to another row stays with the own one as long as that leads to none. */
+function keeping(own: Own, body: Document, document: Document): Document {
+  for (const { source, value } of movingIn(own, body, document))
+    if (source.otherwise)
+      document[source.name] = document[own.down.beside[source.at]?.by as string] == null ? value : null
+  return document
 }
 
 /** What the caller of today would have sent. */

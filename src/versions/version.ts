@@ -2,6 +2,7 @@
 import {
   before,
   type Change,
+  type Comparison,
   declarationAt,
   labelsOf,
   linkBefore,
@@ -9,7 +10,8 @@ import {
   type Versioned,
 } from '../resources/change.ts'
 import { parentOf, type ResourceDeclaration } from '../resources/declaration.ts'
-import { back, type Elsewhere, plain, type Step } from './program.ts'
+import { asked, ordered } from './ask.ts'
+import { back, conversion, type Elsewhere, forth, plain, type Step, type There } from './program.ts'
 
 /** A resource on its way through the versions: its name in one of them, and the changes since then, the newest first. */
 export interface Way {
@@ -63,7 +65,7 @@ function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way
   return { name, steps }
 }
 
-/** Finds where a version's fields are today, as far as they are no more than renamed or mapped. */
+/** Finds where a version's fields are today, in whatever form. */
 export function elsewhereOf(
   all: readonly Past<Versioned>[],
   membersOf: (today: string) => readonly string[],
@@ -71,10 +73,41 @@ export function elsewhereOf(
   const elsewhere: Elsewhere = ({ change }, resource, field) => {
     const ways = all.find(({ label }) => label === change.version)?.ways ?? new Map<string, Way>()
     const [today, way] = [...ways].find(([, { name }]) => name === resource) ?? []
-    if (today === undefined || !way) return undefined
-    const program = way.steps.reduce((one, step) => back(one, step, elsewhere), plain(membersOf(today)))
-    const source = program.sources.get(field)
-    return source?.from === 'document' && source.map === null ? { resource: today, source } : undefined
+    return today === undefined || !way ? undefined : thereIn(today, way.steps, membersOf(today), field, elsewhere)
   }
   return elsewhere
+}
+
+function thereIn(
+  resource: string,
+  steps: readonly Step[],
+  members: readonly string[],
+  field: string,
+  elsewhere: Elsewhere,
+): There | undefined {
+  const down = steps.reduce((one, step) => back(one, step, elsewhere), plain(resource, members))
+  const source = down.sources.get(field)
+  if (!source || source.from === 'row') return undefined
+  const names = [...down.sources].filter(([, { from }]) => from !== 'row').map(([name]) => name)
+  const up = conversion(steps.toReversed().reduce(forth, plain(resource, names)), members)
+  const [told, whole] = [
+    conversion(source.from === 'made' ? down : { ...down, makers: [] }, [field]),
+    conversion(down, names),
+  ]
+  return {
+    resource,
+    read: (row) => told(row)[0],
+    put: (row, value) => {
+      const before = Object.fromEntries(whole(row).map((one, i) => [names[i], one]))
+      const [was, is] = [up(before), up({ ...before, [field]: value })]
+      const moved = members.map((name, i) => [name, is[i], was[i]] as const)
+      return Object.fromEntries(
+        moved
+          .filter(([, now, then]) => now !== undefined && JSON.stringify(now) !== JSON.stringify(then))
+          .map(([name, now]) => [name, now]),
+      )
+    },
+    ask: (comparison) => asked(steps, { ...comparison, field }, elsewhere) as readonly Comparison[] | null,
+    order: () => ordered(steps, field, elsewhere) as readonly string[] | null,
+  }
 }

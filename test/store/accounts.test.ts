@@ -94,7 +94,7 @@ const ordered: readonly (readonly [name: string, query: string, parent?: string]
 for (const [name, text, parent] of ordered)
   test(`${name}?${text} ${parent ?? ''} reads one index, which begins with the account, in its order`, () => {
     const plan = planOf(name, text, parent ?? null)
-    assert.ok(isBounded(shelf(shelves, name).collection, settled(shelf(shelves, name), plan), sqlite), 'it is bounded')
+    assert.ok(isBounded(shelf(shelves, name).collection, settled(shelves, plan), sqlite), 'it is bounded')
     const lines = details(plan)
     assert.ok(lines.length >= 2)
     // Whether the owner is there is told by the index of ids alone, with the account in it.

@@ -63,7 +63,7 @@ function statements(name: string, text: string, owner: string | null): { stateme
     countTo: null,
     places: true,
   }
-  return windows(own, settled(shelf(shelves, name), first).order).flatMap((window) => {
+  return windows(own, settled(shelves, first).order).flatMap((window) => {
     const plan = { ...first, window }
     const steps = perform(shelves, plan)
     const found: { statement: Statement; behind: boolean }[] = []
