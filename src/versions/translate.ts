@@ -46,7 +46,7 @@ export interface Form {
 }
 
 /** What is asked of a row that a field of the own one leads to, or of what stands in its place where it leads to none. */
-export interface Reaching<T> extends Pick<Beyond<T>, 'by' | 'asks' | 'own'> {
+interface Reaching<T> extends Pick<Beyond<T>, 'by' | 'asks' | 'own'> {
   readonly today: Resource
   /** The own field that keeps what no other row has; null where each row leads to one. */
   readonly kept: string | null
