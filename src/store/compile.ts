@@ -1,10 +1,10 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
 import { keyCollection } from '../flow/credential.ts'
-import type { Condition, Key, List, Reach, Term } from '../flow/plan.ts'
+import type { Key, List } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
-import type { Bound, Stretch } from './segments.ts'
-import { narrowed } from './width.ts'
+import type { Stretch } from './segments.ts'
+import { binding, conditions, term } from './where.ts'
 
 export interface Statement {
   readonly text: string
@@ -100,31 +100,6 @@ export function tombstoneId({ account, composite }: Collection, key: Key): strin
   return [...before.map(encodeURIComponent), key.id].join('/')
 }
 
-/** Numbers the values of one statement while its text is written, and says its columns. */
-function binding(dialect: Dialect, { table }: Collection, { order, account }: List) {
-  const values: Cell[] = []
-  const reaches = new Map(order.flatMap(({ column, reach }) => (reach ? [[column, reach] as const] : [])))
-  const say = (column: string): string => {
-    const reach = reaches.get(column)
-    return reach ? reaching(table, reach) : quoted(column)
-  }
-  const bind = (value: Cell): string => {
-    values.push(value)
-    return dialect.mark(values.length)
-  }
-  return { values, bind, dialect, say, account }
-}
-
-/** A column of the row that one of the own columns leads to. */
-function reaching(table: string, { by, collection, column, owned, kept }: Reach): string {
-  const own = `${quoted(table)}.${quoted(by)}`
-  const whose = owned ? ` AND other.account = ${quoted(table)}.account` : ''
-  const there = `(SELECT other.${quoted(column)} FROM ${quoted(collection)} AS other WHERE other.id = ${own}${whose})`
-  return kept === null ? there : `CASE WHEN ${own} IS NULL THEN ${quoted(kept)} ELSE ${there} END`
-}
-
-type Binding = ReturnType<typeof binding>
-
 /** How many rows to pass over, and how many to take. */
 export interface Cut {
   readonly offset: number
@@ -199,110 +174,4 @@ export function countStatement(
   const where = conditions(collection, plan, stretch?.bounds ?? [], binding_)
   const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
-}
-
-function conditions(
-  collection: Collection,
-  { where, parent, account }: List,
-  bounds: readonly Bound[],
-  binding: Binding,
-): string {
-  const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
-  const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
-  const headed = keyColumns(collection).length > 1
-  // SQLite takes what begins the primary key for as good as any index, and would read all rows of an owner or an account.
-  const rare = (is: string, text: string) =>
-    headed && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
-  const all = [
-    ...whose,
-    ...owner,
-    ...where.flatMap((one) => narrowed(collection, one, binding.bind, binding.dialect)),
-    ...where.flatMap((one) => condition(one, implied(one.column, bounds), binding).map((text) => rare(one.is, text))),
-    ...bounds.map((one) => rare(one.is, bound(one, binding))),
-  ]
-  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
-}
-
-/** The bound of a column that the way behind a place keeps anyway; said again it would be sought from there. */
-function implied(column: string, bounds: readonly Bound[]): 'lower' | 'upper' | null {
-  const [first] = bounds.filter((one) => ('columns' in one ? one.columns[0] : one.column) === column)
-  return first?.is === 'beyond' ? 'lower' : first?.is === 'before' ? 'upper' : null
-}
-
-const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
-
-function condition(one: Condition, known: 'lower' | 'upper' | null, binding: Binding): string[] {
-  const column = quoted(one.column)
-  const whole = (all: readonly Condition[]) =>
-    all.flatMap((inner) => condition(inner, null, binding)).join(' AND ') || '1 = 1'
-  switch (one.is) {
-    case 'null':
-      return [`${column} IS NULL`]
-    case 'present':
-      return [`${column} IS NOT NULL`]
-    case 'in':
-      return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
-    case 'like':
-      return like(column, one.parts, known, binding)
-    case 'among': {
-      const whose = one.owned ? `account = ${binding.bind(binding.account)} AND ` : ''
-      return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${whole(one.where)})`]
-    }
-    case 'any':
-      return [`(${one.of.map((all) => `(${whole(all)})`).join(' OR ')})`]
-    case 'gt':
-    case 'gte':
-      return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
-    case 'lt':
-    case 'lte':
-      return known === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
-    default:
-      return [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
-  }
-}
-
-/** A pattern; what it begins with is a range too, so that an index can be used. */
-function like(
-  column: string,
-  parts: readonly string[],
-  known: 'lower' | 'upper' | null,
-  { bind, dialect }: Binding,
-): string[] {
-  const pattern = dialect.like(column, bind(dialect.pattern(parts)))
-  const [start = ''] = parts
-  const end = start === '' ? null : following(start)
-  const lower = end === null || known === 'lower' ? [] : [`${column} >= ${bind(start)}`]
-  const upper = end === null || known === 'upper' ? [] : [`${column} < ${bind(end)}`]
-  return [...lower, ...upper, pattern]
-}
-
-/** The least text that is greater than all that begin with a text. */
-function following(text: string): string | null {
-  const last = [...text].at(-1)?.codePointAt(0) as number
-  if (last === 0x10ffff) return null
-  return text.slice(0, -String.fromCodePoint(last).length) + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1)
-}
-
-function bound(one: Bound, { bind, say }: Binding): string {
-  if ('columns' in one) {
-    const sign = one.is === 'beyond' ? '>' : '<'
-    return `(${one.columns.map(say).join(', ')}) ${sign} (${one.values.map(bind).join(', ')})`
-  }
-  const column = say(one.column)
-  switch (one.is) {
-    case 'null':
-      return `${column} IS NULL`
-    case 'present':
-      return `${column} IS NOT NULL`
-    case 'at':
-      return `${column} = ${bind(one.value)}`
-    default:
-      return `${column} ${one.is === 'beyond' ? '>' : '<'} ${bind(one.value)}`
-  }
-}
-
-/** A term of an order; where nulls stand is said only where there can be some, or no index would serve. */
-function term({ column, descending, nulls }: Term, { say }: Binding): string {
-  const place = nulls === 'none' ? '' : ` NULLS ${nulls.toUpperCase()}`
-  return say(column) + (descending ? ' DESC' : '') + place
 }

@@ -19,8 +19,7 @@ import { identify, issue, revoke, stored } from './credentials.ts'
 import { fusedCreate } from './fused.ts'
 import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
-import { spend } from './spend.ts'
-import { tally, usage } from './tally.ts'
+import { spend, tally, usage } from './spend.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]

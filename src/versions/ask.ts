@@ -1,4 +1,5 @@
 /** What a comparison or an order of an older version asks of the fields of today, and what their names are in it. Part 9, versions. */
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { type Comparison, shownAs } from '../resources/change.ts'
 import { resolved } from '../resources/declaration.ts'
 import { type Elsewhere, type Step, targetIn } from './program.ts'
@@ -138,4 +139,32 @@ export function namesOf(steps: readonly Step[], name: string): readonly string[]
       }),
     [name],
   )
+}
+
+/** The names that a field of today has. */
+type Names = (field: string) => readonly string[]
+
+/** What is wrong with the fields of today is told in the names of the version. */
+export function renaming<T>({ names }: { readonly names: Names }, make: () => T): T {
+  try {
+    return make()
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.violations.length === 0) throw problem
+    throw invalidBody(problem.violations.flatMap((one) => violationsIn(one, names)))
+  }
+}
+
+/** A violation under the names that its field has in a version. */
+export function violationsIn(one: Violation, names: Names): Violation[] {
+  const [, top, ...rest] = one.pointer?.split('/') ?? []
+  if (top === undefined) return [one]
+  const old = names(top)
+  if (old.length === 1 && old[0] === top) return [one]
+  const says = one.message.startsWith(`${top} `) ? one.message.slice(top.length) : null
+  const several = old.length === 0 ? [''] : old
+  return several.map((name) => ({
+    ...one,
+    message: says === null || name === '' ? one.message : name + says,
+    pointer: name === '' ? '' : ['', name, ...rest].join('/'),
+  }))
 }

@@ -1,12 +1,11 @@
 /** Form: how a version sends and takes what is stored, both ways. Part 9, versions. */
-import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Beside } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
-import { asked, type Beyond, namesOf, ordered } from './ask.ts'
+import { asked, type Beyond, namesOf, ordered, renaming } from './ask.ts'
 import {
   back,
   type Conversion,
@@ -255,31 +254,6 @@ function patchOf({ kind, fields = {} }: Field, seen: unknown, value: unknown): u
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, fields[name] ? patchOf(fields[name], seen[name], one) : one]),
   )
-}
-
-/** What is wrong with the fields of today is told in the names of the version. */
-function renaming<T>({ names }: Pick<Own, 'names'>, make: () => T): T {
-  try {
-    return make()
-  } catch (problem) {
-    if (!(problem instanceof Problem) || problem.violations.length === 0) throw problem
-    throw invalidBody(problem.violations.flatMap((one) => violationsIn(one, names)))
-  }
-}
-
-/** A violation under the names that its field has in a version. */
-export function violationsIn(one: Violation, names: Form['names']): Violation[] {
-  const [, top, ...rest] = one.pointer?.split('/') ?? []
-  if (top === undefined) return [one]
-  const old = names(top)
-  if (old.length === 1 && old[0] === top) return [one]
-  const says = one.message.startsWith(`${top} `) ? one.message.slice(top.length) : null
-  const several = old.length === 0 ? [''] : old
-  return several.map((name) => ({
-    ...one,
-    message: says === null || name === '' ? one.message : name + says,
-    pointer: name === '' ? '' : ['', name, ...rest].join('/'),
-  }))
 }
 
 function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 'answers'> {
