@@ -129,6 +129,49 @@ test('what moved is followed through later changes of both ends, as far as it ca
   assert.deepEqual(mistakes(land), [])
 })
 
+test('what a caller does not see is null to `response`, which has to take that', () => {
+  const unseen = (
+    response: object,
+    removed: object = { label: f.text(), worth: f.text({ read: 'pay', optional: true }) },
+  ) =>
+    changeMistakes(
+      {
+        name: 'shop',
+        versions: declaration.versions,
+        scopes: { pay: 'Pay' },
+        resources: {
+          customers: {
+            fields: {
+              name: f.text(),
+              rank: f.enum(['low', 'high'], { read: 'pay', default: 'low' }),
+              pay: f.integer(),
+            },
+            access: 'authenticated',
+          },
+        },
+      } as never,
+      [{ version: 'v2', resource: 'customers', about: 'It changed.', removed, response } as never],
+    ).map(({ place, reason }) => `${place}: ${reason}`)
+  type Now = { name: string; rank: string }
+  const before = 'changes.v2.customers.response: Callers without pay do not see `rank`, so that null stands there. '
+  assert.deepEqual(
+    unseen(({ name, rank }: Now) => ({ label: name, worth: rank })),
+    [],
+  )
+  assert.deepEqual(
+    unseen(({ name, rank }: Now) => ({ label: name, worth: rank.slice(0, 1) })),
+    [`${before}It throws: Cannot read properties of null (reading 'slice')`],
+  )
+  assert.deepEqual(
+    unseen(({ rank }: Now) => ({ label: rank, worth: rank })),
+    [`${before}Then it gives no \`label\`, which they are promised.`],
+  )
+  assert.deepEqual(
+    unseen(() => JSON.parse('what needs more than plain values')),
+    [],
+  )
+})
+
 const declared = (versions: unknown, settings = {}) =>
   declarationMistakes({ ...declaration, versions, settings }).map(({ place, reason }) => `${place}: ${reason}`)
 

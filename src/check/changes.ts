@@ -15,6 +15,7 @@ import { checkFlow, type Scene } from './carried.ts'
 import { declarationMistakes } from './mistakes.ts'
 import { checkMoved } from './moved.ts'
 import { type Finding, note, type Path, placeOf } from './soundness.ts'
+import { checkUnseen } from './trials.ts'
 
 /** All mistakes of the changes; where there are none, those of the versions that follow from them. */
 export function changeMistakes(declaration: Versioned, changes: readonly Change[]): Mistake[] {
@@ -104,6 +105,7 @@ function checkChange(scene: Scene): void {
   checkErrors(scene)
   checkMoved(scene)
   checkFlow(scene)
+  checkUnseen(scene)
 }
 
 /** Fields that are named have to be there, and those of before must not be in the way. */

@@ -1,8 +1,9 @@
 /** Claim: the change of a version that would claim breaking differences, ready to be pasted. Part 9, versioning. */
+import { filler } from '../check/plain.ts'
 import type { ResourceContract } from './contract.ts'
 import type { Difference } from './difference.ts'
 import type { Terms } from './terms.ts'
-import { code, fieldCode, filler } from './written.ts'
+import { code, fieldCode } from './written.ts'
 
 /** A resource whose consumers meet something else, and where that is published. */
 export interface Unclaimed {

@@ -10,7 +10,6 @@ type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
 type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'>
 type ConceptsOf<D> = Get<D, 'concepts'>
 type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
-
 type Hidden<D, R> = Such<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly writeOnly: true } }>
 type Managed<D, R> = Such<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly readOnly: true } }>
 
@@ -191,8 +190,9 @@ export interface Before<D, R extends ResourceName<D>, T extends Told> {
 type Valued<F, C> = { readonly [K in keyof F]: Value<F[K], C> }
 /** An old document, as functions of a change are given it. */
 export type OldDocument<D, R, T extends Told> = Valued<FieldsBefore<D, R, T>, ConceptsOf<D>>
-/** A document of the version itself. */
-export type NewDocument<D, R> = Valued<FieldsOf<D, R>, ConceptsOf<D>>
+/** A document of the version itself; null stands for what a caller does not see. */
+export type NewDocument<D, R> = { readonly [K in keyof FieldsOf<D, R>]: Seen<FieldsOf<D, R>[K], ConceptsOf<D>> }
+type Seen<F, C> = Value<F, C> | (F extends { readonly options: { readonly read: string } } ? null : never)
 /** The fields of a new document that follow from an old one: those that were added or are of another type now. */
 export type NewFields<D, R, T extends Told> = Inputs<
   Pick<FieldsOf<D, R>, Extract<keyof FieldsOf<D, R>, T['added'][number] | keyof T['retyped']>>,

@@ -82,3 +82,35 @@ export const refused = [
   // @ts-expect-error the old field is missing
   shop.change('v2', 'customers', { about: '', removed: { first: f.text() }, response: () => ({ second: '' }) }),
 ]
+
+const staff = service({
+  name: 'staff',
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' } },
+  scopes: { 'staff:pay': 'See what is paid' },
+  resources: {
+    people: {
+      fields: {
+        name: f.text(),
+        pay: f.integer({ optional: true, read: 'staff:pay' }),
+        rank: f.text({ default: '', read: 'staff:pay' }),
+      },
+      access: 'authenticated',
+    },
+  },
+})
+
+staff.change('v2', 'people', {
+  about: 'What a caller does not see is null.',
+  removed: { title: f.text({ default: '', read: 'staff:pay' }) },
+  added: ['rank'],
+  request: ({ title }) => ({ rank: title }),
+  response: (now) => {
+    type Given = Proof<
+      Equal<typeof now, { readonly name: string; readonly pay: number | null; readonly rank: string | null }>
+    >
+    const title: Given extends true ? string : never = now.rank ?? ''
+    // @ts-expect-error: null has to be taken
+    now.rank.trim()
+    return { title }
+  },
+})

@@ -1,0 +1,85 @@
+/** Plain: values that fit a field, to stand where none is known. Part 2, fields. */
+import type { Field, Kind } from '../resources/field.ts'
+
+/** What a field says of its values. */
+export interface Terms {
+  readonly kind: Kind
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly scale?: number
+  readonly values?: readonly string[]
+  readonly item?: Terms
+  readonly fields?: { readonly [name: string]: Terms }
+  readonly nullable?: true
+  readonly default?: unknown
+}
+
+export function termsIn({ kind, options, values, item, fields }: Field): Terms {
+  const { min, max, scale, optional, default: usual } = options
+  return {
+    kind,
+    ...(min === undefined ? {} : { min: min as number | string }),
+    ...(max === undefined ? {} : { max: max as number | string }),
+    ...(scale === undefined ? {} : { scale }),
+    ...(values === undefined ? {} : { values }),
+    ...(item === undefined ? {} : { item: termsIn(item) }),
+    ...(fields === undefined
+      ? {}
+      : { fields: Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, termsIn(one)])) }),
+    ...(optional ? { nullable: true as const } : {}),
+    ...(usual === undefined ? {} : { default: usual }),
+  }
+}
+
+/** A value that fits a field, to be replaced by one that means something. */
+export function filler(terms: Terms): unknown {
+  if (terms.default !== undefined) return terms.default
+  return terms.nullable ? null : plain(terms)
+}
+
+// long because: one line a kind of field
+/** The same, never null. */
+export function plain(terms: Terms): unknown {
+  const { kind, min, max, scale = 0, values = [], item, fields = {} } = terms
+  switch (kind) {
+    case 'text':
+      return 'unknown'.slice(0, Number(max ?? 7)).padEnd(Number(min ?? 0), '.')
+    case 'email':
+      return 'nobody@example.com'
+    case 'url':
+      return 'https://example.com/'
+    case 'integer':
+      return Number(min) > 0 ? min : Number(max) < 0 ? max : 0
+    case 'bigint':
+      return min ?? max ?? '0'
+    case 'decimal':
+      return min ?? max ?? (0).toFixed(scale)
+    case 'boolean':
+      return false
+    case 'timestamp':
+      return min ?? max ?? '1970-01-01T00:00:00.000Z'
+    case 'date':
+      return min ?? max ?? '1970-01-01'
+    case 'duration':
+      return 'PT0S'
+    case 'interval':
+      return '1970-01-01T00:00:00.000Z/PT0S'
+    case 'enum':
+      return values[0]
+    case 'list':
+      return Array.from({ length: Number(min ?? 0) }, () => filler(item as Terms))
+    case 'object':
+      return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, filler(one)]))
+    case 'metadata':
+      return {}
+    case 'country':
+      return 'IT'
+    case 'currency':
+      return 'EUR'
+    case 'ref':
+    case 'concept':
+      return ''
+    default:
+      return kind satisfies never
+  }
+}

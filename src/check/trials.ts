@@ -1,0 +1,63 @@
+/** Tries the functions of changes where callers do not see everything. Part 9, versions; part 5, field rules. */
+import type { Change } from '../resources/change.ts'
+import { resolved } from '../resources/declaration.ts'
+import type { Field } from '../resources/field.ts'
+import type { Scene } from './carried.ts'
+import { plain, termsIn } from './plain.ts'
+import { note } from './soundness.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** What a caller does not see is null to `response`, which has to take that. R169. */
+export function checkUnseen({ change, path, own, around, found }: Scene): void {
+  const whole = (field: Field) => resolved(field, around.concepts ?? {})
+  const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
+  const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
+  if (!change.response || scopes.size === 0) return
+  const item = itemOf(fields)
+  const seen = answered(change, item)
+  if (seen instanceof Error) return // plain values are not enough to try it with
+  for (const lacking of [scopes, ...[...scopes].map((one) => new Set([one]))]) {
+    const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
+    const told = answered(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
+    const fault = told instanceof Error ? `It throws: ${told.message}` : lost(change, seen, told, lacking, whole)
+    if (fault === null) continue
+    const names = unseen.map((name) => `\`${name}\``).join(' and ')
+    note(
+      { found },
+      [...path, 'response'],
+      `Callers without ${[...lacking].join(' and ')} do not see ${names}, so that null stands there. ${fault}`,
+      `Say what they are told, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,
+    )
+    return
+  }
+}
+
+function itemOf(fields: readonly (readonly [string, Field])[]): Document {
+  const managed = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
+  return { ...managed, ...Object.fromEntries(fields.map(([name, one]) => [name, plain(termsIn(one))])) }
+}
+
+function answered({ response }: Change, item: Document): Document | Error {
+  try {
+    return (response as (now: Document) => Document)(item)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** A value that such callers are promised and not told; null where there is none. */
+function lost(
+  { removed = {}, retyped = {} }: Change,
+  seen: Document,
+  told: Document,
+  lacking: ReadonlySet<string>,
+  whole: (field: Field) => Field,
+): string | null {
+  const name = Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
+    const { options } = whole(field)
+    const promised = options.optional !== true && !lacking.has(options.read ?? '')
+    return promised && (seen?.[name] ?? null) !== null && (told?.[name] ?? null) === null
+  })?.[0]
+  return name === undefined ? null : `Then it gives no \`${name}\`, which they are promised.`
+}
