@@ -39,8 +39,22 @@ function replaced(scene: Scene, intent: Intent, seen: Found): Write {
   const { form, view } = scene
   admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(form.today, seen.doc, seen.hidden)
-  const after = form.replace(intent.body as Document, before, intent.key, handOf(scene, intent))
-  return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, intent, after) }
+  const body = { ...leftOut(scene, intent), ...(intent.body as Document) }
+  const after = form.replace(body, before, intent.key, handOf(scene, intent))
+  return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, { ...intent, body }, after) }
+}
+
+/** What a PUT that leaves it out says of fields that other rows have today: the same as of its own. R111. */
+function leftOut({ resource, form }: Scene, { caller: { scopes } }: Intent): Document {
+  const own = resource.members.filter(
+    ({ name, absent, hidden, immutable, read, write }) =>
+      form.moved.includes(name) &&
+      absent !== undefined &&
+      !hidden &&
+      !immutable &&
+      [read ?? [], write].flat().every((one) => scopes.has(one)),
+  )
+  return Object.fromEntries(own.map(({ name, absent: usual }) => [name, usual]))
 }
 
 /** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */

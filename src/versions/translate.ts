@@ -40,6 +40,8 @@ export interface Form {
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
   readonly ask: ((comparison: Comparison) => readonly (Comparison | Reaching<Comparison>)[] | null) | null
   readonly order: (term: string) => readonly (string | Reaching<string>)[] | null
+  /** The fields that other rows have today. */
+  readonly moved: readonly string[]
   /** What a body writes to other rows, which have fields of it today. */
   readonly along: (body: Document, document: Document) => readonly Along[]
 }
@@ -71,6 +73,7 @@ export const stored = (today: Resource): Form => ({
   names: (field) => [field],
   ask: null,
   order: (term) => [term],
+  moved: [],
   along: () => [],
 })
 
@@ -106,6 +109,7 @@ export function older(
     names,
     ask: (comparison) => reaching(asked(steps, comparison, elsewhere), down, resources, comparison.field),
     order: (term) => reaching(ordered(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
+    moved: namesIn(resource).filter((name) => rowSource(down.sources.get(name)) !== null),
     along: (body, document) => besides(own, body, document, resources),
   }
 }

@@ -142,6 +142,23 @@ doors('fields that another row has', rooms, (door) => {
     assert.deepEqual([(await read()).json.room, (await read()).json.floor], ['sued', 2])
     await door.send('DELETE', `/v3/books/${id}`)
   })
+
+  spec('R111 R196', 'are what a PUT leaves out: the same as of its own fields', async () => {
+    const shelf = await made(door, '/v3/shelves', { label: 'p', hall: 'north', level: 1 })
+    const put = (id: string, json: object) => door.send('PUT', `/v1/books/${id}`, { json })
+    const [led, alone] = [
+      await made(door, '/v1/books', { title: 'p', shelfId: shelf }),
+      await made(door, '/v1/books', { title: 'q', room: 'sued', floor: 3 }),
+    ]
+    assert.equal((await door.send('GET', `/v1/books/${led}`)).json.room, 'nord')
+    const first = await put(led, { title: 'p', shelfId: shelf, room: 'sued' })
+    assert.deepEqual([first.status, first.json.room, first.json.floor], [200, 'sued', null])
+    const there = (await door.send('GET', `/v3/shelves/${shelf}`)).json
+    assert.deepEqual([there.label, there.hall, there.level], ['p', 'south', null])
+    const other = await put(alone, { title: 'q' })
+    assert.deepEqual([other.json.room, other.json.floor], [null, null])
+    for (const id of [led, alone]) await door.send('DELETE', `/v3/books/${id}`)
+  })
 })
 
 const clinic = service({
