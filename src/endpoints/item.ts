@@ -74,22 +74,25 @@ interface Text {
   readonly doc: string
   readonly revision: number
   readonly beside?: Rows
+  readonly document?: Readonly<Record<string, unknown>>
 }
 
 /** An answer that carries an item: the stored text as it is, or as the version has it. */
 export function itemReply(scene: Scene, caller: Caller, status: number, row: Text, { now }: World): Reply {
   const { form } = scene
   const view = scene.view(caller)
-  const { doc, revision, beside = [] } = row
+  const { doc, revision, beside = [], document } = row
   const updated = beside.length === 0 ? updatedIn(doc) : latest(doc, beside)
   const headers: Record<string, string> = { 'Last-Modified': httpDate(updated, now()) }
   if (view.mode !== 'off') headers.ETag = etag(view, revision, beside)
-  return { status, headers, body: seenIn(view, form.answer === null ? doc : form.answer(audible(view, doc), beside)) }
+  const read = view.muted.size === 0 ? document : undefined
+  const told = form.answer === null ? doc : form.answer(audible(view, doc), beside, read)
+  return { status, headers, body: seenIn(view, told) }
 }
 
 /** When a row, or one of those beside it, was last changed. */
 const latest = (doc: string, beside: Rows): string =>
-  [doc, ...beside.filter((one) => one !== null)].map(updatedIn).reduce((a, b) => (a > b ? a : b))
+  beside.reduce<string>((last, one) => (one !== null && updatedIn(one) > last ? updatedIn(one) : last), updatedIn(doc))
 
 const mostDays = 1000
 /** Days as documents write them: when they begin, and how HTTP writes them. Rows are of few days; making a date costs more. */

@@ -118,7 +118,8 @@ export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read
 function pageReply(scene: Scene, { call, caller, world, query }: Intent, found: Page): Reply {
   const { resource, form } = scene
   const view = scene.view(caller)
-  const data = form.answers === null ? found.data : form.answers(audible(view, found.data), found.beside ?? [])
+  const read = view.muted.size === 0 ? found.documents : undefined
+  const data = form.answers === null ? found.data : form.answers(audible(view, found.data), found.beside ?? [], read)
   const page = { ...found, data: shown(view, data) }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list

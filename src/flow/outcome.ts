@@ -19,6 +19,8 @@ export interface Page {
   readonly total: number | null
   /** The other rows that were asked for beside, by their ids. */
   readonly beside?: readonly ReadonlyMap<string, string>[]
+  /** The documents, read, where these were looked for by them. */
+  readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** What a row is ordered by, each value in the database's own text. */

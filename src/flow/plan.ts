@@ -11,6 +11,8 @@ export interface Found {
   readonly revision: number
   /** The texts of the other rows that were asked for; null for one that is not there. */
   readonly beside?: readonly (string | null)[]
+  /** The text, read, where they were looked for by it. */
+  readonly document?: Readonly<Record<string, unknown>>
 }
 
 /** Nothing there, or no longer. `collection` says which of the rows on the way is not there. */

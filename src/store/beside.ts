@@ -1,9 +1,9 @@
 /** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
-import type { Outcome } from '../flow/outcome.ts'
+import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
 import type { Beside, Decide, Plan, Write } from '../flow/plan.ts'
-import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
-import { keyValues } from './compile.ts'
+import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
+import { keyValues, type Statement } from './compile.ts'
 
 const nothing = { beside: [], account: null }
 
@@ -24,16 +24,23 @@ export function* completed(
   account: string | null,
 ): Steps<Outcome> {
   const outcome = yield* steps
-  const of = function* (doc: string): Steps<readonly (string | null)[]> {
-    const document = JSON.parse(doc) as Document
+  const read = function* (document: Document): Steps<readonly (string | null)[]> {
     const all: (string | null)[] = []
-    for (const one of beside) all.push(yield* rowOf(shelf(cellar, one.collection), one, document, account))
+    for (const one of beside) {
+      const own = shelf(cellar, one.collection)
+      const asked = rowStatement(own, one, document, account)
+      all.push(asked === null ? null : textOf(own, one, (yield asked)[0]))
+    }
     return all
   }
+  const of = (doc: string) => read(JSON.parse(doc) as Document)
   switch (outcome.is) {
     case 'page':
-      return { ...outcome, beside: yield* rowsOf(cellar, beside, JSON.parse(`[${outcome.data}]`), account) }
-    case 'found':
+      return yield* pageOf(cellar, outcome, beside, account)
+    case 'found': {
+      const document = JSON.parse(outcome.doc) as Document
+      return { ...outcome, document, beside: yield* read(document) }
+    }
     case 'created':
     case 'changed':
       return { ...outcome, beside: yield* of(outcome.doc) }
@@ -50,6 +57,11 @@ export function* completed(
   }
 }
 
+function* pageOf(cellar: Cellar, page: Page, beside: readonly Beside[], account: string | null): Steps<Page> {
+  const documents = JSON.parse(`[${page.data}]`) as Document[]
+  return { ...page, documents, beside: yield* rowsOf(cellar, beside, documents, account) }
+}
+
 /** The rows beside all documents of a page, by their ids. */
 function* rowsOf(
   cellar: Cellar,
@@ -60,22 +72,27 @@ function* rowsOf(
   const all: Map<string, string>[] = []
   for (const one of beside) {
     const known = new Map<string, string>()
+    const own = shelf(cellar, one.collection)
     for (const [id, doc] of new Map(docs.map((doc) => [doc[one.by], doc]))) {
-      const row = yield* rowOf(shelf(cellar, one.collection), one, doc, account)
-      if (row !== null) known.set(id as string, row)
+      const asked = rowStatement(own, one, doc, account)
+      const text = asked === null ? null : textOf(own, one, (yield asked)[0])
+      if (text !== null) known.set(id as string, text)
     }
     all.push(known)
   }
   return all
 }
 
-function* rowOf(own: Shelf, { by, whole }: Beside, doc: Document, account: string | null): Steps<string | null> {
+function rowStatement(own: Shelf, { by }: Beside, doc: Document, account: string | null): Statement | null {
   const id = doc[by]
   if (typeof id !== 'string') return null
   const { composite, fields } = own.collection
   const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
   const values = keyValues(own.collection, { id, parent: (owner ?? null) as string | null, account })
-  const [row] = yield { text: own.texts.read, values, lone: 'read' }
+  return { text: own.texts.read, values, lone: 'read' }
+}
+
+function textOf(own: Shelf, { whole }: Beside, row: Answer | undefined): string | null {
   if (!row) return null
   const { doc: text, hidden } = found(own, row)
   return whole && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(text) }) : text

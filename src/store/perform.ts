@@ -26,7 +26,7 @@ type Cell = Update['row']['cells'][number]
 
 /** Where rows moved before, they are `held` from being read to being written. */
 export function perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcome> {
-  const steps = performed(cellar, plan, held)
+  const steps = plan.do === 'read' ? read(cellar, plan) : performed(cellar, plan, held)
   const { beside, account } = besideOf(plan)
   return beside.length === 0 ? steps : completed(cellar, steps, beside, account)
 }

@@ -12,7 +12,7 @@ export interface Notice {
   /** R200. */
   readonly sunset: { readonly value: string; readonly at: number } | null
   /** Links that are the same for all answers. R201. */
-  readonly links: readonly string[]
+  readonly links: string
   /** The version to move to; null where there is none, or the version stays and only the operation goes. */
   readonly successor: string | null
   /** The resources that have another name there. */
@@ -102,7 +102,7 @@ function noticeOf(
     label,
     deprecation: from === null ? null : { value, from: dated ? Number.NEGATIVE_INFINITY : from },
     sunset: at === null ? null : { value: new Date(at).toUTCString(), at },
-    links: [...new Set(links)],
+    links: [...new Set(links)].join(', '),
     successor,
     names: none,
   }
@@ -122,9 +122,8 @@ export function retire(
   if (sunset !== null) headers.Sunset = sunset.value
   if (!deprecated && sunset === null) return
   const next = successor()
-  const all = [headers.Link, ...links, ...(next === null ? [] : [successorLink(next)])]
-  const told = all.filter((one) => one !== undefined)
-  if (told.length > 0) headers.Link = told.join(', ')
+  const told = next === null ? links : links === '' ? successorLink(next) : `${links}, ${successorLink(next)}`
+  if (told !== '') headers.Link = headers.Link === undefined ? told : `${headers.Link}, ${told}`
 }
 
 export const successorLink = (path: string): string => `<${path}>; rel="successor-version"`

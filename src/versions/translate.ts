@@ -31,10 +31,16 @@ export interface Form {
   readonly create: (body: Document, hand: Hand) => Document
   readonly replace: (body: Document, seen: Document | null, address: Address, hand: Hand) => Document
   readonly change: (body: Document, seen: Document, address: Address, hand: Hand) => Document
-  /** The text that is answered for a stored one; null where it is the same. */
-  readonly answer: ((doc: string, rows: Rows) => string) | null
+  /** The text that is answered for a stored one, which may have been read already; null where it is the same. */
+  readonly answer: ((doc: string, rows: Rows, document?: Readonly<Document>) => string) | null
   /** The same for texts that are joined by commas; other rows are given by their ids. */
-  readonly answers: ((docs: string, rows: readonly ReadonlyMap<string, string>[]) => string) | null
+  readonly answers:
+    | ((
+        docs: string,
+        rows: readonly ReadonlyMap<string, string>[],
+        documents?: readonly Readonly<Document>[],
+      ) => string)
+    | null
   /** The names that a field of today has. */
   readonly names: (field: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
@@ -264,7 +270,7 @@ function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 
   const seen = members.filter(({ hidden }) => !hidden)
   const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
   const convert = conversion(down, shown)
-  const told = (doc: Document, rows: readonly (Document | null)[]): Document => {
+  const told = (doc: Readonly<Document>, rows: readonly (Document | null)[]): Document => {
     const values = convert(doc, rows)
     const answer: Document = {}
     for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
@@ -272,12 +278,12 @@ function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 
   }
   const parsed = (row: string | null | undefined): Document | null => (row == null ? null : JSON.parse(row))
   return {
-    answer: (doc, rows) => JSON.stringify(told(JSON.parse(doc), rows.map(parsed))),
-    answers: (docs, rows) => {
+    answer: (doc, rows, document) => JSON.stringify(told(document ?? JSON.parse(doc), rows.map(parsed))),
+    answers: (docs, rows, documents = JSON.parse(`[${docs}]`)) => {
       const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
-      const besides = (doc: Document) => down.beside.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
-      const all = (JSON.parse(`[${docs}]`) as Document[]).map((doc) => told(doc, besides(doc)))
-      return JSON.stringify(all).slice(1, -1)
+      const besides = (doc: Readonly<Document>) =>
+        down.beside.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
+      return JSON.stringify(documents.map((doc) => told(doc, besides(doc)))).slice(1, -1)
     },
   }
 }
