@@ -77,13 +77,20 @@ export function codedIfBetter(call: Call, reply: Reply, settings: Settings): Pro
   return coding === null ? reply : coded(call, reply, coding)
 }
 
-/** The answer as it is sent. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */
-export async function coded(call: Call, reply: Reply, coding: string): Promise<Reply> {
+/** The answer as it is sent, coded once where it is kept. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */
+export async function coded(
+  call: Call,
+  reply: Reply,
+  coding: string,
+  kept: Map<string, Buffer> = new Map(),
+): Promise<Reply> {
   const { ETag } = reply.headers
   const headers: Record<string, string> = { ...reply.headers, 'Content-Encoding': coding }
   if (ETag !== undefined) headers.ETag = codedTag(ETag, coding)
   if (call.method === 'HEAD') return { ...reply, headers, body: '' }
-  return { ...reply, headers, body: (await coders[coding]?.(reply.body as string)) ?? reply.body }
+  const body = kept.get(coding) ?? (await coders[coding]?.(reply.body as string))
+  if (body) kept.set(coding, body)
+  return { ...reply, headers, body: body ?? reply.body }
 }
 
 /** The tag of a coding: derived from the plain one, which it does not hide. R122. */

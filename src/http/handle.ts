@@ -28,7 +28,7 @@ import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { refuse } from './refuse.ts'
-import { markOf, remember, unchanged, unread } from './unchanged.ts'
+import { fresh, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
 // long because: the order of all checks is seen at one glance
 export async function answer(call: Call, house: House): Promise<Reply> {
@@ -104,14 +104,13 @@ async function known(call: Call, route: Route, house: House): Promise<{ caller: 
 async function served(visit: Visit, house: House): Promise<Reply> {
   const { call, route } = visit
   const { store } = house
-  const same = unread(visit, store) //                                     304
-  if (same) return same
   const mark = markOf(call, route, store)
-  const reply = dressed(call.method, route, await inner(visit, house))
+  const before = mark === null ? null : recalled(visit, store, mark) //    406
+  const reply = before ? fresh(before.reply) : dressed(call.method, route, await inner(visit, house))
+  const known = before ?? (mark === null ? null : remember(visit, store, mark, reply))
   const coding = willCode(call, reply, route.resource.settings)
-  if (mark !== null) remember(visit, store, { mark, reply })
   const told = unchanged(call, reply, coding) //                           304, 412
-  return coding !== null && told === reply ? await coded(call, reply, coding) : told
+  return coding !== null && told === reply ? await coded(call, reply, coding, known?.coded) : told
 }
 
 async function inner({ call, caller, carried, route, params }: Visit, { store, world }: House): Promise<Reply> {

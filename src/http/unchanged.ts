@@ -1,5 +1,4 @@
-/** Answers a conditional read: 304 where the client has what it would get, 412 where it insists on something else. Part 7. */
-
+/** Answers reads from what is known: 304 where the client has it, 412 where it insists on something else, and lists that nobody wrote to. Part 7. */
 import { negotiate } from '../endpoints/accept.ts'
 import { conditions, instant } from '../endpoints/conditional.ts'
 import { Problem } from '../errors/problem.ts'
@@ -9,7 +8,7 @@ import type { Conditions, Tags } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
-import { codedTag, isAcceptable, plainTag, willCode } from './coding.ts'
+import { codedTag, isAcceptable, plainTag } from './coding.ts'
 
 /** The answer as it is, or what its conditions make of it. Malformed ones mean nothing on a read. R126, R128, R139. */
 export function unchanged(call: Call, reply: Reply, coding: string | null): Reply {
@@ -75,15 +74,22 @@ function notModified({ headers }: Reply, tag: string): Reply {
   return { status: 304, headers: tag === '' ? told : { ETag: tag, ...told }, body: null }
 }
 
-/** What was answered, and the state of the store that it was read from. */
-interface Known {
+/** What was answered, the state of the store that it was read from, and the answer as it was coded. */
+export interface Known {
   readonly mark: string
   readonly reply: Reply
+  readonly coded: Map<string, Buffer>
 }
 
-const most = 2000
-/** The tags of lists are remembered for as long as nothing was written, so that an unchanged list is not read again. */
-const remembered = new WeakMap<Store, Map<string, Known>>()
+interface Memory {
+  readonly answers: Map<string, Known>
+  characters: number
+}
+
+/** Of all answers together; a list has 14 kB or so. */
+const mostCharacters = 8_388_608
+/** Lists are remembered for as long as nothing was written, so that one that is asked for again is not read again. */
+const remembered = new WeakMap<Store, Memory>()
 
 let callers = 0
 const numbers = new WeakMap<Caller, number>()
@@ -115,25 +121,28 @@ export function markOf(
   return store.mark([name, ...(parent ? [parent.collection] : []), ...beside])
 }
 
-/** 304, where the client has what it was given before and nothing was written since; null where the list has to be read. R139. */
-export function unread(visit: Visit, store: Store): Reply | null {
-  const { call, route } = visit
-  if (call.headers['if-none-match'] === undefined) return null
-  const before = remembered.get(store)?.get(nameOf(visit))
-  if (!before || before.mark !== markOf(call, route, store)) return null
-  negotiate(call)
-  const reply = { ...before.reply, headers: { ...before.reply.headers } }
-  const told = unchanged(call, reply, willCode(call, reply, route.resource.settings))
-  return told === reply ? null : told
+/** What was answered to the same question, if nothing was written since; null where it has to be read. */
+export function recalled(visit: Visit, store: Store, mark: string): Known | null {
+  const before = remembered.get(store)?.answers.get(nameOf(visit))
+  if (before?.mark !== mark) return null
+  negotiate(visit.call)
+  return before
 }
 
-/** Only as much of a text is kept, in length, as says whether it would be coded, and so which tag it has: lists can be long. */
-export function remember(visit: Visit, store: Store, { mark, reply }: Known): void {
-  const { resource } = visit.route
-  if (reply.status !== 200 || reply.headers.ETag === undefined) return
-  const all = remembered.get(store) ?? new Map<string, Known>()
-  if (all.size >= most) all.clear()
-  const length = Math.min(Buffer.byteLength(reply.body ?? ''), resource.settings.compression.minBytes ?? 0)
-  const told: Reply = { status: 200, headers: { ...reply.headers }, body: ' '.repeat(length) }
-  remembered.set(store, all.set(nameOf(visit), { mark, reply: told }))
+export function remember(visit: Visit, store: Store, mark: string, reply: Reply): Known {
+  const known = { mark, reply: fresh(reply), coded: new Map() }
+  if (reply.status !== 200 || typeof reply.body !== 'string') return known
+  const memory = remembered.get(store) ?? { answers: new Map(), characters: 0 }
+  const [name, { length }] = [nameOf(visit), reply.body]
+  if (memory.characters + length > mostCharacters) {
+    memory.answers.clear()
+    memory.characters = 0
+  }
+  memory.characters += length - (memory.answers.get(name)?.reply.body?.length ?? 0)
+  memory.answers.set(name, known)
+  remembered.set(store, memory)
+  return known
 }
+
+/** The same answer, whose headers may be added to. */
+export const fresh = ({ status, headers, body }: Reply): Reply => ({ status, headers: { ...headers }, body })
