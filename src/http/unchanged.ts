@@ -91,8 +91,7 @@ const mostCharacters = 8_388_608
 /** Lists are remembered for as long as nothing was written, so that one that is asked for again is not read again. */
 const remembered = new WeakMap<Store, Memory>()
 
-let callers = 0
-const numbers = new WeakMap<Caller, number>()
+const names = new WeakMap<Caller, string>()
 
 /** What is asked, by whom, and of which version. */
 interface Visit {
@@ -104,9 +103,9 @@ interface Visit {
 
 /** What one caller was answered is nothing to another one, nor to another version. R143, R196. */
 function nameOf({ call: { target }, caller, carried: { label } }: Visit): string {
-  const number = numbers.get(caller) ?? ++callers
-  numbers.set(caller, number)
-  return `${number} ${label} ${target}`
+  const whose = names.get(caller) ?? JSON.stringify([caller.id, caller.account, [...caller.scopes]])
+  names.set(caller, whose)
+  return `${whose} ${label} ${target}`
 }
 
 /** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */

@@ -6,7 +6,9 @@ import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import { credentials, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './failure.ts'
+import type { Rows } from './rows.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { Totals } from './totals.ts'
 
 const mostMembers = 500
 
@@ -24,13 +26,14 @@ interface Batching {
   readonly cellar: Cellar
   /** How long a write may wait, in milliseconds. */
   readonly patience: number
-  /** Told of every collection that was written to, after the commit. */
-  readonly written: (collection: string) => void
+  /** Told of what was written, after the commit. */
+  readonly totals: Totals
+  readonly rows: Rows
 }
 
 /** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its steps share the queue of writes
-export function batches({ db, run, snapshot, cellar, patience, written }: Batching) {
+export function batches({ db, run, snapshot, cellar, patience, totals, rows }: Batching) {
   let waiting: Member[] = []
   let planned = false
   const idle: (() => void)[] = []
@@ -83,14 +86,21 @@ export function batches({ db, run, snapshot, cellar, patience, written }: Batchi
       for (const member of members) answers.push(attempt(member))
       tell = toldOfCommit
       run(commit)
+      forget(members)
     } catch (error) {
+      forget(members) // it may have been committed all the same
       for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
-    for (const { plan } of members)
-      if (plan.do !== 'spend' && plan.do !== 'tally') for (const one of collectionsOf(plan)) written(one)
     for (const answer of answers) answer()
+  }
+
+  function forget(members: readonly Member[]): void {
+    for (const { plan } of members) {
+      rows.written(plan)
+      if (plan.do !== 'spend' && plan.do !== 'tally') for (const one of collectionsOf(plan)) totals.written(one)
+    }
   }
 
   /** One member in a savepoint of its own; a failure of the whole transaction is thrown on. */

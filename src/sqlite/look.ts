@@ -1,10 +1,11 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { Deed, List, Plan } from '../flow/plan.ts'
+import type { Deed, List, Plan, Read } from '../flow/plan.ts'
 import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
 import { perform } from '../store/perform.ts'
 import { isBounded } from '../store/segments.ts'
 import type { Reader } from './reader.ts'
+import type { Rows } from './rows.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Totals } from './totals.ts'
 
@@ -18,6 +19,7 @@ export interface Looking {
   /** None for a database in memory, which no other thread can see. */
   readonly reader: Reader | null
   readonly totals: Totals
+  readonly rows: Rows
   /** How long a list may take, in milliseconds. */
   readonly patience: number
 }
@@ -27,9 +29,20 @@ type Glance = Exclude<Plan, Deed>
 
 /** Rows and total from one state. R54 */
 export const look = (looking: Looking, plan: Glance): Outcome | Promise<Outcome> =>
-  looking.snapshot.within(() => (plan.do === 'list' ? list(looking, plan) : inLoop(looking, plan)))
+  looking.snapshot.within(() => {
+    if (plan.do === 'list') return list(looking, plan)
+    return plan.do === 'read' ? read(looking, plan) : inLoop(looking, plan)
+  })
 
 const inLoop = ({ cellar, run }: Looking, plan: Glance): Outcome => finish(perform(cellar, plan), run)
+
+function read(looking: Looking, plan: Read): Outcome {
+  const before = looking.rows.known(plan)
+  if (before) return before
+  const outcome = inLoop(looking, plan)
+  looking.rows.learn(plan, outcome)
+  return outcome
+}
 
 function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   const { cellar, reader, totals } = looking

@@ -9,14 +9,19 @@ export interface Snapshot {
   readonly end: () => void
   /** Reads in the state that is held or, where none is, in one for itself alone. */
   readonly within: <T>(read: () => T) => T
+  /** Changes whenever another process has written. */
+  readonly version: () => unknown
 }
 
 const begin: Statement = { text: 'BEGIN', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
+const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 
-export function snapshots(db: DatabaseSync, run: Run): Snapshot {
+/** `moved` is told where another process has written since what was read before. */
+export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapshot {
   let held = false
   let open = false
+  let version: unknown
 
   /** A failure may have ended the transaction already, and is what has to be told. */
   function close(): void {
@@ -31,21 +36,31 @@ export function snapshots(db: DatabaseSync, run: Run): Snapshot {
     if (open) close()
   }
 
+  function compare(): void {
+    const before = version
+    version = run(dataVersion)[0]?.data_version
+    if (version !== before) moved()
+  }
+
+  function within<T>(read: () => T): T {
+    if (open && db.isTransaction) return read()
+    run(begin)
+    open = true
+    try {
+      compare()
+      return read()
+    } finally {
+      if (!held) close()
+    }
+  }
+
   return {
     hold: () => {
       held = true
       return end
     },
     end,
-    within: (read) => {
-      if (open && db.isTransaction) return read()
-      run(begin)
-      open = held
-      try {
-        return read()
-      } finally {
-        if (!held) close()
-      }
-    },
+    within,
+    version: () => within(() => version),
   }
 }

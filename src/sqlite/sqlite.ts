@@ -7,12 +7,13 @@ import { isDeed } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
 import { type Answer, type Cellar, finish, type Run, type Steps } from '../store/cellar.ts'
-import { meta, type Statement } from '../store/compile.ts'
+import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import { batches } from './batch.ts'
 import { isBusy, mostWait, told } from './failure.ts'
 import { look } from './look.ts'
 import { reader } from './reader.ts'
+import { rows } from './rows.ts'
 import { type Snapshot, snapshots } from './snapshot.ts'
 import { totals } from './totals.ts'
 
@@ -89,11 +90,15 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
-  const known = totals(collections, () => Number(run(dataVersion)[0]?.data_version))
+  const lately = rows(new Map(collections.map((one) => [one.name, one])))
+  const known = totals(collections, () => snapshot.version())
   const thread = file === null ? null : reader(file)
-  const snapshot = snapshots(db, run)
-  const looking = { cellar, run, snapshot, reader: thread, totals: known, patience }
-  const writes = batches({ db, run, snapshot, cellar, patience, written: known.written })
+  const snapshot = snapshots(db, run, () => {
+    lately.forget()
+    known.forget()
+  })
+  const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
+  const writes = batches({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
   const presence = attending(run, snapshot, name)
   return {
     execute: (plan) => {
@@ -157,8 +162,6 @@ function unreadyFor(run: Run): string | null {
 function toldOn(error: unknown): never {
   throw told(error)
 }
-
-const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 
 /** Tries again while another process is in the way, without stopping the loop. */
 async function patiently(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {

@@ -11,15 +11,15 @@ export interface Totals {
   readonly learn: (plan: List, total: number | null) => void
   /** Forgets the totals of a collection, and of all that may be deleted with it. */
   readonly written: (collection: string) => void
+  readonly forget: () => void
 }
 
 const most = 1000
 
 /** `outside` changes whenever another process has written. */
-export function totals(collections: readonly Collection[], outside: () => number): Totals {
+export function totals(collections: readonly Collection[], outside: () => unknown): Totals {
   const writes = new Map(collections.map(({ name }) => [name, 0]))
   const known = new Map<string, { readonly total: number | null; readonly writes: number }>()
-  let seen = outside()
 
   const keyOf = ({ collection, parent, account, where, countTo }: List): string =>
     JSON.stringify([collection, parent?.id, account, where, countTo], textOf)
@@ -28,9 +28,6 @@ export function totals(collections: readonly Collection[], outside: () => number
   return {
     known: (plan) => {
       if (isWide(plan)) return undefined
-      const now = outside()
-      if (now !== seen) known.clear()
-      seen = now
       const found = known.get(keyOf(plan))
       return found?.writes === writes.get(plan.collection) ? found?.total : undefined
     },
@@ -43,6 +40,7 @@ export function totals(collections: readonly Collection[], outside: () => number
     written: (collection) => {
       for (const name of reached(collections, collection)) bump(name)
     },
+    forget: () => known.clear(),
   }
 }
 

@@ -96,6 +96,7 @@ export function keyValues({ account, composite }: Collection, key: Key): readonl
 
 /** What names a row among all that were deleted. R137. */
 export function tombstoneId({ account, composite }: Collection, key: Key): string {
+  if (account === null && !composite) return key.id
   const before = [...(account === null ? [] : [key.account ?? '']), ...(composite ? [key.parent ?? ''] : [])]
   return [...before.map(encodeURIComponent), key.id].join('/')
 }

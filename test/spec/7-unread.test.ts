@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
+import { holders, tenants } from '../help/tenants.ts'
 
 doors('lists that are asked for again', shop, (door) => {
   const made = async (path: string, json: object): Promise<string> => (await door.send('POST', path, { json })).json.id
@@ -46,4 +47,43 @@ doors('lists that are asked for again', shop, (door) => {
       assert.equal((await again(path, first.headers.etag ?? '')).status, 410)
     },
   )
+
+  spec('R139 R146', 'a list that is asked for again is the same, in any coding, until it changes', async () => {
+    for (let i = 0; i < 20; i++) await made('/warehouses', { name: `Warehouse ${i} of many` })
+    const path = '/warehouses?page_size=100'
+    const ask = (coding: string, method = 'GET') => door.send(method, path, { headers: { 'accept-encoding': coding } })
+    let before = await door.send('GET', path)
+    for (const name of ['one more', 'and another']) {
+      for (const coding of ['gzip', 'br', 'identity', 'gzip', 'br', 'zstd', 'identity', 'zstd']) {
+        const { text, headers, status } = await ask(coding)
+        assert.deepEqual([status, text], [200, before.text])
+        assert.equal(headers['content-encoding'], coding === 'identity' ? undefined : coding)
+        assert.equal(headers.etag, before.headers.etag?.replace(/"$/, coding === 'identity' ? '"' : `+${coding}"`))
+        const head = await ask(coding, 'HEAD')
+        assert.deepEqual([head.status, head.text, head.headers.etag], [200, '', headers.etag])
+      }
+      await made('/warehouses', { name })
+      const after = await door.send('GET', path)
+      assert.equal(after.json.data.length, before.json.data.length + 1)
+      before = after
+    }
+  })
 })
+
+doors(
+  'lists of several callers that are asked for again',
+  tenants,
+  (door) => {
+    spec('R143 R170', 'each caller gets the list that is theirs', async () => {
+      const names = async (who: string): Promise<string[]> => {
+        const { json } = await door.send('GET', '/deals?sort=name', { headers: door.as(who) })
+        return json.data.map(({ name }: { name: string }) => name)
+      }
+      for (const who of ['ann', 'bob'])
+        await door.send('POST', '/deals', { headers: door.as(who), json: { name: `of ${who}` } })
+      for (let i = 0; i < 3; i++)
+        for (const who of ['ann', 'bob', 'ann']) assert.deepEqual(await names(who), [`of ${who}`])
+    })
+  },
+  { holders },
+)

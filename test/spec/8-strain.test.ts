@@ -57,6 +57,7 @@ let busy = 0
 /** A store whose reads stop the loop for a while. */
 const heavy = (store: Store): Store => ({
   ...store,
+  mark: () => null, // or what was read would be known
   execute: (plan) => {
     const until = performance.now() + busy
     while (performance.now() < until);

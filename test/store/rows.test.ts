@@ -1,0 +1,68 @@
+/** Proves that rows which are remembered are those of the file: whoever wrote, and whatever became of a write. The cellar. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { f, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { freshFile } from '../help/file.ts'
+import { creation, idOf, staged } from '../help/stage.ts'
+
+const house = service({
+  name: 'house',
+  resources: {
+    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'public' },
+    chairs: {
+      prefix: 'cha',
+      fields: {
+        roomId: f.ref('rooms', { onDelete: 'cascade' }),
+      },
+      access: 'public',
+    },
+  },
+})
+
+type Tested = ReturnType<typeof testing>
+// biome-ignore lint/suspicious/noExplicitAny: answers of two shapes
+const sent = async (answer: Promise<Response>): Promise<any> => (await answer).json()
+const made = async ({ call }: Tested, path: string, json: object): Promise<string> =>
+  (await sent(call(path, { method: 'POST', json }))).id
+
+describe('a row that was read before', () => {
+  test('is read anew when it was written here, and when another process wrote', async (t) => {
+    const database = `sqlite:${freshFile(t)}`
+    const [here, there] = [testing(house, { database }), testing(house, { database })]
+    t.after(() => Promise.all([here.close(), there.close()]))
+    const id = await made(here, '/rooms', { name: '0' })
+    const nameAt = async ({ call }: Tested) => (await sent(call(`/rooms/${id}`))).name
+    for (const [i, by] of [here, there, there, here, there].entries()) {
+      for (const at of [here, there, here, there]) assert.equal(await nameAt(at), String(i))
+      await by.call(`/rooms/${id}`, { method: 'PATCH', json: { name: String(i + 1) } })
+      for (const at of [there, here, there, here]) assert.equal(await nameAt(at), String(i + 1))
+    }
+    await there.call(`/rooms/${id}`, { method: 'DELETE' })
+    for (const { call } of [here, there]) assert.equal((await call(`/rooms/${id}`)).status, 410)
+  })
+
+  test('is gone when it was deleted with another one', async (t) => {
+    const own = testing(house, { database: `sqlite:${freshFile(t)}` })
+    t.after(own.close)
+    const room = await made(own, '/rooms', { name: 'Hall' })
+    const chair = await made(own, '/chairs', { roomId: room })
+    assert.equal((await own.call(`/chairs/${chair}`)).status, 200)
+    assert.equal((await own.call(`/rooms/${room}`, { method: 'DELETE' })).status, 204)
+    assert.equal((await own.call(`/chairs/${chair}`)).status, 410)
+  })
+
+  test('is not asked of the file again, until somebody writes to it', async (t) => {
+    const { file, store } = await staged(t)
+    const read = () => store.execute({ do: 'read', collection: 'things', key: creation(1).key, time: 0 })
+    await store.execute(creation(1))
+    const first = await read()
+    assert.equal(await read(), first)
+    const other = new DatabaseSync(file)
+    other.prepare('UPDATE things SET revision = 7 WHERE id = ?').run(idOf(1))
+    other.close()
+    const second = await read()
+    assert.deepEqual([second.is, second.is === 'found' && second.revision], ['found', 7])
+  })
+})
