@@ -21,7 +21,7 @@ const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapshot {
   let held = false
   let open = false
-  let version: unknown
+  const watch = watched(run, moved)
 
   /** A failure may have ended the transaction already, and is what has to be told. */
   function close(): void {
@@ -36,18 +36,12 @@ export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapsh
     if (open) close()
   }
 
-  function compare(): void {
-    const before = version
-    version = run(dataVersion)[0]?.data_version
-    if (version !== before) moved()
-  }
-
   function within<T>(read: () => T): T {
     if (open && db.isTransaction) return read()
     run(begin)
     open = true
     try {
-      compare()
+      watch.look()
       return read()
     } finally {
       if (!held) close()
@@ -61,6 +55,17 @@ export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapsh
     },
     end,
     within,
-    version: () => within(() => version),
+    version: () => within(watch.version),
   }
+}
+
+/** Looks whether others have written. */
+function watched(run: Run, moved: () => void): { look: () => void; version: () => unknown } {
+  let version: unknown
+  const look = (): void => {
+    const before = version
+    version = run(dataVersion)[0]?.data_version
+    if (version !== before) moved()
+  }
+  return { look, version: () => version }
 }
