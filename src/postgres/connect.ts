@@ -1,10 +1,9 @@
 /** One connection to PostgreSQL: opened, asked, and given up when it fails or hangs. The cellar. */
 import pg from 'pg'
 import type { Answer } from '../store/cellar.ts'
-import type { Statement } from '../store/compile.ts'
 import type { Address, Host } from './address.ts'
 import { isOutdated } from './failure.ts'
-import { query } from './query.ts'
+import { query, type Value } from './query.ts'
 
 /** Time-outs of a connection, in milliseconds. */
 export interface Times {
@@ -17,9 +16,17 @@ export interface Times {
   readonly silence: number
 }
 
+/** What a connection is asked. */
+export interface Question {
+  readonly text: string
+  readonly values: readonly Value[]
+  /** Says that it is all that a turn of the event loop asks, so that nothing else is waited for. */
+  readonly isWhole?: true
+}
+
 export interface Connection {
   /** Asks one statement; several are sent one behind the other, without waiting for answers in between. */
-  readonly ask: (statement: Pick<Statement, 'text' | 'values'>) => Promise<readonly Answer[]>
+  readonly ask: (question: Question) => Promise<readonly Answer[]>
   /** How many statements are not answered yet. */
   readonly waiting: () => number
   /** How often the server warned so far. */
@@ -144,10 +151,11 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     })
   }
 
-  function ask({ text, values }: Pick<Statement, 'text' | 'values'>): Promise<readonly Answer[]> {
+  function ask({ text, values, isWhole }: Question): Promise<readonly Answer[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
     if (waiting++ === 0) heard = performance.now()
-    cork()
+    if (isWhole) stream.cork()
+    else cork()
     const name = prepares && values.length > 0 ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
@@ -167,6 +175,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
         },
       )
       client.query(asked)
+      if (isWhole) stream.uncork()
     })
   }
 

@@ -8,6 +8,7 @@ import { perform } from '../store/perform.ts'
 import { isBounded } from '../store/segments.ts'
 import type { Connection } from './connect.ts'
 import { isLost, isPassing, told } from './failure.ts'
+import { gather, isGathered } from './gather.ts'
 import type { Pool } from './pool.ts'
 
 /** A plan that changes nothing. */
@@ -15,6 +16,8 @@ type Glance = Exclude<Plan, Deed>
 
 interface Looking {
   readonly pool: Pool
+  /** Asks one short question. */
+  readonly read: (statement: Statement) => Promise<readonly Answer[]>
   readonly cellar: Cellar
   /** Statements that begin a snapshot, for what an index bounds and for all else. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
@@ -43,8 +46,7 @@ async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
   const steps = perform(looking.cellar, plan)
   const first = steps.next()
   if (first.done) return first.value
-  const { ask } = await looking.pool.share()
-  const then = steps.next(await ask(first.value))
+  const then = steps.next(await looking.read(first.value))
   return then.done ? then.value : within(looking, plan, true)
 }
 
@@ -73,6 +75,19 @@ function within({ pool, cellar, snapshot }: Looking, plan: Glance, short: boolea
       ended(connection)
     }
   })
+}
+
+/** Asks short questions on shared connections, those in the same words as one. */
+export function reads(pool: Pool): Looking['read'] {
+  const alone = async (statement: Statement) => (await pool.share()).ask(statement)
+  const gathered = gather({
+    lend: async (act) => act(await pool.share()),
+    send: ({ ask }, question) => ask(question),
+    alone,
+    isForAll: isLost,
+    shares: true,
+  })
+  return (statement) => (isGathered(statement) ? gathered(statement) : alone(statement))
 }
 
 /** Nothing depends on the end of a snapshot, so it is not waited for; what is asked next comes behind it. */

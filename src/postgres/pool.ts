@@ -5,6 +5,8 @@ import type { Connection } from './connect.ts'
 export interface Pool {
   /** Gives a connection to one user alone. */
   readonly use: <T>(act: (connection: Connection) => Promise<T>) => Promise<T>
+  /** The same, for what several users ask in one. */
+  readonly join: Pool['use']
   /** A connection for a short question, which waits for no lock and holds none. */
   readonly share: () => Connection | Promise<Connection>
   /** Waits for all users, and closes. */
@@ -18,6 +20,8 @@ interface Waiting {
 
 /** How many connections are shared. */
 const mostShared = 2
+/** How many are for what several users ask in one, where there are enough; one is at work while the next one gathers. */
+const mostJoined = 2
 /** How many may wait for a connection of their own, for each that there is. */
 const mostWaiting = 50
 
@@ -27,15 +31,22 @@ interface Makers {
   readonly shared: () => Promise<Connection>
 }
 
+/** How many a user has alone at least. */
+const leastOwn = 2
+
 /** `most` connections at most, some of them for short questions; who waits longer than `patience` milliseconds for one is refused. */
 export function pool(make: Makers, most: number, patience: number): Pool {
-  const shared = sharing(make.shared, Math.min(mostShared, most - 1))
-  const own = lending(make.own, most - Math.min(mostShared, most - 1), patience)
+  const short = Math.min(mostShared, most - 1)
+  const several = most - short - mostJoined < leastOwn ? 0 : mostJoined
+  const shared = sharing(make.shared, short)
+  const own = lending(make.own, most - short - several, patience)
+  const joint = several === 0 ? own : lending(make.shared, several, patience)
   return {
     use: own.use,
+    join: joint.use,
     share: shared.share,
     close: async () => {
-      await own.close()
+      await Promise.all([own.close(), joint.close()])
       shared.close()
     },
   }

@@ -7,9 +7,9 @@ import { type Cellar, finishLater, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
-import { look } from './look.ts'
+import { look, reads } from './look.ts'
 import type { Pool } from './pool.ts'
-import { write } from './write.ts'
+import { lonely, write } from './write.ts'
 
 /** What a store is opened with. */
 export interface Opened {
@@ -29,9 +29,10 @@ const plain = (text: string): Statement => ({ text, values: [] })
 export function postgresStore({ pool, cellar, secret, patience, times, name }: Opened): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
-  const writing = { pool, cellar, patience, begin: begin(''), lone: times === null }
+  const read = reads(pool)
+  const writing = { pool, cellar, patience, begin: begin(''), lone: times === null ? lonely(pool, read) : null }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const looking = { pool, cellar, snapshot: { short: begin(still, plannedOnce), long: begin(still) } }
+  const looking = { pool, read, cellar, snapshot: { short: begin(still, plannedOnce), long: begin(still) } }
   const presence = attending(pool, name)
   return {
     execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),

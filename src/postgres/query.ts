@@ -11,8 +11,8 @@ interface Wire {
   readonly parse: (statement: { readonly text: string; readonly name: string | undefined }) => void
   readonly bind: (bound: {
     readonly statement: string | undefined
-    readonly values: readonly Cell[]
-    readonly valueMapper: (value: Cell) => string | null
+    readonly values: readonly Value[]
+    readonly valueMapper: (value: Value) => string | null
   }) => void
   readonly describe: (what: { readonly type: 'P'; readonly name: string }) => void
   readonly execute: (portal: object) => void
@@ -37,11 +37,23 @@ const readers: Readonly<Record<number, Column['read']>> = {
   [int4]: Number,
 }
 
-const sent = (value: Cell): string | null => (value === null ? null : String(value))
+/** What a mark stands for: a value, or a list of values where a statement takes many. */
+export type Value = Cell | readonly Cell[]
+
+const sent = (value: Value): string | null =>
+  value === null ? null : typeof value === 'object' ? listed(value) : String(value)
+
+/** A list as PostgreSQL writes it. */
+function listed(values: readonly Cell[]): string {
+  let text = ''
+  for (const value of values)
+    text += value === null ? ',NULL' : typeof value === 'string' ? `,"${value.replace(/["\\]/g, '\\$&')}"` : `,${value}`
+  return `{${text.slice(1)}}`
+}
 
 export interface Asked {
   readonly text: string
-  readonly values: readonly Cell[]
+  readonly values: readonly Value[]
   /** What it is prepared as; undefined for once. */
   readonly name: string | undefined
 }

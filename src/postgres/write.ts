@@ -2,11 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isLasting, type Outcome } from '../flow/outcome.ts'
 import type { Claim, Deed } from '../flow/plan.ts'
-import { type Answer, type Cellar, finishLater, moved } from '../store/cellar.ts'
+import { type Answer, type Cellar, finishLater, moved, type Steps } from '../store/cellar.ts'
 import { keys, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
-import type { Connection } from './connect.ts'
+import type { Connection, Question } from './connect.ts'
 import { duplicate, inProgress, isLost, isPassing, isUncertain, told, unknownOutcome } from './failure.ts'
+import { gather, isGathered } from './gather.ts'
 import type { Pool } from './pool.ts'
 
 export interface Writing {
@@ -16,8 +17,8 @@ export interface Writing {
   readonly patience: number
   /** Begins a transaction. */
   readonly begin: Statement
-  /** Whether a statement may stand alone, without a transaction that tells its time-outs. */
-  readonly lone: boolean
+  /** Asks what needs no transaction; null where each write needs one that tells its time-outs. */
+  readonly lone: Lone | null
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -41,7 +42,7 @@ export async function write(writing: Writing, plan: Deed): Promise<Outcome> {
   for (let tries = 1; ; tries++) {
     let failure: unknown
     try {
-      return await writing.pool.use((connection) => attempt(writing, plan, connection, tries > 1))
+      return await attempt(writing, plan, tries === 1)
     } catch (error) {
       failure = error
     }
@@ -60,16 +61,42 @@ function refusal(failure: unknown, plan: Deed): unknown {
   return code === '55P03' && claimOf(plan) && where?.includes(keys) ? inProgress(failure) : told(failure)
 }
 
-/** One try. Until a statement needs a transaction none is begun: most plans are one read and one write that is whole by itself. */
-async function attempt(
-  { cellar, begin, lone }: Writing,
+/**
+ * One try. What needs no transaction is asked with what others ask, as most plans are one read and one write that is whole by itself;
+ * where that came to nothing it is asked alone.
+ */
+async function attempt(writing: Writing, plan: Deed, isFirst: boolean): Promise<Outcome> {
+  const { cellar, pool, lone } = writing
+  const ask = isFirst ? lone?.together : lone?.alone
+  try {
+    const steps = perform(cellar, plan, !isFirst)
+    let step = steps.next()
+    while (!step.done && step.value.lone && ask) step = steps.next(await ask(step.value))
+    if (step.done) return current(plan, step.value)
+    const { value } = step
+    return await pool.use((connection) => within(writing, plan, connection, { steps, first: value }))
+  } catch (error) {
+    const taken = duplicate(error, cellar)
+    if (!taken) throw error
+    return current(plan, taken)
+  }
+}
+
+/** A story from a statement on. */
+interface Rest {
+  readonly steps: Steps<Outcome>
+  readonly first: Statement
+}
+
+/** The rest of a plan, in a transaction from the first statement on that needs one. */
+async function within(
+  { begin }: Writing,
   plan: Deed,
   connection: Connection,
-  held: boolean,
+  { steps, first }: Rest,
 ): Promise<Outcome> {
   let inside = false
   const run = async (statement: Statement): Promise<readonly Answer[]> => {
-    if (!inside && statement.lone === 'write' && lone) return lastly(connection, statement)
     if (!inside && statement.lone !== 'read') {
       inside = true
       await connection.ask(begin)
@@ -77,22 +104,38 @@ async function attempt(
     return connection.ask(statement)
   }
   try {
-    const outcome = await finishLater(perform(cellar, plan, held), run)
-    if (isOvertaken(plan, outcome)) throw moved(plan.do)
+    let step = steps.next(await run(first))
+    while (!step.done) step = steps.next(await run(step.value))
+    const outcome = current(plan, step.value)
     if (inside && isLasting(outcome)) await lastly(connection, commit)
     else if (inside) await connection.ask(rollback)
     return outcome
   } catch (error) {
     if (inside) await undone(connection)
-    const taken = duplicate(error, cellar)
-    if (!taken) throw error
-    if (isOvertaken(plan, taken)) throw moved(plan.do)
-    return taken
+    throw error
+  }
+}
+
+/** What asks for statements that need no transaction: with what others ask, or by themselves. */
+export interface Lone {
+  readonly together: (statement: Statement) => Promise<readonly Answer[]>
+  readonly alone: (statement: Statement) => Promise<readonly Answer[]>
+}
+
+/** Writes that are whole by themselves, and reads by way of those who read. */
+export function lonely(pool: Pool, read: (statement: Statement) => Promise<readonly Answer[]>): Lone {
+  const write = (statement: Statement) => pool.use((connection) => lastly(connection, statement))
+  const isForAll = (error: unknown) => isUncertainty(error) || isLost(error)
+  const gathered = gather({ lend: pool.join, send: lastly, alone: write, isForAll, shares: false })
+  return {
+    together: (statement) =>
+      statement.lone === 'read' ? read(statement) : isGathered(statement) ? gathered(statement) : write(statement),
+    alone: (statement) => (statement.lone === 'read' ? read(statement) : write(statement)),
   }
 }
 
 /** A step after which all is done, so that its failure can mean both. */
-async function lastly(connection: Connection, statement: Statement): Promise<readonly Answer[]> {
+async function lastly(connection: Connection, statement: Question): Promise<readonly Answer[]> {
   const warned = connection.warnings()
   let rows: readonly Answer[]
   try {
@@ -105,9 +148,13 @@ async function lastly(connection: Connection, statement: Statement): Promise<rea
   return rows
 }
 
-/** Somebody else made the row since it was decided to make it; what is there now is to be decided on. */
-const isOvertaken = (plan: Deed, outcome: Outcome): boolean =>
-  (plan.do === 'decide' || plan.do === 'once') && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
+/** An outcome that says how things are; where somebody else made the row since it was decided to make it, that is to be decided on. */
+function current(plan: Deed, outcome: Outcome): Outcome {
+  const isOvertaken =
+    (plan.do === 'decide' || plan.do === 'once') && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
+  if (isOvertaken) throw moved(plan.do)
+  return outcome
+}
 
 /** A connection whose transaction cannot be ended is given up. */
 async function undone(connection: Connection): Promise<void> {

@@ -14,8 +14,18 @@ export interface Statement {
    * its story or changed nothing.
    */
   readonly lone?: 'read' | 'write'
+  /** The same for several requests at once, where it can be. */
+  readonly many?: Many
   /** Says that its story needs nothing of it: what follows may be sent before it is done. */
   readonly ahead?: true
+}
+
+/** What several statements that differ in nothing but their values are in one. */
+export interface Many {
+  /** Takes a list for each value; its rows tell as `at0`, `at1` and so on whose they are. */
+  readonly text: string
+  /** Which of the values name the row that a statement is about. */
+  readonly at: readonly number[]
 }
 
 /** The texts of a collection's statements, made once. */

@@ -29,6 +29,8 @@ export interface Dialect {
   } | null
   /** Whether several steps of a story are better one statement, as each is a way there and back. */
   readonly fused: boolean
+  /** Whether the same of several requests is better one statement, as each one is parsed, answered and committed by itself. */
+  readonly gathers: boolean
   /** The time of the database, in milliseconds. */
   readonly now: string
   /** Whether the schema can change while rows are read and written; steps are then told so that they can be carried out twice. */
@@ -76,6 +78,7 @@ export const sqlite: Dialect = {
   widest: null,
   holds: null,
   fused: false,
+  gathers: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   online: false,
   floor: (table, shape) => ({
@@ -109,6 +112,7 @@ export const postgres: Dialect = {
   tableOptions: '',
   widest: 2600,
   fused: true,
+  gathers: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',
   online: true,
   floor: (table, shape) => {

@@ -1,4 +1,4 @@
-/** Makes one statement of several, for databases that are far away: a row with its key and what it refers to, a page with what is beside it. Pure. The cellar. */
+/** Makes one statement of several, for databases that are far away: a row with its key and what it refers to, the same for many, a page with what is beside it. Pure. The cellar. */
 import type { Create, List } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import type { Cellar, Shelf } from './cellar.ts'
@@ -7,45 +7,147 @@ import { type Dialect, quoted } from './dialect.ts'
 import type { Stretch } from './segments.ts'
 
 const mostHeld = 5
+const claimColumns = ['hash', 'collection', 'parent', 'id', 'fingerprint', 'time', 'answer']
+
+type Made = Pick<Statement, 'text' | 'many'>
+
+const made = new WeakMap<Dialect, WeakMap<Collection, Map<string, Made>>>()
+
+/** What is made for a collection is made once, under the name of what it does. */
+function once(collection: Collection, dialect: Dialect, name: string, make: () => Made): Made {
+  const all = made.get(dialect) ?? new WeakMap<Collection, Map<string, Made>>()
+  made.set(dialect, all)
+  const own = all.get(collection) ?? new Map<string, Made>()
+  all.set(collection, own)
+  const found = own.get(name) ?? make()
+  own.set(name, found)
+  return found
+}
+
+/** Reads a row, and many at once. */
+export function reading(collection: Collection, text: string, dialect: Dialect): Made {
+  if (!dialect.gathers) return { text }
+  return once(collection, dialect, 'read', () => {
+    const names = keyColumns(collection)
+    const told = [...at(names, 'own'), ...['revision', 'shape', 'doc', 'hidden'].map((name) => `own.${name}`)]
+    const from = `${rows(texts(names), dialect)} JOIN ${quoted(collection.table)} AS own ON ${same('own', names, 0)}`
+    return { text, many: { text: `SELECT ${told.join(', ')} FROM ${from}`, at: [...names.keys()] } }
+  })
+}
+
+/** Changes a row at a revision, and many at once; which columns move is part of what it does. */
+export function changing(
+  collection: Collection,
+  moved: readonly number[],
+  text: (collection: Collection, moved: readonly number[], dialect: Dialect) => string,
+  dialect: Dialect,
+): Made {
+  return once(collection, dialect, `change ${moved.join(' ')}`, () => {
+    const single = text(collection, moved, dialect)
+    if (!dialect.gathers) return { text: single }
+    const names = keyColumns(collection)
+    const columns = moved.map((i) => collection.columns[i] as Collection['columns'][number])
+    const set = ['shape', 'doc', 'hidden', ...columns.map(({ name }) => quoted(name))]
+    const types = ['bigint', 'text', 'text', ...columns.map(typeOf), ...texts(names), 'bigint']
+    const many = `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
+      FROM ${rows(types, dialect)} WHERE ${same('own', [...names, 'revision'], set.length)} RETURNING ${at(names, 'own').join(', ')}, own.revision`
+    return { text: single, many: { text: many, at: names.map((_, i) => set.length + i) } }
+  })
+}
 
 /**
  * A creation whole in one statement, which makes everything and gives a row, or makes nothing and gives none; null where it takes more.
  * What it refers to is held first, then the key is taken, and the row is made of what came of both.
  */
 export function fusedCreate(cellar: Cellar, own: Shelf, plan: Create, revision: number): Statement | null {
-  const { fused } = cellar.dialect
+  const { dialect } = cellar
   const held = heldBy(plan)
-  if (!fused || plan.id !== 'fresh' || (plan.claim?.expired ?? null) !== null || held.length > mostHeld) return null
+  if (!dialect.fused || plan.id !== 'fresh' || (plan.claim?.expired ?? null) !== null || held.length > mostHeld)
+    return null
   const { collection, shape } = own
   const { doc, hidden, cells } = plan.row
-  const stored = ['revision', 'shape', 'doc', 'hidden', ...collection.columns.map(({ name }) => quoted(name))]
   const values: Cell[] = [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells]
-  const types = [
-    ...keyColumns(collection).map(() => 'text'),
-    'bigint',
-    'bigint',
-    'text',
-    'text',
-    ...collection.columns.map(({ type }) => (type === 'integer' ? 'bigint' : 'text')),
-  ]
-  const bind = (value: Cell, type: string): string => `${cellar.dialect.mark(values.push(value))}::${type}`
-  const row = values.map((_, i) => `${cellar.dialect.mark(i + 1)}::${types[i]}`).join(', ')
-  const into = `INSERT INTO ${quoted(collection.table)} (${[...keyColumns(collection), ...stored].join(', ')})`
-  const steps = held.map((target, i) => `held${i} AS (${holding(cellar, plan, target, bind)})`)
-  const from = held.map((_, i) => `held${i}`)
+  const targets = held.map(({ collection: name }) => (cellar.shelves.get(name) as Shelf).collection)
+  for (const [i, { id }] of held.entries())
+    values.push(...keyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }))
   if (plan.claim) {
     const { hash, fingerprint, time, keeps } = plan.claim
-    const { key } = plan
-    const texts = [hash, plan.collection, key.parent, key.id, fingerprint].map((value) => bind(value, 'text'))
-    const answer = bind(keeps ? JSON.stringify({ doc, revision }) : null, 'text')
-    const claim = `INSERT INTO ${keys} (hash, collection, parent, id, fingerprint, time, answer)
-      SELECT ${texts.join(', ')}, ${bind(time, 'bigint')}, ${answer}${behind(from)} ON CONFLICT (hash) DO NOTHING RETURNING hash`
-    steps.push(`claim AS (${claim})`)
-    from.splice(0, from.length, 'claim')
+    const answer = keeps ? JSON.stringify({ doc, revision }) : null
+    values.push(hash, plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
-  const before = steps.length > 0 ? `WITH ${steps.join(', ')} ` : ''
-  return { text: `${before}${into} SELECT ${row}${behind(from)} RETURNING revision`, values, lone: 'write' }
+  const name = `create ${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
+  const birth = { collection, targets, claimed: plan.claim !== null }
+  return { ...once(collection, dialect, name, () => creation(birth, dialect)), values, lone: 'write' }
 }
+
+/** What is made, what that refers to, and whether it is made under a key. */
+interface Birth {
+  readonly collection: Collection
+  readonly targets: readonly Collection[]
+  readonly claimed: boolean
+}
+
+// long because: both texts are made of the same pieces
+function creation({ collection, targets, claimed }: Birth, dialect: Dialect): Made {
+  const names = keyColumns(collection)
+  const columns = [
+    ...names,
+    'revision',
+    'shape',
+    'doc',
+    'hidden',
+    ...collection.columns.map(({ name }) => quoted(name)),
+  ]
+  const types = [...texts(names), 'bigint', 'bigint', 'text', 'text', ...collection.columns.map(typeOf)]
+  const [width, id] = [types.length, names.length - 1]
+  const starts = targets.map((target) => types.push(...texts(keyColumns(target))) - keyColumns(target).length)
+  const claim = types.length
+  if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
+
+  const one = (i: number): string => `${dialect.mark(i + 1)}::${types[i]}`
+  const range = (from: number, count: number, value: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
+  const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
+  const claiming = `INSERT INTO ${keys} (${claimColumns.join(', ')})`
+  const free = 'ON CONFLICT (hash) DO NOTHING RETURNING hash, id'
+  const holding = targets.map((target, i) => {
+    const match = keyColumns(target).map((name, k) => `own.${name} = ${one((starts[i] as number) + k)}`)
+    return `held${i} AS (SELECT 1 FROM ${quoted(target.table)} AS own WHERE ${match.join(' AND ')}${dialect.holds?.kept})`
+  })
+  const held = targets.map((_, i) => `held${i}`)
+  const from = (tables: readonly string[]) => (tables.length === 0 ? '' : ` FROM ${tables.join(', ')}`)
+  const steps = claimed
+    ? [...holding, `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, one)}${from(held)} ${free})`]
+    : holding
+  const text = `${within(steps)}${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
+  if (!dialect.gathers) return { text }
+
+  const each = (i: number): string => `one.c${i}`
+  const holdingAll = targets.map((target, i) => {
+    const match = same('own', keyColumns(target), starts[i] as number)
+    return `held${i} AS (SELECT one.c${id} AS of FROM one JOIN ${quoted(target.table)} AS own ON ${match}${dialect.holds?.kept} OF own)`
+  })
+  const present = `one${held.map((name) => ` JOIN ${name} ON ${name}.of = one.c${id}`).join('')}`
+  const claimAll = `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, each)} FROM ${present} ORDER BY one.c${claim} ${free})`
+  const stepsOfAll = [`one AS (SELECT * FROM ${rows(types, dialect)})`, ...holdingAll, ...(claimed ? [claimAll] : [])]
+  const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
+  const all = `${within(stepsOfAll)}${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
+  return { text, many: { text: all, at: [id] } }
+}
+
+const within = (steps: readonly string[]): string => (steps.length === 0 ? '' : `WITH ${steps.join(', ')} `)
+const texts = (names: readonly string[]): string[] => names.map(() => 'text')
+const typeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): string =>
+  type === 'integer' ? 'bigint' : 'text'
+/** Whose a row is. */
+const at = (names: readonly string[], table: string): string[] => names.map((name, i) => `${table}.${name} AS at${i}`)
+/** Columns that are as the values from a number on. */
+const same = (table: string, names: readonly string[], from: number): string =>
+  names.map((name, i) => `${table}.${name} = one.c${from + i}`).join(' AND ')
+
+/** Lists of values as the rows of a table `one`, whose columns have the numbers of the values. */
+const rows = (types: readonly string[], { mark }: Dialect): string =>
+  `unnest(${types.map((type, i) => `${mark(i + 1)}::${type}[]`).join(', ')}) AS one (${types.map((_, i) => `c${i}`).join(', ')})`
 
 interface Held {
   readonly collection: string
@@ -58,20 +160,6 @@ function heldBy({ parent, references, collection, key }: Create): readonly Held[
   const all = [...(parent ? [parent] : []), ...others]
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]
 }
-
-function holding(
-  { shelves, dialect }: Cellar,
-  { key: { account } }: Create,
-  { collection: name, id }: Held,
-  bind: (value: Cell, type: string) => string,
-): string {
-  const { collection } = shelves.get(name) as Shelf
-  const values = keyValues(collection, { id, parent: null, account })
-  const where = keyColumns(collection).map((column, i) => `${column} = ${bind(values[i] as Cell, 'text')}`)
-  return `SELECT 1 FROM ${quoted(collection.table)} WHERE ${where.join(' AND ')}${dialect.holds?.kept}`
-}
-
-const behind = (from: readonly string[]): string => (from.length === 0 ? '' : ` FROM ${from.join(', ')}`)
 
 /** What a statement tells, and whether there is a row in one of other stretches, told with it. */
 export function besidesStatement(

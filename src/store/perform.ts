@@ -16,7 +16,7 @@ import {
 import { hold, keep, recall } from './claim.ts'
 import { keyValues, updateText } from './compile.ts'
 import { identify, issue, revoke, stored } from './credentials.ts'
-import { fusedCreate } from './fused.ts'
+import { changing, fusedCreate, reading } from './fused.ts'
 import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
 import { spend, tally, usage } from './spend.ts'
@@ -105,7 +105,9 @@ function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> 
 function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {
   const own = shelf(cellar, collection)
   const values = keyValues(own.collection, key)
-  const [row] = yield held ? { text: own.texts.own, values } : { text: own.texts.read, values, lone: 'read' }
+  const [row] = yield held
+    ? { text: own.texts.own, values }
+    : { ...reading(own.collection, own.texts.read, cellar.dialect), values, lone: 'read' }
   if (row) return found(own, row)
   if (own.collection.composite) {
     const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)
@@ -191,7 +193,7 @@ function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
   const which = seen.shape === shape ? plan.moved : [...cells.keys()] // another shape may lack what is the same
   const moved = which.map((i) => cells[i] as Cell)
   const [row] = yield {
-    text: updateText(collection, which, cellar.dialect),
+    ...changing(collection, which, updateText, cellar.dialect),
     values: [shape, doc, aside(own, seen, plan.row), ...moved, ...keyValues(collection, plan.key), plan.revision],
     lone: 'write',
   }

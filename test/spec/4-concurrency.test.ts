@@ -16,6 +16,15 @@ const plant = service({
       access: 'public',
       settings: { resource: { id: 'client' } },
     },
+    guards: {
+      prefix: 'gua',
+      fields: {
+        badge: f.text({ unique: true }),
+        name: f.text({ filter: true }),
+        tankId: f.ref('tanks', { optional: true }),
+      },
+      access: 'public',
+    },
     codes: { key: 'code', fields: { code: f.text(), value: f.integer() }, access: 'public' },
   },
 })
@@ -176,5 +185,27 @@ doors('creations and deletions at the same time', plant, (door) => {
         `${gone.status} ${came.status}`,
       )
     })
+  })
+
+  spec('R95 R36 R40', 'of many creations at the same time each is answered for itself', async () => {
+    const at = ((await door.send('POST', '/tanks', { json: {} })).json as { id: string }).id
+    const nowhere = `${at.slice(0, -4)}0000`
+    const own = `${door.name}-${door.store}`
+    const answers = await times(80, (n) => {
+      const badge = n % 8 === 3 ? `${own} same` : `${own} ${n}`
+      const json = { badge, name: `"${n}", \\ {${n}}, NULL`, tankId: n % 8 === 5 ? nowhere : n % 2 ? at : null }
+      const key = n % 4 === 0 ? { 'idempotency-key': `${own}-${n % 16}` } : {}
+      return door.send('POST', '/guards', { json, headers: key })
+    })
+    assert.deepEqual(counts(answers), { 201: 40 + 4 + 1, 400: 10, 409: 16 + 9 })
+    for (const [n, { status, json, headers }] of answers.entries()) {
+      if (status !== 201) continue
+      assert.equal(json.name, `"${n}", \\ {${n}}, NULL`)
+      assert.deepEqual((await door.send('GET', headers.location as string)).json, json)
+    }
+    for (const n of [3, 4, 5]) {
+      const { json } = await door.send('GET', `/guards?name=${encodeURIComponent(`"${n}", \\ {${n}}, NULL`)}`)
+      assert.equal(json.data.length, answers[n]?.status === 201 ? 1 : 0)
+    }
   })
 })

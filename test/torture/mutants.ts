@@ -128,16 +128,15 @@ const postgres: Mutants = {
         to: "import { perform } from '../store/perform.ts'\nimport { hold } from '../store/claim.ts'",
       },
       {
-        from: 'return await writing.pool.use((connection) => attempt(writing, plan, connection, tries > 1))',
-        to: `return await writing.pool.use(async (connection) => {
-        if (plan.do !== 'create' || !plan.claim) return attempt(writing, plan, connection, tries > 1)
-        const taken = await finishLater(hold(writing.cellar, plan, plan.claim), connection.ask)
-        if (taken) return taken
-        await pause(20)
-        const outcome = await attempt(writing, { ...plan, claim: null }, connection, tries > 1)
-        if (outcome.is !== 'created') await connection.ask({ text: \`DELETE FROM \${keys} WHERE hash = $1\`, values: [plan.claim.hash] })
-        return outcome
-      })`,
+        from: 'return await attempt(writing, plan, tries === 1)',
+        to: `if (plan.do !== 'create' || !plan.claim) return await attempt(writing, plan, tries === 1)
+      const { claim } = plan
+      const taken = await writing.pool.use(({ ask }) => finishLater(hold(writing.cellar, plan, claim), ask))
+      if (taken) return taken
+      await pause(20)
+      const outcome = await attempt(writing, { ...plan, claim: null }, tries === 1)
+      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${keys} WHERE hash = $1\`, values: [claim.hash] }))
+      return outcome`,
       },
     ],
   },
@@ -162,13 +161,13 @@ const postgres: Mutants = {
   },
   'early-condition': {
     about: 'the tag is compared before the write, not in it',
-    file: 'store/compile.ts',
-    changes: [
-      {
-        from: "{where.join(' AND ')} RETURNING revision",
-        to: "{[...where.slice(0, -1), '(' + where.at(-1) + ' OR TRUE)'].join(' AND ')} RETURNING revision",
-      },
-    ],
+    file: 'store/fused.ts',
+    changes: [{ from: "same('own', [...names, 'revision'], set.length)", to: "same('own', names, set.length)" }],
+  },
+  'one-for-two': {
+    about: 'two who change the same row at once are both told that it was done',
+    file: 'postgres/write.ts',
+    changes: [{ from: 'shares: false', to: 'shares: true' }],
   },
 }
 

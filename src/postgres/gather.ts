@@ -1,0 +1,116 @@
+/** Asks what several requests ask in the same words as one statement, and gives to each what is its own. The cellar. */
+import type { Answer } from '../store/cellar.ts'
+import type { Many, Statement } from '../store/compile.ts'
+import type { Connection, Question } from './connect.ts'
+
+/** A statement that can be asked for many. */
+export type Gathered = Statement & { readonly many: Many }
+
+export const isGathered = (statement: Statement): statement is Gathered => statement.many !== undefined
+
+type Rows = readonly Answer[]
+
+interface Member {
+  readonly statement: Gathered
+  /** The row that it is about. */
+  readonly name: string
+  readonly resolve: (rows: Rows) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Gathering {
+  /** Gives a connection to those who are gathered by then. */
+  readonly lend: (act: (connection: Connection) => Promise<void>) => Promise<void>
+  readonly send: (connection: Connection, question: Question) => Promise<Rows>
+  /** Asks for one whose company failed, so that nobody is refused for another one's sake. */
+  readonly alone: (statement: Gathered) => Promise<Rows>
+  /** Whether a failure is that of all of them, as it is not known what was done or the connection is lost. */
+  readonly isForAll: (error: unknown) => boolean
+  /** Whether some may be about the same row, as nothing is changed. */
+  readonly shares: boolean
+}
+
+/** As many are asked in one, and as many characters. */
+const [most, mostText] = [100, 1_000_000]
+
+export function gather(gathering: Gathering): (statement: Gathered) => Promise<Rows> {
+  const kinds = new Map<string, Member[]>()
+
+  /** What one turn of the event loop brings waits for its end, and what comes while no connection is free waits with it. */
+  function call(text: string, members: Member[]): void {
+    kinds.set(text, members)
+    setImmediate(async () => {
+      const act = async (connection: Connection): Promise<void> => {
+        kinds.delete(text)
+        const { company, rest } = parted(members, gathering.shares)
+        if (rest.length > 0) call(text, rest)
+        await carried(gathering, connection, company)
+      }
+      try {
+        await gathering.lend(act)
+      } catch (error) {
+        kinds.delete(text) // there was no connection
+        for (const { reject } of members) reject(error)
+      }
+    })
+  }
+
+  return (statement) =>
+    new Promise((resolve, reject) => {
+      const { text, at } = statement.many
+      const name = at.map((i) => statement.values[i]).join('\0')
+      const member = { statement, name, resolve, reject }
+      const members = kinds.get(text)
+      if (members) members.push(member)
+      else call(text, [member])
+    })
+}
+
+/** Members by the row that they are about. */
+type Company = ReadonlyMap<string, readonly Member[]>
+
+/** Those who go together, and those for whom there is no room or whose row another one changes already. */
+function parted(members: readonly Member[], shares: boolean): { company: Company; rest: Member[] } {
+  const company = new Map<string, Member[]>()
+  const rest: Member[] = []
+  let length = 0
+  for (const member of members) {
+    const others = company.get(member.name)
+    if (others && shares) others.push(member)
+    else if (others || company.size >= most || length > mostText) rest.push(member)
+    else {
+      company.set(member.name, [member])
+      for (const value of member.statement.values) if (typeof value === 'string') length += value.length
+    }
+  }
+  return { company, rest }
+}
+
+/** Never fails itself. */
+async function carried({ send, alone, isForAll }: Gathering, connection: Connection, company: Company): Promise<void> {
+  const members = [...company.values()].flat()
+  try {
+    const rows = new Map((await send(connection, together(company))).map((row) => [nameOf(row), [row]]))
+    for (const { name, resolve } of members) resolve(rows.get(name) ?? [])
+  } catch (error) {
+    if (company.size === 1 || isForAll(error)) for (const { reject } of members) reject(error)
+    else for (const { statement, resolve, reject } of members) alone(statement).then(resolve, reject)
+  }
+}
+
+/** In the order of their names, so that two who change the same rows do it in the same order. */
+function together(company: Company): Question {
+  const statements = [...company.keys()].sort().map((name) => (company.get(name) as readonly [Member])[0].statement)
+  const [{ many, values }] = statements as [Gathered]
+  return {
+    text: many.text,
+    isWhole: true,
+    values: values.map((_, i) => statements.map((one) => one.values[i] ?? null)),
+  }
+}
+
+function nameOf(row: Answer): string {
+  let name = String(row.at0)
+  for (let i = 1; row[`at${i}`] !== undefined; i++) name += `\0${row[`at${i}`]}`
+  return name
+}
