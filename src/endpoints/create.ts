@@ -1,9 +1,10 @@
 /** Creates an item below its collection: POST. Part 4, methods. */
 
 import { timestampOf } from '../flow/call.ts'
+import { homed } from '../flow/home.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Create, Key } from '../flow/plan.ts'
+import type { Claim, Create, Key } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
@@ -77,7 +78,7 @@ function parsed(scene: Scene, asked: Asked): Intent {
   const { claim, body } = claimOfCreate(asked, resource)
   const document = scene.form.create(body, handOf(scene, asked))
   const time = asked.world.now()
-  const key = newKey(resource, document, asked)
+  const key = newKey(resource, document, asked, claim)
   return {
     ...asked,
     key,
@@ -88,12 +89,19 @@ function parsed(scene: Scene, asked: Asked): Intent {
   }
 }
 
-function newKey(resource: Resource, document: Document, { params, caller: { account }, world }: Asked): Key {
+/** An id that is made with a key lies where the key does. */
+function newKey(
+  resource: Resource,
+  document: Document,
+  { params, caller: { account }, world }: Asked,
+  claim: Claim | null,
+): Key {
   const parent = resource.collection.composite ? (params[0] as string) : null
   if (resource.key !== null) return { id: String(document[resource.key]), parent, account }
   if (typeof document.id === 'string') return { id: document.id, parent, account }
   const { id: maker } = resource.settings.resource
-  const id = typeof maker === 'function' ? `${resource.prefix}_${maker()}` : world.newId(resource.prefix as string)
+  const made = () => world.newId(resource.prefix as string)
+  const id = typeof maker === 'function' ? `${resource.prefix}_${maker()}` : claim ? homed(made(), claim.hash) : made()
   if (!resource.isId(id))
     throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
   return { id, parent, account }

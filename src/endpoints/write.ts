@@ -119,6 +119,7 @@ export function update(resource: Resource, intent: Intent, seen: Found, before: 
     collection: resource.name,
     key: intent.key,
     revision: seen.revision,
+    time: intent.time,
     row: { ...row, doc: withUpdated(row.doc, time), cells },
     moved: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
     references: referencesOf(resource, document, before),

@@ -164,6 +164,7 @@ export interface Update {
   readonly collection: string
   readonly key: Key
   readonly revision: number
+  readonly time: number
   readonly row: Row
   /** Which cells differ from those of the row that was seen; the others, and their indexes, stay untouched. */
   readonly moved: readonly number[]

@@ -81,6 +81,7 @@ export const unknownOutcome = (cause: unknown): Problem =>
 /** The values of which one is in use already, from the name of the constraint. */
 export function duplicate(error: unknown, cellar: Cellar): Duplicate | null {
   if (stateOf(error) !== '23505') return null
+  if (cellar.dialect.spread) return duplicateElsewhere(error, cellar)
   const { table, constraint } = failureOf(error)
   for (const { collection } of cellar.shelves.values()) {
     if (shortened(collection.table) !== table) continue
@@ -88,4 +89,15 @@ export function duplicate(error: unknown, cellar: Cellar): Duplicate | null {
     return { is: 'duplicate', fields: unique?.fields ?? ['id'] }
   }
   return null
+}
+
+/** Another machine tells the name alone, with the number of its part of the table behind it. */
+function duplicateElsewhere(error: unknown, { shelves }: Cellar): Duplicate | null {
+  const name = /constraint "(.+)_\d+"/.exec(failureOf(error).message ?? '')?.[1]
+  if (name === undefined || name.startsWith('bylaw_')) return null
+  for (const { collection } of shelves.values()) {
+    const unique = collection.uniques.find(({ columns }) => shortened(uniqueName(collection, columns)) === name)
+    if (unique) return { is: 'duplicate', fields: unique.fields }
+  }
+  return { is: 'duplicate', fields: ['id'] }
 }

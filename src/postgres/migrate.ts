@@ -2,7 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Collection } from '../resources/collection.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
+import { reserve } from '../schema/reserve.ts'
 import type { Change, Fill, State, Step } from '../schema/schema.ts'
+import { shared } from '../schema/shared.ts'
 import {
   type Applied,
   after,
@@ -24,14 +26,17 @@ import {
 } from '../schema/state.ts'
 import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
 import { leases, meta } from '../store/compile.ts'
-import { postgres, quoted } from '../store/dialect.ts'
-import { shared } from '../store/layout.ts'
+import { citus, type Dialect, postgres, quoted } from '../store/dialect.ts'
+import type { Layout } from '../store/layout.ts'
 import type { Connection } from './connect.ts'
 import { drift } from './drift.ts'
 import { type Lease, leased, type Pace } from './lease.ts'
 
 type Ask = Connection['ask']
 const told = (text: string) => ({ text, values: [] })
+
+/** How a database is spoken to, by what is remembered of it: a plan for Citus says that its rows are spread. */
+export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citus : postgres)
 
 /** What is remembered in a database; null for an empty one. */
 export async function stateOf(ask: Ask): Promise<State | null> {
@@ -41,7 +46,8 @@ export async function stateOf(ask: Ask): Promise<State | null> {
 
 /** Where a declaration is what was made, it is looked whether that is still there. */
 export async function standingOf(ask: Ask, collections: readonly Collection[]): Promise<Standing> {
-  const found = standing(await stateOf(ask), collections, postgres)
+  const before = await stateOf(ask)
+  const found = standing(before, collections, dialectOf(before?.layout ?? null))
   const { state, change, serves } = found
   if (state === null || state.layout.open || serves !== 'now') return found
   const steps = await drift(ask, state.layout)
@@ -137,13 +143,15 @@ async function phase(work: Work, change: Change, is: string, end: () => Steps<vo
 type Made = (fill: Fill) => Refilling
 
 function refilling({ before, after: layout }: Change, collections: readonly Collection[]): Made {
-  const known = fitting(collections, layout, postgres)
-  const shelves = cellar(known, { layout, former: formerOf(before) }, postgres, () => false)
+  const dialect = dialectOf(layout)
+  const known = fitting(collections, layout, dialect)
+  const shelves = cellar(known, { layout, former: formerOf(before) }, dialect, () => false)
   return (fill) => ({
     shelf: shelf(shelves, fill.collection),
     table: layout.tables[fill.collection],
     fill,
-    dialect: postgres,
+    dialect,
+    cellar: shelves,
   })
 }
 
@@ -163,13 +171,15 @@ async function inOneGo<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
 
 async function carryOut(work: Work, step: Step, made: Made, mark: { key: string; done: number }): Promise<void> {
   const { ask, lease } = work
-  const { about, empty, sql, fill, apart } = step
+  const { about, empty, sql, fill, apart, still } = step
   const remember = () => finishLater(writeProgress(postgres, mark.key, mark.done), ask)
   try {
+    if (still) await refuseNodes(ask)
     if (empty) await refuseRows(ask, empty)
+    const write = fill?.reserves ? reserve : refill
     let key: readonly string[] | null = null
     if (fill)
-      do key = await fenced(work, () => inOneGo(refill(made(fill), key), ask))
+      do key = await fenced(work, () => inOneGo(write(made(fill), key), ask))
       while (key)
     if (apart)
       for (const text of sql) {
@@ -250,6 +260,14 @@ function reasonOf({ message, detail }: Error & { readonly detail?: string }): st
   const fields = [...(clash ?? '').matchAll(/\bby_([\w.]+)/g)].map(([, field]) => field)
   if (fields.length === 0) return message
   return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
+}
+
+async function refuseNodes(ask: Ask): Promise<void> {
+  const running = await finishLater(others(postgres, ''), ask)
+  if (running.length > 0)
+    throw new Error(
+      `no node may run meanwhile, and these do: ${running.join(', ')}. Stop them, wait half a minute where one was not stopped but lost, and run this command again.`,
+    )
 }
 
 async function refuseRows(ask: Ask, table: string): Promise<void> {

@@ -6,12 +6,11 @@ import type { State } from '../schema/schema.ts'
 import { anyRow, losing, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
-import { postgres } from '../store/dialect.ts'
 import { type Layout, placed } from '../store/layout.ts'
 import { type Address, addressOf, withoutPassword } from './address.ts'
 import { type Connection, connect, connectShort, type Times } from './connect.ts'
 import { type Pace, pace as usual } from './lease.ts'
-import { carry, migrate, type Site, standingOf, stateOf } from './migrate.ts'
+import { carry, dialectOf, migrate, type Site, standingOf, stateOf } from './migrate.ts'
 import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
 
@@ -31,8 +30,10 @@ export async function openPostgres(
 ): Promise<Store> {
   return guarded(url, async (address) => {
     const { shelves, secret, name } = await prepared(address, collections, mode)
+    // What is spread over machines is planned for its values, as these say which of them are asked.
+    const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
-      { own: () => connect(address, times), shared: () => connectShort(address, sharing) },
+      { own: () => connect(address, times), shared: () => short(address, sharing) },
       address.connections,
       mostWait,
     )
@@ -99,7 +100,12 @@ async function prepared(
     const ground = await groundOf(site, mode)
     const columns = placed(collections, ground.layout).map(({ collection }) => collection)
     const blank = await blanks(site.connection, columns)
-    const shelves = cellar(collections, ground, postgres, (one, column) => !blank.has(`${one.name} ${column}`))
+    const shelves = cellar(
+      collections,
+      ground,
+      dialectOf(ground.layout),
+      (one, column) => !blank.has(`${one.name} ${column}`),
+    )
     return { shelves, secret: await secretOf({ ask }), name: nameOf(ground.layout) }
   } finally {
     leave(site)

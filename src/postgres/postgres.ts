@@ -32,7 +32,8 @@ export function postgresStore({ pool, cellar, secret, patience, times, name }: O
   const read = reads(pool)
   const writing = { pool, cellar, patience, begin: begin(''), lone: times === null ? lonely(pool, read) : null }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const looking = { pool, read, cellar, snapshot: { short: begin(still, plannedOnce), long: begin(still) } }
+  const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
+  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
   const presence = attending(pool, name)
   return {
     execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),

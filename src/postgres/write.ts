@@ -90,7 +90,7 @@ interface Rest {
 
 /** The rest of a plan, in a transaction from the first statement on that needs one. */
 async function within(
-  { begin }: Writing,
+  { begin, cellar }: Writing,
   plan: Deed,
   connection: Connection,
   { steps, first }: Rest,
@@ -107,7 +107,7 @@ async function within(
     let step = steps.next(await run(first))
     while (!step.done) step = steps.next(await run(step.value))
     const outcome = current(plan, step.value)
-    if (inside && isLasting(outcome)) await lastly(connection, commit)
+    if (inside && isLasting(outcome)) await lastly(connection, commit, cellar.dialect.spread !== null)
     else if (inside) await connection.ask(rollback)
     return outcome
   } catch (error) {
@@ -134,14 +134,14 @@ export function lonely(pool: Pool, read: (statement: Statement) => Promise<reado
   }
 }
 
-/** A step after which all is done, so that its failure can mean both. */
-async function lastly(connection: Connection, statement: Question): Promise<readonly Answer[]> {
+/** A step after which all is done, so that its failure can mean both; where `many` machines have to do it, each failure does. */
+async function lastly(connection: Connection, statement: Question, many = false): Promise<readonly Answer[]> {
   const warned = connection.warnings()
   let rows: readonly Answer[]
   try {
     rows = await connection.ask(statement)
   } catch (error) {
-    throw isUncertain(error) ? uncertain(error) : error
+    throw many || isUncertain(error) ? uncertain(error) : error
   }
   if (connection.warnings() > warned)
     throw uncertain('The server warned that this may not have reached its standby.', true)

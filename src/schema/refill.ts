@@ -1,7 +1,7 @@
 /** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
 import { brought, cells, keyColumns, textsOf, withAside } from '../resources/collection.ts'
-import type { Answer, Shelf, Steps } from '../store/cellar.ts'
-import { type Dialect, quoted } from '../store/dialect.ts'
+import type { Answer, Cellar, Shelf, Steps } from '../store/cellar.ts'
+import { type Dialect, quoted, rowColumns } from '../store/dialect.ts'
 import type { TableLayout } from '../store/layout.ts'
 import type { Fill } from './schema.ts'
 
@@ -14,6 +14,7 @@ export interface Refilling {
   readonly table: TableLayout | undefined
   readonly fill: Fill
   readonly dialect: Dialect
+  readonly cellar: Cellar
 }
 
 /** The last key of the rows that were written; null where there are none left behind the one that is given. */
@@ -22,13 +23,14 @@ export function* refill(refilling: Refilling, after: readonly string[] | null): 
   if (!shelf) return yield* nothingTo(fill, table)
   const { collection, shape } = shelf
   const keys = keyColumns(collection)
+  const columns = rowColumns(collection, dialect)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const rows = yield {
-    text: `SELECT ${key}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
+    text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
       AND (shape < ${shape} OR hidden LIKE '%"*":%') ORDER BY ${key} LIMIT ${most}`,
     values: after ?? keys.map(() => ''),
   }
-  for (const row of rows) yield* rewrite(shelf, fill, dialect, keys, row)
+  for (const row of rows) yield* rewrite(shelf, fill, dialect, columns, row)
   const last = rows.at(-1)
   return last && rows.length === most ? keys.map((name) => last[name] as string) : null
 }

@@ -2,7 +2,7 @@
 import { type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
 import {
-  existing,
+  dropView,
   formerTable,
   forsaken,
   isConverted,
@@ -10,12 +10,11 @@ import {
   layoutOf,
   lost,
   placed,
-  shared,
   type TableLayout,
   unlike,
-  viewName,
 } from '../store/layout.ts'
 import { columnIn, indexTerm } from '../store/width.ts'
+import { existing, gone, homeColumn, homeKey, reservedSteps, shared } from './shared.ts'
 
 /**
  * When a step may be carried out: what `expand`s is safe while nodes of the former declaration run, what
@@ -36,6 +35,8 @@ export interface Step {
   readonly guards?: boolean
   /** A collection whose rows are written again: in today's shape, with every index column. */
   readonly fill?: Fill
+  /** It can only be carried out while no node runs, of whatever declaration. */
+  readonly still?: boolean
   /** A table that has to be empty, or the step would lose its rows. */
   readonly empty?: string
 }
@@ -44,6 +45,8 @@ export interface Fill {
   readonly collection: string
   /** Whether the structure was written before, so that tags of that time must not name the new texts. R121 */
   readonly again: boolean
+  /** Whether nothing is written but the rows that reserve values, and those that tell of references. */
+  readonly reserves?: boolean
 }
 
 /** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
@@ -85,8 +88,8 @@ const unfinished = (): Error =>
   )
 
 /** Whether a declaration is the one of before, whose nodes may still run beside those of now. */
-export function isFormer({ former }: State, collections: readonly Collection[], dialect: Dialect): boolean {
-  if (!former) return false
+export function isFormer({ former, layout }: State, collections: readonly Collection[], dialect: Dialect): boolean {
+  if (!former || layout.alone) return false
   const after = layoutOf(collections, former, dialect, former.shared)
   return collections.every(({ name }) => JSON.stringify(after.tables[name]) === JSON.stringify(former.tables[name]))
 }
@@ -118,14 +121,12 @@ function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] 
     `doc ${text} NOT NULL`,
     `hidden ${text}`,
     ...Object.entries(is.columns).map(([name, { type }]) => `${quoted(name)} ${type}`),
-    `PRIMARY KEY (${key.join(', ')})`,
+    `PRIMARY KEY (${homeKey(dialect)}${key.join(', ')})`,
   ]
-  const table = `CREATE TABLE ${quoted(is.table)} (${columns.join(', ')})${dialect.tableOptions}`
+  const table = `CREATE TABLE ${quoted(is.table)} (${homeColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
   const indexes = Object.entries(is.indexes).map(([name, names]) => indexText(is, name, names, ''))
-  return [table, ...indexes, dropView(one), is.view]
+  return [table, ...(dialect.spread?.(is.table) ?? []), ...indexes, dropView(one), is.view]
 }
-
-const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXISTS ${viewName(one)}`
 
 function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
@@ -159,11 +160,11 @@ function changed(one: Collection, was: TableLayout, is: TableLayout, dialect: Di
     freshIndexes: Object.keys(is.indexes).filter((name) => !same(name)),
     goneIndexes: Object.keys(was.indexes).filter((name) => !same(name)),
   }
-  return [...widened(difference), ...narrowed(difference)]
+  const converted = isConverted(one, was)
+  return [...widened(difference), ...reservedSteps({ name: one.name, was, is, converted }), ...narrowed(difference)]
 }
 
 const isUnique = (name: string): boolean => name.startsWith('unique')
-
 /** What nodes of before do not notice. */
 function widened(difference: Difference): Step[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
@@ -206,7 +207,7 @@ function narrowed(difference: Difference): Step[] {
   if (idle.length > 0)
     steps.push(dropped(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'))
   const columns = goneColumns.map(
-    (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${ifThere(dialect)}${quoted(name)}`,
+    (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${gone(dialect)}${quoted(name)}`,
   )
   const views = was.view === is.view ? [] : [dropView(is), is.view]
   if (columns.length > 0 || views.length > 0)
@@ -218,8 +219,6 @@ function narrowed(difference: Difference): Step[] {
     })
   return steps
 }
-
-const ifThere = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 
 /** What becomes of fields that are not declared any more. */
 function lossOf(one: Collection, was: TableLayout): string {
@@ -294,7 +293,7 @@ function dropped({ dialect: { online } }: Difference, about: string, names: read
 
 /** What no step can do without losing rows is done only where there are none. */
 function anew(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect, reason: string): Step {
-  const sql = [dropView(was), `DROP TABLE ${ifThere(dialect)}${quoted(was.table)}`, ...creation(one, is, dialect)]
+  const sql = [dropView(was), `DROP TABLE ${gone(dialect)}${quoted(was.table)}`, ...creation(one, is, dialect)]
   const note = 'Only where the table has no rows; nodes of the former declaration fail behind it.'
   return { about: `make ${one.name} anew, as ${reason}`, phase: 'expand', sql, note, empty: was.table }
 }

@@ -4,7 +4,7 @@ import type { Collection } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
 import { meta, nodes, plans, type Statement } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import { forsaken, type Layout, layoutOf, layoutVersion } from '../store/layout.ts'
+import { forsaken, type Layout, layoutOf, versionOf } from '../store/layout.ts'
 import { type Change, changeBetween, isFormer, type Phase, type State, type Step } from './schema.ts'
 import type { Target } from './target.ts'
 
@@ -45,10 +45,13 @@ export const fitting = (collections: readonly Collection[], layout: Layout, dial
   return collections.filter(({ name }) => now.tables[name]?.shape === layout.tables[name]?.shape)
 }
 
-/** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, nothing of before can run. */
+/** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, or values reserved, nothing of before can run. */
 export function after({ before, after, steps }: Change, phase: Phase, open: boolean): State {
   const former = steps.some(({ empty }) => empty) ? null : formerOf(before)
-  return phase === 'expand' ? { layout: { ...after, open }, former } : { layout: finished(after), former: null }
+  const alone = open && steps.some(({ still }) => still)
+  return phase === 'expand'
+    ? { layout: { ...after, open, ...(alone && { alone }) }, former }
+    : { layout: finished(after), former: null }
 }
 
 /** A layout when all its steps are done. */
@@ -64,7 +67,7 @@ export function* readState(): Steps<State | null> {
     return row ? (JSON.parse(row.value as string) as Layout) : null
   }
   const layout = found('layout')
-  if (layout && layout.layout > layoutVersion)
+  if (layout && layout.layout > versionOf(layout))
     throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
   return layout && { layout, former: found('former') }
 }

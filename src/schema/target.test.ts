@@ -57,24 +57,17 @@ const texts: readonly (readonly [target: Target, text: string, expected: string]
 describe('steps for a target', () => {
   for (const [target, text, expected] of texts)
     test(`${target}: ${text}`, () => {
-      assert.deepEqual(stepsFor(target, [step([text])], false)[0]?.sql, [expected])
+      assert.deepEqual(stepsFor(target, [step([text])])[0]?.sql, [expected])
     })
 
   test('run each for itself where no transaction holds a change of the schema', () => {
     const all = [step(['DROP VIEW IF EXISTS "v"']), step([], { fill: { collection: 'a', again: false } })]
     for (const target of ['cockroach', 'yugabyte'] as const)
       assert.deepEqual(
-        stepsFor(target, all, true).map(({ apart }) => apart),
+        stepsFor(target, all).map(({ apart }) => apart),
         [true, undefined],
       )
-    assert.deepEqual(stepsFor('postgres', all, true), all)
-    assert.deepEqual(stepsFor('sqlite', all, true), all)
-  })
-
-  test('begin on Citus with the schema that stays together, once', () => {
-    const [first, second] = stepsFor('citus', [step(['CREATE VIEW "v" AS SELECT 1'])], true)
-    assert.deepEqual(first?.sql, ['SELECT citus_schema_distribute(current_schema()::regnamespace)'])
-    assert.deepEqual(second?.sql, ['CREATE VIEW "v" AS SELECT 1'])
-    assert.equal(stepsFor('citus', [step(['CREATE VIEW "v" AS SELECT 1'])], false).length, 1)
+    assert.deepEqual(stepsFor('postgres', all), all)
+    assert.deepEqual(stepsFor('sqlite', all), all)
   })
 })

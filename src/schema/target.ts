@@ -5,27 +5,18 @@ import type { Step } from './schema.ts'
 export const targets = ['sqlite', 'postgres', 'citus', 'cockroach', 'yugabyte'] as const
 export type Target = (typeof targets)[number]
 
-/** Steps for a target; `isFirst` where nothing was there before. */
-export function stepsFor(target: Target, steps: readonly Step[], isFirst: boolean): readonly Step[] {
+/** Steps for a target. Those for Citus are of a dialect of its own, as its tables are others. */
+export function stepsFor(target: Target, steps: readonly Step[]): readonly Step[] {
   switch (target) {
     case 'sqlite':
     case 'postgres':
-      return steps
     case 'citus':
-      return isFirst ? [distributed, ...steps] : steps
+      return steps
     case 'cockroach':
       return steps.map((step) => alone(step, (text) => text.replaceAll(' COLLATE "C"', '')))
     case 'yugabyte':
       return steps.map((step) => alone(step, ranged))
   }
-}
-
-/** A key, the row that is made with it and all that has to be unique stay on one node, so that no commit spans two. */
-const distributed: Step = {
-  about: 'keep all tables of this schema on one node, which Citus may move as a whole',
-  phase: 'expand',
-  sql: ['SELECT citus_schema_distribute(current_schema()::regnamespace)'],
-  note: 'Needs Citus 12 and a schema of its own, as in ?options=-c%20search_path%3Dorders; `public` cannot be distributed.',
 }
 
 /** There a change of the schema is a job of its own, which no transaction holds; so each statement can be carried out twice. */

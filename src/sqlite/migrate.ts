@@ -112,6 +112,7 @@ function refilling({ before, after: layout }: Change, collections: readonly Coll
     table: layout.tables[fill.collection],
     fill,
     dialect: sqlite,
+    cellar: shelves,
   })
 }
 

@@ -3,7 +3,8 @@ import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
 import type { Beside, Decide, Plan, Write } from '../flow/plan.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
-import { keyValues, type Statement } from './compile.ts'
+import type { Statement } from './compile.ts'
+import { type Dialect, keyValues } from './dialect.ts'
 
 const nothing = { beside: [], account: null }
 
@@ -28,7 +29,7 @@ export function* completed(
     const all: (string | null)[] = []
     for (const one of beside) {
       const own = shelf(cellar, one.collection)
-      const asked = rowStatement(own, one, document, account)
+      const asked = rowStatement(own, one, document, { account, dialect: cellar.dialect })
       all.push(asked === null ? null : textOf(own, one, (yield asked)[0]))
     }
     return all
@@ -74,7 +75,7 @@ function* rowsOf(
     const known = new Map<string, string>()
     const own = shelf(cellar, one.collection)
     for (const [id, doc] of new Map(docs.map((doc) => [doc[one.by], doc]))) {
-      const asked = rowStatement(own, one, doc, account)
+      const asked = rowStatement(own, one, doc, { account, dialect: cellar.dialect })
       const text = asked === null ? null : textOf(own, one, (yield asked)[0])
       if (text !== null) known.set(id as string, text)
     }
@@ -83,12 +84,17 @@ function* rowsOf(
   return all
 }
 
-function rowStatement(own: Shelf, { by }: Beside, doc: Document, account: string | null): Statement | null {
+interface Asking {
+  readonly account: string | null
+  readonly dialect: Dialect
+}
+
+function rowStatement(own: Shelf, { by }: Beside, doc: Document, { account, dialect }: Asking): Statement | null {
   const id = doc[by]
   if (typeof id !== 'string') return null
   const { composite, fields } = own.collection
   const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
-  const values = keyValues(own.collection, { id, parent: (owner ?? null) as string | null, account })
+  const values = keyValues(own.collection, { id, parent: (owner ?? null) as string | null, account }, dialect)
   return { text: own.texts.read, values, lone: 'read' }
 }
 

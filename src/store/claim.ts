@@ -1,14 +1,17 @@
 /** Holds idempotency keys, in the transaction of what is made with them. The cellar. */
+import { homeOf } from '../flow/home.ts'
 import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
 import { type Answer, type Cellar, moved, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
+import { atHome, newRow } from './dialect.ts'
 
 /** What was made with a key, if it was used. */
-export function* recall({ dialect: { mark } }: Cellar, { claim }: Recall): Steps<Outcome> {
+export function* recall({ dialect }: Cellar, { claim }: Recall): Steps<Outcome> {
+  const at = atHome(homeOf(claim.hash), 2, dialect)
   const [row] = yield {
-    text: `SELECT collection, parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${mark(1)}`,
-    values: [claim.hash],
+    text: `SELECT collection, parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${dialect.mark(1)}${at.text}`,
+    values: [claim.hash, ...at.values],
     lone: 'read',
   }
   return row && !isExpired(row, claim) ? claimed(row) : { is: 'free' }
@@ -31,15 +34,16 @@ export function* hold(
   { collection, key }: Pick<Read, 'collection' | 'key'>,
   claim: Claim,
 ): Steps<Claimed | null> {
-  const { mark } = cellar.dialect
-  const names = ['hash', 'collection', 'parent', 'id', 'fingerprint', 'time']
-  const values = [claim.hash, collection, key.parent, key.id, claim.fingerprint, claim.time]
-  const renewed = names.slice(1).map((name) => `${name} = excluded.${name}`)
-  const text = `INSERT INTO ${keys} (${names.join(', ')}) VALUES (${names.map((_, i) => mark(i + 1)).join(', ')})
-    ON CONFLICT (hash) DO UPDATE SET ${renewed.join(', ')}, answer = NULL WHERE ${keys}.time <= ${mark(7)} RETURNING hash`
+  const { dialect } = cellar
+  const { hash, fingerprint, time } = claim
+  const told = { collection, parent: key.parent, id: key.id, fingerprint, time }
+  const { text: into, values } = newRow(keys, { hash, ...told }, homeOf(hash), dialect)
+  const renewed = Object.keys(told).map((name) => `${name} = excluded.${name}`)
+  const text = `${into}
+    ON CONFLICT (${dialect.spread ? 'home, hash' : 'hash'}) DO UPDATE SET ${renewed.join(', ')}, answer = NULL WHERE ${keys}.time <= ${dialect.mark(values.length + 1)} RETURNING hash`
   const [taken] = yield { text, values: [...values, claim.expired ?? -1] }
   if (taken) {
-    if (claim.expired !== null) yield* sweep(cellar, collection, claim.expired)
+    if (claim.expired !== null) yield* sweep(cellar, collection, claim)
     return null
   }
   const before = yield* recall(cellar, { do: 'recall', claim })
@@ -48,21 +52,22 @@ export function* hold(
 }
 
 /** Keeps the first answer with its key, to be given again. R98. */
-export function* keep(
-  { dialect: { mark } }: Cellar,
-  { hash }: Claim,
-  answer: NonNullable<Claimed['answer']>,
-): Steps<void> {
+export function* keep({ dialect }: Cellar, { hash }: Claim, answer: NonNullable<Claimed['answer']>): Steps<void> {
+  const { mark } = dialect
+  const at = atHome(homeOf(hash), 3, dialect)
   yield {
-    text: `UPDATE ${keys} SET answer = ${mark(1)} WHERE hash = ${mark(2)}`,
-    values: [JSON.stringify(answer), hash],
+    text: `UPDATE ${keys} SET answer = ${mark(1)} WHERE hash = ${mark(2)}${at.text}`,
+    values: [JSON.stringify(answer), hash, ...at.values],
   }
 }
 
 const mostSwept = 10
 
 /** Takes some keys that are no longer kept: more than one creation adds, so that they cannot pile up. R106. */
-function* sweep({ dialect: { mark } }: Cellar, collection: string, expired: number): Steps<void> {
-  const old = `SELECT hash FROM ${keys} WHERE collection = ${mark(1)} AND time <= ${mark(2)} ORDER BY time LIMIT ${mark(3)}`
-  yield { text: `DELETE FROM ${keys} WHERE hash IN (${old})`, values: [collection, expired, mostSwept] }
+function* sweep({ dialect }: Cellar, collection: string, { hash, expired }: Claim): Steps<void> {
+  const { mark } = dialect
+  const at = atHome(homeOf(hash), 4, dialect)
+  const old = `SELECT hash FROM ${keys} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
+  const text = `DELETE FROM ${keys} WHERE hash IN (${old})${at.text}`
+  yield { text, values: [collection, expired, mostSwept, ...at.values] }
 }

@@ -9,8 +9,8 @@ import type { Surroundings } from '../resources/declaration.ts'
 import { resource } from '../resources/resource.ts'
 import { readSettings } from '../resources/settings.ts'
 import { changeBetween } from '../schema/schema.ts'
-import { countStatement, keyValues, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
-import { type Dialect, sqlite } from './dialect.ts'
+import { countStatement, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
+import { type Dialect, keyValues, sqlite } from './dialect.ts'
 import { whole } from './segments.ts'
 
 const { resources } = service({
@@ -80,8 +80,8 @@ test('a change writes the texts, and the cells that moved', () => {
 })
 
 test('keys of rows, and names of rows that are gone', () => {
-  assert.deepEqual(keyValues(orders, { id: 'a', parent: null, account: null }), ['a'])
-  assert.deepEqual(keyValues(slots, { id: 'a', parent: 'b', account: null }), ['b', 'a'])
+  assert.deepEqual(keyValues(orders, { id: 'a', parent: null, account: null }, sqlite), ['a'])
+  assert.deepEqual(keyValues(slots, { id: 'a', parent: 'b', account: null }, sqlite), ['b', 'a'])
   assert.equal(tombstoneId(orders, { id: 'a/b', parent: null, account: null }), 'a/b')
   assert.notEqual(
     tombstoneId(slots, { id: 'b/c', parent: 'a', account: null }),
@@ -104,7 +104,7 @@ test('the account that rows belong to is a part of every statement and begins ev
     of(carts, 'remove'),
     'DELETE FROM "carts" INDEXED BY "sqlite_autoindex_carts_1" WHERE account = ?1 AND id = ?2 AND revision = ?3 RETURNING revision',
   )
-  assert.deepEqual(keyValues(lines, { id: 'a', parent: 'b', account: 'c' }), ['c', 'b', 'a'])
+  assert.deepEqual(keyValues(lines, { id: 'a', parent: 'b', account: 'c' }, sqlite), ['c', 'b', 'a'])
   const stones = [
     tombstoneId(lines, { id: 'b/c', parent: 'a', account: 'x' }),
     tombstoneId(lines, { id: 'c', parent: 'a/b', account: 'x' }),

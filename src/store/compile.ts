@@ -1,8 +1,8 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
 import { keyCollection } from '../flow/credential.ts'
 import type { Key, List } from '../flow/plan.ts'
-import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
-import { type Dialect, quoted } from './dialect.ts'
+import type { Cell, Collection } from '../resources/collection.ts'
+import { type Dialect, quoted, rowColumns } from './dialect.ts'
 import type { Stretch } from './segments.ts'
 import { binding, conditions, term } from './where.ts'
 
@@ -49,6 +49,10 @@ export const keys = 'bylaw_keys'
 export const quotas = 'bylaw_quotas'
 export const uses = 'bylaw_uses'
 export const credentials = keyCollection
+/** The values that have to be unique, where no index can see all rows. */
+export const reserved = 'bylaw_values'
+/** Which rows refer to a row, where these lie elsewhere. */
+export const links = 'bylaw_links'
 /** The nodes that serve, and since when they were last seen. */
 export const nodes = 'bylaw_nodes'
 /** The plan files that were carried out. */
@@ -62,7 +66,7 @@ const sought = ({ account, table }: Collection, { byKey }: Dialect): string =>
 
 export function texts(collection: Collection, dialect: Dialect): Texts {
   const table = sought(collection, dialect)
-  const names = keyColumns(collection)
+  const names = rowColumns(collection, dialect)
   const columns = collection.columns.map(({ name }) => quoted(name))
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
   const where = (from: number) => names.map((name, i) => `${name} = ${dialect.mark(from + i)}`).join(' AND ')
@@ -77,7 +81,7 @@ export function texts(collection: Collection, dialect: Dialect): Texts {
     kept: exists + (dialect.holds?.kept ?? ''),
     still: `${exists} AND ${unchanged}${dialect.holds?.still ?? ''}`,
     insert: `INSERT INTO ${quoted(collection.table)} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
-    remove: `DELETE FROM ${table} WHERE ${where(1)} AND ${unchanged} RETURNING revision`,
+    remove: `DELETE FROM ${table} WHERE ${where(1)} AND ${unchanged} RETURNING revision${dialect.spread ? ', shape, doc, hidden' : ''}`,
   }
 }
 
@@ -91,17 +95,11 @@ export const blankStatement = ({ table }: Collection, column: string): Statement
 export function updateText(collection: Collection, moved: readonly number[], dialect: Dialect): string {
   const { columns } = collection
   const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
-  const keys = [...keyColumns(collection), 'revision']
+  const keys = [...rowColumns(collection, dialect), 'revision']
   const [set, where] = [names, keys].map((all, part) =>
     all.map((name, i) => `${name} = ${dialect.mark(part * names.length + i + 1)}`),
   ) as [string[], string[]]
   return `UPDATE ${sought(collection, dialect)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
-}
-
-/** The values that find a row, in the order of its primary key. */
-export function keyValues({ account, composite }: Collection, key: Key): readonly Cell[] {
-  const own = composite ? [key.parent, key.id] : [key.id]
-  return account === null ? own : [key.account, ...own]
 }
 
 /** What names a row among all that were deleted. R137. */

@@ -1,5 +1,8 @@
 /** Dialect: the few questions that the databases answer differently. The cellar. */
 import { createHash } from 'node:crypto'
+import { homeOf } from '../flow/home.ts'
+import type { Key } from '../flow/plan.ts'
+import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
@@ -31,6 +34,8 @@ export interface Dialect {
   readonly fused: boolean
   /** Whether the same of several requests is better one statement, as each one is parsed, answered and committed by itself. */
   readonly gathers: boolean
+  /** What spreads the rows of a table over machines by their home, their first column; null where all lie together. */
+  readonly spread: ((table: string) => readonly string[]) | null
   /** The time of the database, in milliseconds. */
   readonly now: string
   /** Whether the schema can change while rows are read and written; steps are then told so that they can be carried out twice. */
@@ -79,6 +84,7 @@ export const sqlite: Dialect = {
   holds: null,
   fused: false,
   gathers: false,
+  spread: null,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   online: false,
   floor: (table, shape) => ({
@@ -113,6 +119,7 @@ export const postgres: Dialect = {
   widest: 2600,
   fused: true,
   gathers: true,
+  spread: null,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',
   online: true,
   floor: (table, shape) => {
@@ -128,4 +135,54 @@ export const postgres: Dialect = {
   },
   holds: { kept: ' FOR KEY SHARE', own: ' FOR NO KEY UPDATE', still: ' FOR UPDATE' },
   member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${views[type]}`,
+}
+
+/** The table that all others lie beside: rows of one home are on one machine. */
+const beside = 'bylaw_tombstones'
+
+/** PostgreSQL with Citus. A statement that makes rows in two tables is none that Citus brings to one machine, so that none is fused. */
+export const citus: Dialect = {
+  ...postgres,
+  fused: false,
+  gathers: false,
+  spread: (table) => [
+    `SELECT create_distributed_table(${literal(quoted(table))}, 'home', colocate_with => ${literal(table === beside ? 'none' : beside)})`,
+  ],
+}
+
+/** The columns that find a row, in the order of its primary key; where rows are spread, first the one that says where it is. */
+export const rowColumns = (collection: Collection, { spread }: Dialect): readonly string[] =>
+  spread ? ['home', ...keyColumns(collection)] : keyColumns(collection)
+
+/** The values that find a row, in the order of its primary key. */
+export function keyValues(collection: Collection, key: Key, { spread }: Dialect): readonly Cell[] {
+  const { account, composite } = collection
+  const own = composite ? [key.parent, key.id] : [key.id]
+  const all = account === null ? own : [key.account, ...own]
+  return spread ? [rowHome(collection, key), ...all] : all
+}
+
+/** Where a row is: beside its owner, if it is told apart below that. */
+export const rowHome = ({ composite }: Collection, { id, parent }: Pick<Key, 'id' | 'parent'>): number =>
+  homeOf(composite ? (parent ?? '') : id)
+
+/** What a statement about a shared table says besides, where rows are spread: the home of the row that is meant, as its n-th value. */
+export const atHome = (
+  home: number,
+  n: number,
+  { mark, spread }: Dialect,
+): { text: string; values: readonly Cell[] } =>
+  spread ? { text: ` AND home = ${mark(n)}`, values: [home] } : { text: '', values: [] }
+
+/** A new row of a shared table: where rows are spread, its home comes first. */
+export function newRow(
+  table: string,
+  row: Readonly<Record<string, Cell>>,
+  home: number,
+  { mark, spread }: Dialect,
+): { readonly text: string; readonly values: readonly Cell[] } {
+  const whole = spread ? { home, ...row } : row
+  const names = Object.keys(whole)
+  const marks = names.map((_, i) => mark(i + 1)).join(', ')
+  return { text: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`, values: Object.values(whole) }
 }

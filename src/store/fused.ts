@@ -2,8 +2,8 @@
 import type { Create, List } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import type { Cellar, Shelf } from './cellar.ts'
-import { keys, keyValues, probeStatement, type Statement } from './compile.ts'
-import { type Dialect, quoted } from './dialect.ts'
+import { keys, probeStatement, type Statement } from './compile.ts'
+import { type Dialect, keyValues, quoted } from './dialect.ts'
 import type { Stretch } from './segments.ts'
 
 const mostHeld = 5
@@ -66,10 +66,10 @@ export function fusedCreate(cellar: Cellar, own: Shelf, plan: Create, revision: 
     return null
   const { collection, shape } = own
   const { doc, hidden, cells } = plan.row
-  const values: Cell[] = [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells]
+  const values: Cell[] = [...keyValues(collection, plan.key, dialect), revision, shape, doc, hidden, ...cells]
   const targets = held.map(({ collection: name }) => (cellar.shelves.get(name) as Shelf).collection)
   for (const [i, { id }] of held.entries())
-    values.push(...keyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }))
+    values.push(...keyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }, dialect))
   if (plan.claim) {
     const { hash, fingerprint, time, keeps } = plan.claim
     const answer = keeps ? JSON.stringify({ doc, revision }) : null

@@ -1,6 +1,13 @@
 /** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
-import { type Collection, type Column, type Epochs, epochOf, indexesOf, type Ladder } from '../resources/collection.ts'
-import { credentials, keys, leases, meta, nodes, plans, quotas, tombstones, uses } from './compile.ts'
+import {
+  type Collection,
+  type Column,
+  type Epochs,
+  epochOf,
+  indexesOf,
+  type Ladder,
+  type Unique,
+} from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { fitting } from './width.ts'
 
@@ -17,6 +24,8 @@ export interface TableLayout {
   readonly pending: readonly string[]
   /** Index names and their columns; unique ones begin with `unique`. */
   readonly indexes: Readonly<Record<string, readonly string[]>>
+  /** What no index can keep unique, as rows are spread; there are rows of their own for these values. */
+  readonly reserved?: readonly string[]
   /** The kinds of fields by their path. */
   readonly kinds: Readonly<Record<string, string>>
   /** The statement that makes the view. */
@@ -35,59 +44,14 @@ export interface Layout {
   readonly tables: Readonly<Record<string, TableLayout>>
   /** Whether steps that wait for the nodes of before are still to be done. */
   readonly open: boolean
+  /** Whether nodes of the declaration before can run no more, though steps are still to be done. */
+  readonly alone?: true
+  /** Whether rows are spread over machines by their home; missing where all lie together. */
+  readonly spread?: true
 }
 
-export const layoutVersion = 2
-
-/** Where steps may be carried out twice. */
-export const existing = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')
-
-/** The tables that all collections share. */
-// long because: one entry for each of them
-export function shared(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
-  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
-  const table = (name: string, columns: string) =>
-    `CREATE TABLE ${existing(dialect)}${name} (${columns})${dialect.tableOptions}`
-  const byTime = (name: string) => `CREATE INDEX ${existing(dialect)}${name}_time ON ${name} (collection, time)`
-  const stones = `collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}`
-  const used = `hash ${text} PRIMARY KEY, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL`
-  const lives = `holder ${text} NOT NULL, created ${integer} NOT NULL, expires ${integer}, revoked ${integer}, place ${text} NOT NULL`
-  return {
-    [meta]: [table(meta, `name ${text} PRIMARY KEY, value ${text} NOT NULL`)],
-    [tombstones]: [table(tombstones, `${stones}, PRIMARY KEY (collection, id)`), byTime(tombstones)],
-    [keys]: [
-      table(keys, `${used}, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text}`),
-      byTime(keys),
-    ],
-    [quotas]: [
-      table(quotas, `name ${text} PRIMARY KEY, used ${integer} NOT NULL, until ${integer} NOT NULL`),
-      `CREATE INDEX ${existing(dialect)}${quotas}_until ON ${quotas} (until)`,
-    ],
-    [uses]: [
-      table(
-        uses,
-        `version ${text}, caller ${text}, requests ${integer} NOT NULL, last ${integer} NOT NULL, PRIMARY KEY (version, caller)`,
-      ),
-    ],
-    [credentials]: [
-      table(credentials, `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, ${lives}`),
-      `CREATE UNIQUE INDEX ${existing(dialect)}${credentials}_place ON ${credentials} (name, place)`,
-    ],
-    [nodes]: [table(nodes, `node ${text} PRIMARY KEY, name ${text} NOT NULL, seen ${integer} NOT NULL`)],
-    [plans]: [
-      table(
-        plans,
-        `number ${integer} PRIMARY KEY, name ${text} NOT NULL, checksum ${text} NOT NULL, time ${integer} NOT NULL`,
-      ),
-    ],
-    [leases]: [
-      table(
-        leases,
-        `name ${text} PRIMARY KEY, holder ${text} NOT NULL, fence ${integer} NOT NULL, until ${integer} NOT NULL`,
-      ),
-    ],
-  }
-}
+/** Releases before that of rows that are spread know of no other version. */
+export const versionOf = ({ spread }: Pick<Layout, 'spread'>): number => (spread ? 3 : 2)
 
 /** A collection with its columns as the database names them. */
 interface Placed {
@@ -156,9 +120,11 @@ export function layoutOf(
     tables[collection.name] = {
       ...table,
       indexes: namedIndexes(collection, dialect),
+      ...(dialect.spread && { reserved: reservedIn(collection) }),
       view: viewText(collection, dialect),
     }
-  return { layout: layoutVersion, shared, tables, open: before?.open ?? false }
+  const how = dialect.spread ? { spread: true as const } : {}
+  return { layout: versionOf(how), shared, tables, open: before?.open ?? false, ...how }
 }
 
 function columnsOf(one: Collection, was: TableLayout | undefined, dialect: Dialect): TableLayout {
@@ -211,16 +177,25 @@ function fresh({ name }: Column, before: TableLayout | undefined, columns: objec
 
 /** Names cannot meet: no name of a table or a field has two underscores in a row. */
 function namedIndexes(one: Collection, dialect: Dialect): Record<string, readonly string[]> {
-  const unique = one.uniques.map(({ columns }) => columns)
+  const own = dialect.spread ? one.uniques.filter((unique) => isWithin(one, unique)) : one.uniques
+  const unique = own.map(({ columns }) => columns)
+  const at = (columns: readonly string[]) => (dialect.spread ? ['home', ...columns] : columns)
   const isWhole = (columns: readonly string[]) => fitting(one, columns, dialect, true).join() === columns.join()
   const free = indexesOf(one).filter(
     ({ of }) => !unique.some((columns) => columns.join() === of.join() && isWhole(columns)),
   )
   return Object.fromEntries([
-    ...unique.map((columns) => [uniqueName(one, columns), fitting(one, columns, dialect, true)]),
+    ...unique.map((columns) => [uniqueName(one, columns), at(fitting(one, columns, dialect, true))]),
     ...free.map(({ of, columns }) => [indexName('index', one, of), fitting(one, columns, dialect, false)]),
   ])
 }
+
+/** Whether what is unique can only meet on one machine: the home of a row follows from its id. */
+export const isWithin = ({ composite }: Collection, { columns }: Unique): boolean =>
+  !composite && columns.includes('id')
+
+const reservedIn = (one: Collection): readonly string[] =>
+  one.uniques.filter((unique) => !isWithin(one, unique)).map(({ columns }) => uniqueName(one, columns))
 
 const indexName = (kind: string, { table }: Collection, columns: readonly string[]): string =>
   [kind, table, ...columns].join('__')
@@ -228,7 +203,8 @@ const indexName = (kind: string, { table }: Collection, columns: readonly string
 /** The name of the index that keeps values unique. */
 export const uniqueName = (one: Collection, columns: readonly string[]): string => indexName('unique', one, columns)
 
-export const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
+const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
+export const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXISTS ${viewName(one)}`
 
 /** Every field under its own name, for people who ask with SQL. */
 function viewText(one: Collection, dialect: Dialect): string {

@@ -35,7 +35,9 @@ const nowhere = [null, null] as const
 
 export function* page(cellar: Cellar, plan: List): Steps<Page> {
   const own = shelf(cellar, plan.collection)
-  const apart = plan.places && !plan.order.every(({ column }) => own.told.has(column))
+  // Where rows are spread, what they are joined to would have to go from machine to machine first.
+  const apart =
+    cellar.dialect.spread !== null || (plan.places && !plan.order.every(({ column }) => own.told.has(column)))
   const joined = yield* taken({ cellar, own, plan, apart, beside: besides(cellar, plan) })
   const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true, beside: null })
   const { limit } = plan.window

@@ -2,6 +2,7 @@
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Absent, Create, Decide, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
 import { along, besideOf, completed, together } from './beside.ts'
+import { identify, issue, revoke, spend, stored, tally, usage } from './callers.ts'
 import {
   admitColumns,
   aside,
@@ -14,12 +15,12 @@ import {
   shelf,
 } from './cellar.ts'
 import { hold, keep, recall } from './claim.ts'
-import { keyValues, updateText } from './compile.ts'
-import { identify, issue, revoke, stored } from './credentials.ts'
+import { updateText } from './compile.ts'
+import { keyValues } from './dialect.ts'
 import { changing, fusedCreate, reading } from './fused.ts'
 import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
-import { spend, tally, usage } from './spend.ts'
+import { admitOrder, remark } from './spread.ts'
 
 type Reference = Create['references'][number]
 type Cell = Update['row']['cells'][number]
@@ -104,7 +105,7 @@ function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> 
 
 function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {
   const own = shelf(cellar, collection)
-  const values = keyValues(own.collection, key)
+  const values = keyValues(own.collection, key, cellar.dialect)
   const [row] = yield held
     ? { text: own.texts.own, values }
     : { ...reading(own.collection, own.texts.read, cellar.dialect), values, lone: 'read' }
@@ -119,6 +120,7 @@ function* read(cellar: Cellar, { collection, key, time }: Read, held = false): S
 function* list(cellar: Cellar, asked: List): Steps<Outcome> {
   const own = shelf(cellar, asked.collection)
   const plan = settled(cellar, asked)
+  admitOrder(cellar, plan)
   yield* admitColumns(own, plan)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
@@ -146,7 +148,11 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
   const before = plan.id === 'fresh' ? null : yield* claimed(cellar, plan)
   if (before && before.is !== 'missing') return before
   const revision = Math.max(least, (before?.revision ?? 0) + 1)
-  yield { text: texts.insert, values: [...keyValues(collection, plan.key), revision, shape, doc, hidden, ...cells] }
+  const clash = yield* remark(cellar, own, plan, null, { doc, hidden, shape })
+  if (clash) return clash
+  const row = [...keyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
+  const last = before === null && plan.claim === null
+  yield { text: texts.insert, values: row, ...(last && { lone: 'write' }) }
   if (before && cellar.dialect.holds) {
     // Made and deleted by others since it was looked for: what they left behind is to be seen.
     const since = yield* departed(cellar, collection, plan.key, plan.time)
@@ -159,7 +165,7 @@ function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
 /** What is known of a chosen id: it may be in use, or have been and be remembered. R36, R91. */
 function* claimed(cellar: Cellar, { collection: name, key, id, time }: Create): Steps<Absent | Duplicate> {
   const { collection, texts } = shelf(cellar, name)
-  const [row] = yield { text: texts.exists, values: keyValues(collection, key) }
+  const [row] = yield { text: texts.exists, values: keyValues(collection, key, cellar.dialect) }
   if (row) return { is: 'duplicate', fields: ['id'] }
   const before = yield* departed(cellar, collection, key, time)
   if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
@@ -178,7 +184,7 @@ function* unmet(
     if (reference.collection === collection && reference.id === key.id) continue
     const { collection: target, texts } = shelf(cellar, reference.collection)
     const named = { id: reference.id, parent: null, account: key.account }
-    const [row] = yield { text: texts.kept, values: keyValues(target, named) }
+    const [row] = yield { text: texts.kept, values: keyValues(target, named, cellar.dialect) }
     if (!row) missing.push(reference)
   }
   return missing
@@ -190,11 +196,15 @@ function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
   const references = yield* unmet(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const { doc, cells } = plan.row
+  const hidden = aside(own, seen, plan.row)
+  const was = { doc: seen.doc, hidden: seen.hidden, shape }
+  const clash = yield* remark(cellar, own, plan, was, { doc, hidden, shape })
+  if (clash) return clash
   const which = seen.shape === shape ? plan.moved : [...cells.keys()] // another shape may lack what is the same
   const moved = which.map((i) => cells[i] as Cell)
   const [row] = yield {
     ...changing(collection, which, updateText, cellar.dialect),
-    values: [shape, doc, aside(own, seen, plan.row), ...moved, ...keyValues(collection, plan.key), plan.revision],
+    values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key, cellar.dialect), plan.revision],
     lone: 'write',
   }
   if (!row) throw movedRow(plan.collection)

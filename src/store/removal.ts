@@ -3,8 +3,9 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Absent, Key, List, Remove, Whose } from '../flow/plan.ts'
 import { brought, type Collection, type Dependent, keyColumns, type Stored } from '../resources/collection.ts'
 import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from './cellar.ts'
-import { keyValues, tombstoneId, tombstones } from './compile.ts'
-import { quoted } from './dialect.ts'
+import { tombstoneId, tombstones } from './compile.ts'
+import { atHome, keyValues, newRow, quoted, rowHome } from './dialect.ts'
+import { forget, isBeside, remark, toldOf } from './spread.ts'
 
 /** A row that is to go. */
 interface Doomed {
@@ -20,31 +21,32 @@ export function* remove(cellar: Cellar, { collection, key, revision, time }: Rem
   for (const row of going.values()) {
     if (cellar.dialect.holds) yield* hold(cellar, row)
     for (const dependent of dependents(row, 'cascade'))
-      for (const below of yield* referring(cellar, row, dependent, Number.MAX_SAFE_INTEGER))
+      for (const below of yield* referring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time }))
         if (!going.has(nameOf(below))) going.set(nameOf(below), below)
   }
   for (const row of going.values()) {
     for (const dependent of dependents(row, 'restrict')) {
-      const rows = yield* referring(cellar, row, dependent, going.size + 1) // one more than can be going themselves
+      const rows = yield* referring(cellar, row, dependent, { most: going.size + 1, time }) // one more than can be going themselves
       if (rows.some((below) => !going.has(nameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
   for (const row of going.values()) {
-    const [gone] = yield {
-      text: shelf(cellar, row.collection.name).texts.remove,
-      values: [...keyValues(row.collection, row.key), row.revision],
-    }
+    const own = shelf(cellar, row.collection.name)
+    const values = [...keyValues(row.collection, row.key, cellar.dialect), row.revision]
+    const [gone] = yield { text: own.texts.remove, values }
     if (!gone) throw moved(row.collection.name)
+    if (cellar.dialect.spread) yield* remark(cellar, own, { key: row.key, time }, storedIn(gone), null)
+    yield* forget(cellar, row.collection, row.key)
     yield* bury(cellar, row.collection, row.key, { revision: row.revision, time })
   }
-  for (const one of new Set([...going.values()].map((row) => row.collection))) yield* sweep(cellar, one, time)
+  for (const row of swept(cellar, [...going.values()])) yield* sweep(cellar, row, time)
   return { is: 'removed' }
 }
 
 /** From here on nothing new can refer to the row. */
 function* hold(cellar: Cellar, { collection, key, revision }: Doomed): Steps<void> {
   const { texts } = shelf(cellar, collection.name)
-  const [row] = yield { text: texts.still, values: [...keyValues(collection, key), revision] }
+  const [row] = yield { text: texts.still, values: [...keyValues(collection, key, cellar.dialect), revision] }
   if (!row) throw moved(collection.name)
 }
 
@@ -53,16 +55,42 @@ const nameOf = ({ collection, key }: Doomed): string => `${collection.name}/${to
 const dependents = ({ collection }: Doomed, rule: Dependent['onDelete']): Dependent[] =>
   collection.dependents.filter(({ onDelete }) => onDelete === rule)
 
+interface Look {
+  /** As many rows are enough. */
+  readonly most: number
+  readonly time: number
+}
+
 /** The rows that refer to a row. */
-function* referring(cellar: Cellar, row: Doomed, dependent: Dependent, most: number): Steps<Doomed[]> {
+function* referring(cellar: Cellar, row: Doomed, dependent: Dependent, { most, time }: Look): Steps<Doomed[]> {
   const { collection, shape } = shelf(cellar, dependent.collection)
-  const { mark } = cellar.dialect
+  const { mark, spread } = cellar.dialect
+  if (spread && !isBeside(dependent)) return yield* elsewhere(cellar, row, dependent, { most, time })
   if (dependent.column === null) return yield* listing(cellar, { collection, shape }, row, dependent, most)
   const whose = sharedAccount(row, collection)
   const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
-  const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also} LIMIT ${mark(2)}`
-  const rows = yield { text: `${selected(collection, 'revision')} ${where}`, values: [row.key.id, most, ...whose] }
+  const at = atHome(rowHome(collection, { id: '', parent: row.key.id }), 3 + whose.length, cellar.dialect)
+  const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also}${at.text} LIMIT ${mark(2)}`
+  const values = [row.key.id, most, ...whose, ...at.values]
+  const rows = yield { text: `${selected(collection, 'revision')} ${where}`, values }
   return rows.map((one) => doomed(collection, one))
+}
+
+/** Where rows are spread, those that refer to a row have said so beside it: whoever locks it sees what others have written before. */
+function* elsewhere(cellar: Cellar, row: Doomed, dependent: Dependent, { most, time }: Look): Steps<Doomed[]> {
+  const own = shelf(cellar, dependent.collection)
+  const rows: Doomed[] = []
+  for (const { key, old } of yield* toldOf(cellar, row.collection, { key: row.key, time }, dependent.collection)) {
+    const [there] = yield { text: own.texts.read, values: keyValues(own.collection, key, cellar.dialect) }
+    if (!there) {
+      // On its way: its part of a commit is behind that of what it refers to.
+      const gone = old || (yield* departed(cellar, own.collection, key, time)).revision > 0
+      if (!gone) throw moved(dependent.collection)
+    } else if (dependent.ids(brought(own.collection, own.shape, storedIn(there)).document).includes(row.key.id))
+      rows.push({ collection: own.collection, key, revision: Number(there.revision) })
+    if (rows.length >= most) break
+  }
+  return rows
 }
 
 /** The account of both, where rows of both belong to accounts: another account's row of the same id is another row. */
@@ -129,7 +157,7 @@ export function* absentOwner(
 ): Steps<Absent | null> {
   const { collection, texts } = shelf(cellar, name)
   const key = { id, parent: null, account }
-  const [row] = yield { text: texts[how], values: keyValues(collection, key) }
+  const [row] = yield { text: texts[how], values: keyValues(collection, key, cellar.dialect) }
   return row ? null : yield* departed(cellar, collection, key, time)
 }
 
@@ -138,46 +166,59 @@ const mostNamed = 10
 /** The accounts that have a row of a key, but not all of very many. */
 export function* whose(cellar: Cellar, { collection: name, key }: Whose): Steps<Outcome> {
   const { collection } = shelf(cellar, name)
+  const { dialect } = cellar
   const names = keyColumns(collection).filter((one) => one !== 'account')
-  const where = names.map((one, i) => `${one} = ${cellar.dialect.mark(i + 1)}`).join(' AND ')
+  const at = atHome(rowHome(collection, key), names.length + 1, dialect)
+  const where = names.map((one, i) => `${one} = ${dialect.mark(i + 1)}`).join(' AND ') + at.text
   const text = `SELECT account FROM ${quoted(collection.table)} WHERE ${where} ORDER BY account LIMIT ${mostNamed}`
-  const rows = collection.account === null ? [] : yield { text, values: names.map((one) => key[one as 'id']) }
+  const rows =
+    collection.account === null ? [] : yield { text, values: [...names.map((one) => key[one as 'id']), ...at.values] }
   return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
 
 /** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
 export function* departed({ dialect }: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
-  const text = `SELECT time, revision FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}`
-  const [stone] = yield { text, values: [collection.name, tombstoneId(collection, key)] }
+  const at = atHome(rowHome(collection, key), 3, dialect)
+  const text = `SELECT time, revision FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
+  const [stone] = yield { text, values: [collection.name, tombstoneId(collection, key), ...at.values] }
   const { name, retention } = collection
   const gone = stone !== undefined && (retention === null || now < Number(stone.time) + retention)
   return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
 }
 
 function* bury(
-  { dialect: { mark } }: Cellar,
+  { dialect }: Cellar,
   collection: Collection,
   key: Key,
   { revision, time }: { readonly revision: number; readonly time: number },
 ): Steps<void> {
-  const marks = [1, 2, 3, 4, 5].map(mark).join(', ')
-  const text = `INSERT INTO ${tombstones} (collection, id, time, revision, owner) VALUES (${marks})`
-  const whose = collection.account === null ? null : key.account
-  yield { text, values: [collection.name, tombstoneId(collection, key), time, revision, whose] }
+  const owner = collection.account === null ? null : key.account
+  const stone = { collection: collection.name, id: tombstoneId(collection, key), time, revision, owner }
+  yield newRow(tombstones, stone, rowHome(collection, key), dialect)
 }
 
 /** Takes the tombstone of a row that is made again. */
 export function* exhume({ dialect }: Cellar, collection: Collection, key: Key): Steps<void> {
-  const text = `DELETE FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}`
-  yield { text, values: [collection.name, tombstoneId(collection, key)] }
+  const at = atHome(rowHome(collection, key), 3, dialect)
+  const text = `DELETE FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
+  yield { text, values: [collection.name, tombstoneId(collection, key), ...at.values] }
+}
+
+/** One of each collection, and of each home where rows are spread. */
+function swept({ dialect: { spread } }: Cellar, rows: readonly Doomed[]): Iterable<Doomed> {
+  const place = ({ collection, key }: Doomed) => `${collection.name} ${spread ? rowHome(collection, key) : ''}`
+  return new Map(rows.map((row) => [place(row), row])).values()
 }
 
 const mostSwept = 10
 
 /** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
-function* sweep({ dialect: { mark } }: Cellar, { name, retention }: Collection, now: number): Steps<void> {
+function* sweep({ dialect }: Cellar, { collection, key }: Doomed, now: number): Steps<void> {
+  const { name, retention } = collection
   if (retention === null) return
-  const old = `SELECT id FROM ${tombstones} WHERE collection = ${mark(1)} AND time <= ${mark(2)} ORDER BY time LIMIT ${mark(3)}`
-  const text = `DELETE FROM ${tombstones} WHERE collection = ${mark(1)} AND id IN (${old})`
-  yield { text, values: [name, now - retention, mostSwept] }
+  const { mark } = dialect
+  const at = atHome(rowHome(collection, key), 4, dialect)
+  const old = `SELECT id FROM ${tombstones} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
+  const text = `DELETE FROM ${tombstones} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
+  yield { text, values: [name, now - retention, mostSwept, ...at.values] }
 }

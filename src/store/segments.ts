@@ -113,7 +113,7 @@ function indexesIn(collection: Collection, dialect: Dialect): readonly (readonly
 /** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
 function all(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
   const key = keyColumns(collection)
-  const unique = collection.uniques.map(({ columns }) => [...columns, ...key])
+  const unique = (dialect.spread ? [] : collection.uniques).map(({ columns }) => [...columns, ...key])
   const free = indexesOf(collection).map(({ columns }) => columns)
   return [key, ...[...unique, ...free].map((columns) => fitting(collection, columns, dialect, false))]
 }

@@ -1,4 +1,5 @@
 /** Where: what rows of a list have to meet and how they are ordered, as the text of a statement. Pure. The cellar. */
+import { homeOf } from '../flow/home.ts'
 import type { Condition, List, Reach, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
@@ -30,12 +31,9 @@ function reaching(table: string, { by, collection, column, owned, kept }: Reach)
 
 type Binding = ReturnType<typeof binding>
 
-export function conditions(
-  collection: Collection,
-  { where, parent, account }: List,
-  bounds: readonly Bound[],
-  binding: Binding,
-): string {
+export function conditions(collection: Collection, plan: List, bounds: readonly Bound[], binding: Binding): string {
+  const { where, parent, account } = plan
+  const home = homeIn(collection, plan, binding.dialect)
   const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
   const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
   const headed = keyColumns(collection).length > 1
@@ -43,6 +41,7 @@ export function conditions(
   const rare = (is: string, text: string) =>
     headed && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
   const all = [
+    ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
     ...whose,
     ...owner,
     ...where.flatMap((one) => narrowed(collection, one, binding.bind, binding.dialect)),
@@ -50,6 +49,13 @@ export function conditions(
     ...bounds.map((one) => rare(one.is, bound(one, binding))),
   ]
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
+}
+
+/** The one home of all rows that are asked for; null where there are several, or rows are not spread. */
+function homeIn({ composite }: Collection, { where, parent }: List, { spread }: Dialect): number | null {
+  if (!spread || composite) return spread && parent && homeOf(parent.id)
+  const own = where.find(({ column }) => column === 'id')
+  return own?.is === 'eq' ? homeOf(String(own.value)) : null
 }
 
 /** The bound of a column that the way behind a place keeps anyway; said again it would be sought from there. */

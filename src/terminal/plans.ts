@@ -16,12 +16,13 @@ const waits: Readonly<Record<Phase, string>> = {
 const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
 
 /** What a step has to do besides its statements, or how they are run, as words of the file. */
-function deedsOf({ apart, guards, fill, empty }: Step): string[] {
+function deedsOf({ apart, guards, fill, empty, still }: Step): string[] {
   return [
     ...(empty ? [`only if ${empty} is empty`] : []),
+    ...(still ? ['only while no node runs'] : []),
     ...(guards ? ['guard'] : []),
     ...(apart ? ['apart'] : []),
-    ...(fill ? [`refill ${fill.collection}${fill.again ? ' again' : ''}`] : []),
+    ...(fill ? [`${fill.reserves ? 'reserve' : 'refill'} ${fill.collection}${fill.again ? ' again' : ''}`] : []),
   ]
 }
 
@@ -31,9 +32,11 @@ function fromDeeds(words: readonly string[], place: string): Partial<Step> {
 
 function fromDeed(word: string, place: string): Partial<Step> {
   const empty = /^only if (\S+) is empty$/.exec(word)?.[1]
-  const [, collection, again] = /^refill (\S+)( again)?$/.exec(word) ?? []
+  const [, deed, collection, again] = /^(refill|reserve) (\S+)( again)?$/.exec(word) ?? []
   if (empty) return { empty }
-  if (collection) return { fill: { collection, again: again !== undefined } }
+  if (collection)
+    return { fill: { collection, again: again !== undefined, ...(deed === 'reserve' && { reserves: true }) } }
+  if (word === 'only while no node runs') return { still: true }
   if (word === 'guard') return { guards: true }
   if (word === 'apart') return { apart: true }
   throw complaint(

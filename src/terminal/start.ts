@@ -12,7 +12,7 @@ import type { Migration, Plan, SchemaMode } from '../schema/state.ts'
 import { finished, nameOf, phaseOf } from '../schema/state.ts'
 import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
-import { postgres, sqlite } from '../store/dialect.ts'
+import { citus, postgres, sqlite } from '../store/dialect.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
 import { writing } from '../versions/usage.ts'
@@ -95,7 +95,7 @@ export async function plansOf(
 ): Promise<Omit<Plan, 'checksum' | 'name'>[]> {
   const last = plans.at(-1)?.to
   const before = last ? { layout: finished(last), former: null } : null
-  const dialect = target === 'sqlite' ? sqlite : postgres
+  const dialect = target === 'sqlite' ? sqlite : (last ? last.spread : target === 'citus') ? citus : postgres
   const { after, steps } = await foreseen(() => changeBetween(before, collectionsOf(service), dialect))
   if (steps.length === 0) return []
   const [first, rest] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
@@ -103,13 +103,13 @@ export async function plansOf(
   const from = before && nameOf(before.layout)
   const number = plans.length + 1
   const own = { target, to } as const
-  const expand = { ...own, number, phase: 'expand', from, steps: stepsFor(target, first, before === null) } as const
+  const expand = { ...own, number, phase: 'expand', from, steps: stepsFor(target, first) } as const
   const contract = {
     ...own,
     number: number + 1,
     phase: 'contract',
     from: nameOf(to),
-    steps: stepsFor(target, rest, false),
+    steps: stepsFor(target, rest),
   } as const
   return rest.length > 0 ? [expand, contract] : [expand]
 }

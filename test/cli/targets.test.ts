@@ -20,7 +20,10 @@ describe('plans for a target', { concurrency: 3 }, () => {
     test(`${target}: both phases are carried out and served`, async (t) => {
       const { url, drop } = await freshPostgres()
       t.after(drop)
-      await sql(url, `CREATE FUNCTION citus_schema_distribute(regnamespace) RETURNS void LANGUAGE sql AS ''`)
+      await sql(
+        url,
+        `CREATE FUNCTION create_distributed_table(regclass, text, colocate_with text) RETURNS void LANGUAGE sql AS ''`,
+      )
       const cwd = folder({ 'api.ts': api('name: f.text({ filter: true })') })
       const bylaw = (...words: string[]) => run(['migrate', ...words], { cwd, env })
       assert.equal((await bylaw('plan', 'api.ts', '--name', 'init', '--target', target)).code, 0)

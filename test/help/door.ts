@@ -1,4 +1,5 @@
 /** Runs the same test through every door of the house, and on every store: node:http over a real socket, and fetch without one. */
+import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
@@ -13,6 +14,7 @@ import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from './postgres.ts'
+import { freshCitus, planned, watched } from './spread.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -35,7 +37,7 @@ export interface Answer {
 
 export interface Door {
   readonly name: 'node:http' | 'fetch'
-  readonly store: 'SQLite' | 'PostgreSQL'
+  readonly store: 'SQLite' | 'PostgreSQL' | 'Citus'
   readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
   /** Sends bytes over a socket of its own and gives all that comes back until the connection ends (or `ms` pass). */
   readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
@@ -65,7 +67,39 @@ const turns = [
   { name: 'node:http', store: 'SQLite' },
   { name: 'fetch', store: 'SQLite' },
   { name: 'fetch', store: 'PostgreSQL' },
+  { name: 'fetch', store: 'Citus' },
 ] as const
+
+/** The files whose rules depend on where rows lie; the others pass there too, and would take as long again. */
+const onCitus =
+  process.env.BYLAW_TEST_CITUS === 'all'
+    ? /./
+    : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-stored)\.test\.ts$/
+
+/** A database of its own, and what is done about it at the end. */
+interface Ground {
+  readonly url: string
+  readonly left: () => Promise<void>
+}
+
+const grounds: Readonly<Record<Door['store'], (service: Service) => Promise<Ground>>> = {
+  SQLite: async () => ({ url: 'sqlite::memory:', left: async () => {} }),
+  PostgreSQL: async () => {
+    const { url, drop } = await freshPostgres()
+    return { url, left: drop }
+  },
+  Citus: async (service) => {
+    const { url, drop } = await freshCitus()
+    await planned(service, url)
+    const judged = watched(url)
+    const left = async () => {
+      const complaints = await judged()
+      await drop()
+      assert.deepEqual(complaints, [])
+    }
+    return { url, left }
+  },
+}
 
 /** A group of tests that is run once for each door and store, on a database of its own. */
 export function doors(
@@ -77,17 +111,17 @@ export function doors(
   for (const { name, store: kind } of turns) {
     if (socketOnly && name !== 'node:http') continue
     if (database !== undefined && kind !== 'SQLite') continue
+    if (kind === 'Citus' && !onCitus.test(process.argv[1] ?? '')) continue
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: Listening | undefined
       let house: House | undefined
-      let drop = async () => {}
+      let ground: Ground | undefined
       before(async () => {
-        let url = database ?? 'sqlite::memory:'
-        if (kind === 'PostgreSQL') ({ url, drop } = await freshPostgres())
-        const store = replaced(await openStore(service, url, 'apply'))
+        ground = await grounds[kind](service)
+        const store = replaced(await openStore(service, database ?? ground.url, 'apply'))
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
         const authenticate = gate(service, store, world)
         door.as = await issued(store, holders, world.now())
@@ -100,7 +134,7 @@ export function doors(
       after(async () => {
         await listening?.stop(1000)
         await house?.store.close()
-        await drop()
+        await ground?.left()
       })
       tests(door)
     })

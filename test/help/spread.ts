@@ -1,0 +1,167 @@
+/**
+ * A stand-in for Citus on plain PostgreSQL: `create_distributed_table` parts a table by its first column, so that the server itself refuses
+ * what is unique without it, and every statement is looked at: one that writes or locks has to find its rows in one part.
+ */
+import pg from 'pg'
+import type { Service } from '../../src/service.ts'
+import { openMigration } from '../../src/terminal/open.ts'
+import { plansOf } from '../../src/terminal/start.ts'
+import { freshPostgres, sql } from './postgres.ts'
+
+/** The numbers that Citus gives to the parts of a table begin so. */
+const first = 102_000
+const parts = 3
+
+/** What a table becomes; PostgreSQL copies its columns, its checks and its primary key. */
+const standIn = `
+CREATE FUNCTION create_distributed_table(name regclass, "column" text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  own text := (SELECT relname FROM pg_class WHERE oid = name);
+  key text := (SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = name AND contype = 'p');
+BEGIN
+  IF colocate_with <> 'none' AND NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass(colocate_with)) THEN
+    RAISE EXCEPTION 'relation % is not distributed', colocate_with;
+  END IF;
+  IF EXISTS (SELECT FROM pg_index WHERE indrelid = name AND NOT indisprimary) THEN
+    RAISE EXCEPTION 'the stand-in takes a table before its indexes';
+  END IF;
+  EXECUTE format('ALTER TABLE %I RENAME TO %I', own, 'was');
+  EXECUTE format('CREATE TABLE %I (LIKE was) PARTITION BY HASH (%I)', own, "column");
+  DROP TABLE was;
+  EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I %s', own, left(own, 58) || '_pkey', key);
+  FOR part IN 0 .. ${parts - 1} LOOP
+    EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS ${parts}, REMAINDER %s)', left(own, 56) || '_' || (${first} + part), own, part);
+  END LOOP;
+END $$`
+
+/** Indexes of parts are called as Citus calls them. */
+const renamed = `
+DO $$ DECLARE it record; BEGIN
+  FOR it IN
+    SELECT of.relname AS own, part.relname AS part, right(held.relname, 6) AS number
+    FROM pg_inherits JOIN pg_class of ON of.oid = inhparent JOIN pg_class part ON part.oid = inhrelid
+    JOIN pg_index ON indexrelid = part.oid JOIN pg_class held ON held.oid = indrelid
+    WHERE of.relkind = 'I' AND of.relnamespace = current_schema()::regnamespace
+  LOOP
+    IF it.part <> left(it.own, 56) || '_' || it.number THEN
+      EXECUTE format('ALTER INDEX %I RENAME TO %I', it.part, left(it.own, 56) || '_' || it.number);
+    END IF;
+  END LOOP;
+END $$`
+
+/** An empty schema that takes plans for Citus. */
+export async function freshCitus(): ReturnType<typeof freshPostgres> {
+  const fresh = await freshPostgres()
+  await sql(fresh.url, standIn)
+  return fresh
+}
+
+/** Brings a schema to a declaration by a plan for Citus, as it is done by hand there. */
+export async function planned(service: Service, url: string): Promise<void> {
+  const migration = await openMigration(service, url)
+  try {
+    for (const plan of await plansOf(service, 'citus', []))
+      await migration.carry({ ...plan, name: 'init', checksum: `${plan.number}` })
+  } finally {
+    migration.close()
+  }
+  await sql(url, renamed)
+}
+
+interface Sent {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** As many of those that are sent with one text are looked at. */
+const looked = 3
+const sent = new Map<string, Sent[]>()
+let watching = false
+
+/** What the driver sends by. */
+interface Wire {
+  parse: (statement: { text: string; name?: string }, more?: boolean) => void
+  bind: (bound: { statement?: string; values?: readonly unknown[] }, more?: boolean) => void
+}
+
+/** Keeps what is sent from now on, on all connections of this process. */
+function watch(): void {
+  if (watching) return
+  watching = true
+  const wire = (pg as unknown as { Connection: { prototype: Wire } }).Connection.prototype
+  const { parse, bind } = wire
+  const texts = new WeakMap<object, Map<string, string>>()
+  wire.parse = function (statement, more) {
+    const own = texts.get(this) ?? new Map<string, string>()
+    texts.set(this, own.set(statement.name ?? '', statement.text))
+    return parse.call(this, statement, more)
+  }
+  wire.bind = function (bound, more) {
+    const text = texts.get(this)?.get(bound.statement ?? '')
+    const same = text === undefined ? undefined : (sent.get(text) ?? [])
+    if (text !== undefined && same && same.length < looked)
+      sent.set(text, [...same, { text, values: bound.values ?? [] }])
+    return bind.call(this, bound, more)
+  }
+}
+
+/** Begins to look at what is sent; what comes back tells what Citus would refuse, or bring to many machines though it should not. */
+export function watched(url: string): () => Promise<string[]> {
+  watch()
+  sent.clear()
+  return async () => {
+    const all = [...sent.values()].flat()
+    sent.clear()
+    const client = new pg.Client(url)
+    await client.connect()
+    try {
+      const complaints: string[] = []
+      for (const one of all) complaints.push(...(await judged(client, one)))
+      return complaints
+    } finally {
+      await client.end()
+    }
+  }
+}
+
+interface Node {
+  readonly 'Relation Name'?: string
+  readonly Plans?: readonly Node[]
+}
+
+const relationsIn = (node: Node): string[] => [
+  ...(node['Relation Name'] === undefined ? [] : [node['Relation Name']]),
+  ...(node.Plans ?? []).flatMap(relationsIn),
+]
+
+/** Reads of many rows: lists, counts, and looks whether there are any. */
+const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found)/
+const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
+
+async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {
+  if (!/^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text) || /\bpg_|information_schema/.test(text)) return []
+  const { rows } = await client.query({ text: `EXPLAIN (FORMAT JSON) ${text}`, values: [...values] })
+  const relations = relationsIn(rows[0]?.['QUERY PLAN'][0].Plan as Node)
+  const spread = await spreadTables(client)
+  const touched = relations.filter((name) => spread.has(name) || /_102\d{3}$/.test(name))
+  if (touched.length === 0) return []
+  const homes = new Set(touched.flatMap((name) => /_(102\d{3})$/.exec(name)?.[1] ?? []))
+  const writes = !/^\s*SELECT/.test(text)
+  const wrong = [
+    ...(homes.size > 1 && (writes || holds.test(text) || !many.test(text)) ? [`goes to ${homes.size} parts`] : []),
+    ...(/^\s*WITH\b/.test(text) ? ['has a part that is a statement of its own'] : []),
+    ...(/clock_timestamp|\bnow\(|random\(/.test(text) ? ['asks for what changes meanwhile'] : []),
+    ...(/^\s*INSERT/.test(text) && (!/\bhome\b/.test(text) || /\bSELECT\b/.test(text))
+      ? ['makes rows of no one home']
+      : []),
+    ...(writes && relations.some((name) => !touched.includes(name)) ? ['joins what lies on one machine'] : []),
+  ]
+  return wrong.map((why) => `${why}: ${text}`)
+}
+
+async function spreadTables(client: pg.Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query(
+    'SELECT relname FROM pg_class JOIN pg_partitioned_table ON partrelid = pg_class.oid WHERE relnamespace = current_schema()::regnamespace',
+  )
+  return new Set(rows.map(({ relname }) => relname as string))
+}
