@@ -68,16 +68,19 @@ function praise(file: string, { versions, cases, untried, lossy }: Verdict, seed
   const left = untried.map((name) =>
     styleText('yellow', `No item of ${name} could be made, so nothing was tried there.`),
   )
-  const lost = [...lossy].map((one) =>
-    styleText('yellow', `Not everything that is sent comes back in ${one}: a change makes it of other fields.`),
+  const lost = [...lossy].map(([one, example]) =>
+    styleText(
+      'yellow',
+      `Not everything that is sent comes back in ${one}: a change makes it of other fields, so that ${example}.`,
+    ),
   )
   return [fine, ...lost, ...left].join('\n')
 }
 
-function told(file: string, { says, steps }: Failure, seed: number): string {
+function told(file: string, { says, mend, steps }: Failure, seed: number): string {
   const lines = steps.map(stepText)
   const head = styleText('red', `${file} does not keep what it promises.`)
-  return `${head}\n\n${says}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
+  return `${head}\n\n${says}${mend === '' ? '' : `\n${mend}`}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
 }
 
 const stepText = ({ version, request: { method, path, body }, answer }: Step): string =>

@@ -126,7 +126,7 @@ export function creation(
 }
 
 /** Makes some items of every resource; what cannot be made has none. */
-export async function filled(release: Released, ask: Ask, seed: number, count = 2): Promise<Pool> {
+export async function filled(release: Released, ask: Ask, seed: number, count = 6): Promise<Pool> {
   const pool: Pool = new Map()
   for (const resource of inNeed(release.service.resources)) {
     const items: Body[] = []

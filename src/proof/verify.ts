@@ -1,5 +1,6 @@
 /** Verify: what a declaration promises between its versions, tried with items that are made from it. Part 9, versioning. */
 import type { Service } from '../service.ts'
+import { mendOf } from './blame.ts'
 import { again, type Chance, one, seeded, smallest } from './chance.ts'
 import { promisesOf, type Tell } from './promises.ts'
 import {
@@ -20,6 +21,8 @@ import {
 export interface Failure {
   /** What was promised and did not hold. */
   readonly says: string
+  /** Which part of which change to look at; nothing where none has to do with it. */
+  readonly mend: string
   /** The requests that led there, each with its answer. */
   readonly steps: readonly Step[]
 }
@@ -34,8 +37,8 @@ export interface Verdict {
   readonly versions: readonly string[]
   /** How many cases were tried, by resource. */
   readonly cases: ReadonlyMap<string, number>
-  /** Fields that changes make of others and that did not come back as they were sent; that may be meant. */
-  readonly lossy: ReadonlySet<string>
+  /** Fields that changes make of others and that did not come back as they were sent, each with an example; that may be meant. */
+  readonly lossy: ReadonlyMap<string, string>
   /** Resources of which no item could be made, so that nothing was tried. */
   readonly untried: readonly string[]
   readonly failure: Failure | null
@@ -46,7 +49,7 @@ interface Ground {
   readonly released: readonly Released[]
   readonly pool: Pool
   readonly ask: Ask
-  readonly lossy: Set<string>
+  readonly lossy: Map<string, string>
 }
 
 /** Opens an empty service. */
@@ -61,7 +64,7 @@ export async function verify(
   const released = releasedOf(service)
   const newest = released[0] as Released
   const cases = new Map<string, number>()
-  const lossy = new Set<string>()
+  const lossy = new Map<string, string>()
   const verdict = { versions: released.map(({ label }) => label), cases, lossy }
   const within = async <T>(work: (ground: Ground) => Promise<T>): Promise<T> => {
     const { ask, close } = await open()
@@ -121,8 +124,10 @@ async function lifeOf(name: string, chance: Chance, ground: Ground): Promise<Out
     request,
     chance,
     tell,
+    another: () => creation(writer, chance, items),
   })
-  return promised === null ? null : { says: promised, steps }
+  if (promised === null) return null
+  return { says: promised.says, mend: mendOf(service.changes, name, promised), steps }
 }
 
 const newestName = (own: string, { label }: Released, { service }: Ground): string =>

@@ -1,0 +1,42 @@
+/** Blame: which part of which change makes what does not hold. Part 9, versioning. */
+import type { Change } from '../resources/change.ts'
+import { between } from './trial.ts'
+
+/** A promise that does not hold: in words, and where it could come from. */
+export interface Fault {
+  readonly says: string
+  /** The version that it is a promise of. */
+  readonly label: string
+  /** The field, under its name there; undefined where it is none of one field. */
+  readonly field?: string | undefined
+  /** What has to do with it, where a change makes the field. */
+  readonly by: 'request' | 'response' | 'both' | 'filters'
+}
+
+/** What to look at; nothing where no change since then has to do with it. */
+export function mendOf(changes: readonly Change[], newest: string, { label, field, by }: Fault): string {
+  const since = between(changes, newest, label).toReversed()
+  let name = field
+  for (const change of since) {
+    const part = name === undefined ? sole(since, change, by) : partOf(change, name, by)
+    if (part) return `Look at \`${part}\` in the change of ${change.resource} in ${change.version}.`
+    name = name && (change.renamed?.[name] ?? name)
+  }
+  return ''
+}
+
+/** Where nothing says which field it is, and one change alone has such a part. */
+const sole = (since: readonly Change[], change: Change, by: Fault['by']): string | undefined =>
+  by !== 'both' && change[by] && since.filter((one) => one[by]).length === 1 ? by : undefined
+
+/** The part of a change that a field of before goes through; undefined where it only has another name, or none. */
+function partOf(change: Change, name: string, by: Fault['by']): string | undefined {
+  const { renamed = {}, removed = {}, retyped = {}, required = {}, mapped = {}, shown = {}, moved = {} } = change
+  const now = renamed[name] ?? name
+  const own = by === 'filters' ? `filters.${name}` : by === 'both' ? 'request` and `response' : by
+  if (by === 'filters' && Object.hasOwn(change.filters ?? {}, name)) return own
+  if (Object.hasOwn(removed, name) || Object.hasOwn(retyped, now)) return own
+  if (Object.hasOwn(moved, name)) return `moved.${name}`
+  const parts = Object.entries({ required, mapped, shown }).filter(([, one]) => Object.hasOwn(one, now))
+  return parts.length === 0 ? undefined : parts.map(([part]) => `${part}.${now}`).join('` and `')
+}
