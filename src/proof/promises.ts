@@ -136,7 +136,7 @@ async function settled(
   const { release, resource } = writer
   const derived = derivedAt(ground.service.changes, newest, release.label)
   const own = resource.members.filter(({ name, hidden }) => !hidden && derived.has(name) && Object.hasOwn(item, name))
-  const names = own.filter(({ name, from }) => from === 'caller').map(({ name }) => name)
+  const names = own.filter(({ from }) => from === 'caller').map(({ name }) => name)
   const turned = names.filter(
     (name) => Object.hasOwn(request.body ?? {}, name) && !alike(request.body?.[name], item[name]),
   )

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Service } from 'bylaw'
 import { type Testing, testing } from 'bylaw/testing'
@@ -84,6 +84,7 @@ export class Page {
   private async file({ text, line }: Block): Promise<void> {
     const name = /^\/\/ ([\w./-]+\.ts)$/m.exec(text.split('\n', 1)[0] as string)?.[1] ?? `line-${line}.ts`
     const path = join(this.folder, name)
+    await mkdir(dirname(path), { recursive: true })
     await writeFile(path, `${text}\n`)
     const module = (await import(pathToFileURL(path).href)) as { default?: Service }
     if (module.default === undefined) return
