@@ -9,6 +9,8 @@ export interface Store {
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by whomever; null where that cannot be told at once. */
   readonly mark: (collections: readonly string[]) => string | null
+  /** The same where it has to be asked for, for all collections at once; null where asking would be of no use. */
+  readonly asked?: () => Promise<string | null>
   /** A secret of this store's own, made when it was first opened. */
   readonly secret: string
   /** Whether the store can answer; the reason where it cannot. */

@@ -104,7 +104,7 @@ async function known(call: Call, route: Route, house: House): Promise<{ caller: 
 async function served(visit: Visit, house: House): Promise<Reply> {
   const { call, route } = visit
   const { store } = house
-  const mark = markOf(call, route, store)
+  const mark = await markOf(call, route, store)
   const before = mark === null ? null : recalled(visit, store, mark) //    406
   const reply = before ? fresh(before.reply) : dressed(call.method, route, await inner(visit, house))
   const known = before ?? (mark === null ? null : remember(visit, store, mark, reply))

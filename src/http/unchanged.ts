@@ -113,11 +113,11 @@ export function markOf(
   { method, content }: Call,
   { operation, resource, beside = [] }: Route,
   store: Store,
-): string | null {
+): string | null | Promise<string | null> {
   if (operation !== 'list' || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection
-  return store.mark([name, ...(parent ? [parent.collection] : []), ...beside])
+  return store.mark([name, ...(parent ? [parent.collection] : []), ...beside]) ?? store.asked?.() ?? null
 }
 
 /** What was answered to the same question, if nothing was written since; null where it has to be read. */

@@ -156,7 +156,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     if (waiting++ === 0) heard = performance.now()
     if (isWhole) stream.cork()
     else cork()
-    const name = prepares && values.length > 0 ? nameOf(text) : undefined
+    const name = prepares && (values.length > 0 || isWhole) ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--

@@ -84,7 +84,7 @@ export function reads(pool: Pool): Looking['read'] {
     lend: async (act) => act(await pool.share()),
     send: ({ ask }, question) => ask(question),
     alone,
-    isForAll: isLost,
+    isForAll: (error) => isLost(error) || isPassing(error), // they come again
     shares: true,
   })
   return (statement) => (isGathered(statement) ? gathered(statement) : alone(statement))

@@ -13,6 +13,7 @@ import { type Pace, pace as usual } from './lease.ts'
 import { carry, dialectOf, migrate, type Site, standingOf, stateOf } from './migrate.ts'
 import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
+import { tellsState } from './state.ts'
 
 const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Who waits for a lock on a shared connection keeps all others there waiting, so that none does; it comes again. */
@@ -29,7 +30,7 @@ export async function openPostgres(
   patience = 10_000,
 ): Promise<Store> {
   return guarded(url, async (address) => {
-    const { shelves, secret, name } = await prepared(address, collections, mode)
+    const { shelves, secret, name, tells } = await prepared(address, collections, mode)
     // What is spread over machines is planned for its values, as these say which of them are asked.
     const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
@@ -43,6 +44,7 @@ export async function openPostgres(
       secret,
       patience,
       name,
+      tells,
       times: address.pooled ? times : null,
     })
   })
@@ -93,7 +95,7 @@ async function prepared(
   address: Address,
   collections: readonly Collection[],
   mode: SchemaMode,
-): Promise<{ shelves: Cellar; secret: string; name: string }> {
+): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean }> {
   const site = await sited(address, collections, usual)
   try {
     const { ask } = site.connection
@@ -106,7 +108,8 @@ async function prepared(
       dialectOf(ground.layout),
       (one, column) => !blank.has(`${one.name} ${column}`),
     )
-    return { shelves, secret: await secretOf({ ask }), name: nameOf(ground.layout) }
+    const tells = await tellsState({ ask }, columns)
+    return { shelves, secret: await secretOf({ ask }), name: nameOf(ground.layout), tells }
   } finally {
     leave(site)
   }

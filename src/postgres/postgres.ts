@@ -9,6 +9,7 @@ import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
 import { look, reads } from './look.ts'
 import type { Pool } from './pool.ts'
+import { states } from './state.ts'
 import { lonely, write } from './write.ts'
 
 /** What a store is opened with. */
@@ -20,13 +21,15 @@ export interface Opened {
   readonly patience: number
   /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
   readonly times: Times | null
+  /** Whether the database tells its state. */
+  readonly tells: boolean
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
 }
 
 const plain = (text: string): Statement => ({ text, values: [] })
 
-export function postgresStore({ pool, cellar, secret, patience, times, name }: Opened): Store {
+export function postgresStore({ pool, cellar, secret, patience, times, name, tells }: Opened): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = reads(pool)
@@ -39,6 +42,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name }: O
     execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),
     secret,
     mark: () => null,
+    ...(tells && { asked: states(pool) }),
     ready: async () => {
       try {
         const { ask } = await pool.share()

@@ -1,0 +1,64 @@
+/** Asks for the state of databases that are none, to see when that is done and when it is not. The cellar. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Collection } from '../resources/collection.ts'
+import type { Connection } from './connect.ts'
+import type { Pool } from './pool.ts'
+import { states, tellsState } from './state.ts'
+
+function stage(answer: (n: number) => string | null) {
+  const own = { asked: 0 }
+  const ask = async () => [{ state: answer(own.asked++) }]
+  return { own, state: states({ share: () => ({ ask }) as unknown as Connection } as unknown as Pool) }
+}
+
+test('what one turn brings asks once, and what comes when that was sent asks again', async () => {
+  const { own, state } = stage((n) => `s${n}`)
+  const first = [state(), state(), state()]
+  await turn()
+  const later = state()
+  assert.deepEqual(await Promise.all(first), ['s0', 's0', 's0'])
+  assert.equal(await later, 's1')
+  assert.equal(own.asked, 2)
+})
+
+test('where somebody is always writing nobody asks for a while', async () => {
+  const { own, state } = stage((n) => `s${n}`)
+  for (let n = 0; n < 50; n++) await state()
+  assert.equal(own.asked, 32)
+  assert.equal(await state(), null)
+  const calm = stage((n) => `s${n >> 1}`)
+  for (let n = 0; n < 50; n++) assert.notEqual(await calm.state(), null)
+  assert.equal(calm.own.asked, 50)
+})
+
+test('a database that cannot say is not believed', async () => {
+  const { state } = stage(() => {
+    throw new Error('away')
+  })
+  assert.equal(await state(), null)
+  assert.equal(await stage(() => null).state(), null)
+})
+
+test('only PostgreSQL itself, with tables of its own, tells its state', async () => {
+  const tables = [{ table: 'books' }, { table: 'shelves' }] as unknown as Collection[]
+  const tells = (version: string, heaps = 2) => tellsState({ ask: async () => [{ version, heaps }] }, tables)
+  const on = 'on x86_64-pc-linux-gnu, compiled by gcc, 64-bit'
+  for (const version of [
+    'PostgreSQL 17.4',
+    'PostgreSQL 15.18 (Debian 15.18-0+deb12u1)',
+    'PostgreSQL 16.2 (Ubuntu 16.2-1)',
+  ])
+    assert.equal(await tells(`${version} ${on}`), true, version)
+  for (const version of [
+    `PostgreSQL 11.2-YB-2.20.1.0-b0 ${on}`,
+    `PostgreSQL 12.12 (Greenplum Database 7.0.0) ${on}`,
+    `CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu, built 2024)`,
+    'PostgreSQL 16',
+  ])
+    assert.equal(await tells(version), false, version)
+  assert.equal(await tells(`PostgreSQL 17.4 ${on}`, 1), false)
+  const refuses = tellsState({ ask: () => Promise.reject(new Error('no such function')) }, tables)
+  assert.equal(await refuses, false)
+})

@@ -1,0 +1,78 @@
+/** Lists that are known from before are only answered again while nothing was committed, whoever it was, on whatever server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { tellsState } from '../../src/postgres/state.ts'
+import type { Collection } from '../../src/resources/collection.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { api, node, stand, untilWell } from './stand.ts'
+
+test('what others commit is seen at once, and what they do not commit is not', { timeout: 60_000 }, async (t) => {
+  const own = await stand(t)
+  const other = await node(own.server.url)
+  t.after(other.close)
+  const client = new pg.Client(own.server.url)
+  client.on('error', () => {})
+  await client.connect()
+  const names = async () =>
+    (await own.call('GET', '/things')).json.data.map(({ name }: { name: string }) => name).sort()
+  const expected: string[] = []
+  for (let n = 0; n < 20; n++) {
+    assert.deepEqual(await names(), expected)
+    assert.equal((await other.call('POST', '/things', { name: `n${n}` })).status, 201)
+    expected.push(`n${n}`)
+    expected.sort()
+    assert.deepEqual(await names(), expected)
+  }
+  const list = async () => (await own.call('GET', '/things?count=7')).json.data.length
+  await client.query('BEGIN')
+  await client.query('UPDATE things SET by_count = 7')
+  assert.equal(await list(), 0)
+  assert.equal(await list(), 0)
+  await client.query('ROLLBACK')
+  assert.equal(await list(), 0)
+  await client.query('BEGIN; SAVEPOINT one; UPDATE things SET by_count = 7; RELEASE one')
+  assert.equal(await list(), 0)
+  await client.query('COMMIT')
+  assert.equal(await list(), 20)
+  await client
+    .query("BEGIN; UPDATE things SET by_count = 8; PREPARE TRANSACTION 'later'")
+    .catch(() => client.query('ROLLBACK'))
+  assert.equal(await list(), 20)
+  await client.query('TRUNCATE things')
+  assert.equal(await list(), 0)
+  await client.end()
+})
+
+test('a list is read once while nothing is written, and the state of a server is not that of the next', {
+  timeout: 60_000,
+}, async (t) => {
+  const own = await stand(t)
+  const store = await openStore(api, own.server.url, 'require')
+  t.after(store.close)
+  const state = async () => (await store.asked?.()) ?? null
+  const first = await state()
+  assert.notEqual(first, null)
+  assert.equal(await state(), first)
+  await own.call('POST', '/things', { name: 'one' })
+  const second = await state()
+  assert.notEqual(second, first)
+  await own.server.stop('fast')
+  await own.server.start()
+  await untilWell(() => own.call('GET', '/things'))
+  assert.notEqual(await state(), second)
+})
+
+test('tables that are split or lie elsewhere tell nothing', { timeout: 60_000 }, async (t) => {
+  const { server } = await stand(t)
+  const client = new pg.Client(server.url)
+  await client.connect()
+  await client.query('CREATE TABLE split (id text) PARTITION BY HASH (id); CREATE VIEW shown AS SELECT 1 AS id')
+  const ask = async ({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) =>
+    (await client.query(text, [...values])).rows
+  const tells = (...tables: string[]) =>
+    tellsState({ ask }, tables.map((table) => ({ table })) as unknown as Collection[])
+  assert.equal(await tells('things'), true)
+  for (const table of ['split', 'shown', 'missing']) assert.equal(await tells('things', table), false, table)
+  await client.end()
+})
