@@ -1,11 +1,11 @@
 /** House: what the corridor needs besides the call. Part 1. */
 import { type Authenticate, authentication } from '../auth/authenticate.ts'
-import { fetchText, keySet } from '../auth/jwks.ts'
-import { judge } from '../auth/token.ts'
+import type { Verdict } from '../auth/verdict.ts'
 import type { Network } from '../flow/address.ts'
 import type { World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Ledger, Store } from '../flow/store.ts'
+import type { Tokens } from '../resources/settings.ts'
 import type { Service } from '../service.ts'
 
 /** Where what is not sent is written down. */
@@ -50,6 +50,14 @@ export function gate(
   { peppers = [store.secret], known }: Guests = {},
 ): Authenticate {
   const { auth } = settings
-  const tokens = auth.tokens && judge(auth.tokens, keySet(auth.tokens.jwks, fetchText, now), now)
+  const tokens = auth.tokens && judging(auth.tokens, now)
   return authentication({ auth, challenge, store, peppers, tokens, now, ...(known && { known }) })
+}
+
+/** What judges tokens is brought in only where they are taken: it holds 10 MB. */
+function judging(tokens: Tokens, now: World['now']): (token: string) => Promise<Verdict> {
+  const judged = Promise.all([import('../auth/token.ts'), import('../auth/jwks.ts')]).then(
+    ([{ judge }, { fetchText, keySet }]) => judge(tokens, keySet(tokens.jwks, fetchText, now), now),
+  )
+  return async (token) => (await judged)(token)
 }

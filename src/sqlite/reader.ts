@@ -1,9 +1,10 @@
 /** A thread that reads: lists that no index bounds run there, so that the loop goes on answering. The cellar. */
-import { DatabaseSync } from 'node:sqlite'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
 import { type Answer, finishLater, type Steps } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
+import type { Told } from './thread.ts'
 
 interface Job {
   readonly steps: Steps<unknown>
@@ -19,6 +20,8 @@ export interface Reader {
 }
 
 const mostWaiting = 100
+/** In MB: what it makes is short-lived, and a thread takes 64 for it by itself. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 const mostThreads = 3
 
 /** One thread that works off a queue. At a deadline the thread is given up, and another one takes the queue on. */
@@ -64,7 +67,10 @@ export function reader(file: string): Reader {
 
   function started(): Worker {
     if (threads.size >= mostThreads) throw tooMany()
-    const thread = new Worker(new URL(import.meta.url), { workerData: { file } })
+    const thread = new Worker(new URL(`./thread${extname(import.meta.filename)}`, import.meta.url), {
+      workerData: { file },
+      resourceLimits,
+    })
     thread.unref()
     threads.add(thread)
     thread.on('error', () => {})
@@ -112,27 +118,3 @@ function asking(thread: Worker, until: number): (statement: Statement) => Promis
       }
     })
 }
-
-/** What the thread answers: rows, or what went wrong. */
-interface Told {
-  readonly rows?: readonly Answer[]
-  readonly error?: { readonly message: string; readonly errcode?: number }
-}
-
-/** The thread itself: runs one statement after the other on a connection that cannot write. */
-function serve(file: string): void {
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 1000 })
-  db.exec('PRAGMA trusted_schema = OFF')
-  parentPort?.on('message', ({ text, values }: Statement) => parentPort?.postMessage(told(db, text, values)))
-}
-
-function told(db: DatabaseSync, text: string, values: Statement['values']): Told {
-  try {
-    return { rows: db.prepare(text).all(...values) as Answer[] }
-  } catch (error) {
-    const { message, errcode } = error as Error & { errcode?: number }
-    return { error: errcode === undefined ? { message } : { message, errcode } }
-  }
-}
-
-if (!isMainThread && workerData?.file) serve(workerData.file)
