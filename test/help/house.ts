@@ -188,7 +188,7 @@ const worldlyList =
   'store/* but compile, schema/*, sqlite/*, postgres/*, http/{node,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
-  /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\s*\)/g
+  /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues|getBuiltinModule)\b|\bnew Date\(\s*\)/g
 
 /** Pure by default: files, sockets, clock and chance only where the plan allows them. */
 export function world(files: readonly Source[]): string[] {
