@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
 /** Runs a file with Node.js on core 0 until it answers; what it writes goes into a file, as a log does. */
 export async function serve(words: readonly string[], port: number, log: string, env = {}): Promise<Served> {
   const out = openSync(log, 'a')
-  const [command, ...rest] = pinned(0, process.execPath, '--conditions=bylaw-source', ...words) as [string, ...string[]]
+  const [command, ...rest] = pinned(0, process.execPath, ...words) as [string, ...string[]]
   const child = spawn(command, rest, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
   const url = `http://127.0.0.1:${port}`
   await answers(url, child, log)

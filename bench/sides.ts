@@ -24,7 +24,7 @@ interface Pair {
 
 const here = import.meta.dirname
 process.env.BYLAW_PEPPER ??= randomBytes(32).toString('base64') // what the servers inherit
-const main = join(here, '../src/cli/main.ts')
+const main = join(here, '../bin/bylaw.js') // as it is published
 const served = (database: string, declaration: string) => (port: number) => [
   main,
   'serve',
@@ -37,7 +37,7 @@ const served = (database: string, declaration: string) => (port: number) => [
 
 async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
   const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
-  const made = ['--conditions=bylaw-source', main, ...words, '--database', database, '--json']
+  const made = [main, ...words, '--database', database, '--json']
   const { key } = JSON.parse(execFileSync(process.execPath, made, { encoding: 'utf8' }))
   return { ...(await started('guarded', served(database, 'guarded.ts'))), key }
 }

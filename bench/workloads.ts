@@ -39,7 +39,9 @@ export async function workloads(
   const changes = sample.map(
     ({ id }): Asking => ({ method: 'PATCH', path: `/books/${id}`, body: '{"title":"Title {n}"}' }),
   )
-  const mixed = items.flatMap((item, i) => (i % 10 === 9 ? (changes[i] as Asking) : item))
+  const mixed = items.map((item, i) => (i % 10 === 9 ? (changes[i] as Asking) : item))
+  const moving = (pages: readonly Asking[]) =>
+    changes.slice(0, 1000).map((change, i) => (i % 10 === 9 ? change : (pages[i % pages.length] as Asking)))
   const keyed = (path: string) =>
     sample.map(({ id }): Asking => ({ path: `${path}/${id}`, headers: { Authorization: `Bearer ${key}` } }))
   const create = (text: string, headers = {}): Asking[] => [{ method: 'POST', path: '/books', body: text, headers }]
@@ -53,6 +55,13 @@ export async function workloads(
       expert: tagged(expertTag),
     },
     { name: 'list', about: '50 by cursor, filtered and sorted', floor: true, ours: cursors, expert: expertCursors },
+    {
+      name: 'moving',
+      about: 'the same, with one change to nine pages',
+      floor: false,
+      ours: moving(cursors),
+      expert: moving(expertCursors),
+    },
     {
       name: 'total',
       about: '50 by page with total, filtered and sorted',
