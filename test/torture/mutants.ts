@@ -104,6 +104,11 @@ import { keys } from '../store/compile.ts'`,
       },
     ],
   },
+  'stale-rows': {
+    about: 'a row that is remembered stays so when it is written',
+    file: 'sqlite/batch.ts',
+    changes: [{ from: '      rows.written(plan)\n', to: '' }],
+  },
   'no-sync': {
     about: 'nobody waits until what was written is on the disk',
     file: 'sqlite/sqlite.ts',
