@@ -106,13 +106,13 @@ const planted: [kind: string, made: Service, says: RegExp, mend: string][] = [
   [
     'one that adds each time',
     shop({ response: ({ score }: Item) => ({ score: Math.min(100, score + 1) }), ...filterless }),
-    /`score` of (customers|clients) never comes to rest: 0 comes back as 1, and that as 2/,
+    /`score` of (customers|clients) never comes to rest: sent again and again, it is 0, then 1, then 2, then 3\./,
     'request` and `response v3',
   ],
   [
     'names that change places',
     shop({}, { request: (old: Item) => ({ name: `${old.lastName || 'z'} ${old.firstName}` }) }),
-    /`firstName` of clients never comes to rest: "a" comes back as "z", and that as "a"/,
+    /`firstName` of clients never comes to rest: sent again and again, it is "a", then "z", then "a", then "z"\./,
     'request` and `response v2',
   ],
   ['a filter that leaves out', shop({}, { filters: asking('eq') }), /does not find an item/, 'filters.firstName v2'],
