@@ -45,6 +45,25 @@ const without = (...names: string[]): Declaration =>
 const withLocal = (settings: ResourceSettings): Declaration => withOrders({ settings })
 const withSettings = (settings: NonNullable<Declaration['settings']>): Declaration => ({ ...declared, settings })
 
+const scopes = { 'orders:read': 'Read orders', 'orders:write': 'Write orders' }
+const guarded = (access: ResourceDeclaration['access']): Declaration => ({ ...withOrders({ access }), scopes })
+const scoped = (fields: Fields): Declaration => ({ ...withFields(fields), scopes })
+const listed = (max: number): Declaration => withFields({ codes: f.list(f.text(), { writeOnly: true, max }) })
+const timed = (max: string): Declaration => withFields({ at: f.timestamp({ optional: true, max }) })
+const priced = (scale: number): Declaration =>
+  withFields({ price: f.decimal({ scale, writeOnly: true, default: '0' }) })
+const below = (parent: NonNullable<ResourceDeclaration['parent']>): Declaration => {
+  const { customerId, ...fields } = orders.fields
+  return withOrders({ parent, fields })
+}
+const keyed = (key: string | undefined): Declaration => {
+  const { number, ...fields } = orders.fields
+  const whole = { number: f.text({ max: 20, immutable: true, filter: true, sort: true }), ...fields }
+  const { prefix, ...rest } = orders
+  const one: ResourceDeclaration = { ...rest, fields: whole, ...(key === undefined ? {} : { key }) }
+  return { ...declared, resources: { customers, orders: one } }
+}
+
 const B = 'breaking'
 const A = 'additive'
 const N = 'none'
@@ -364,6 +383,111 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
     N,
     withOrders({ deprecations: { remove: { deprecated: '2026-12-01', guide: '/guide' } } }),
     withOrders({ deprecations: { remove: { deprecated: '2026-12-01T00:00:00Z' } } }),
+  ],
+  // who may
+  ['for known callers alone', B, A, withOrders({ access: 'authenticated' })],
+  ['a scope for writing', B, A, guarded({ read: 'public', write: 'orders:write' }), guarded('public')],
+  [
+    'another scope',
+    B,
+    B,
+    guarded({ read: 'public', write: 'orders:read' }),
+    guarded({ read: 'public', write: 'orders:write' }),
+  ],
+  [
+    'a scope for one operation',
+    B,
+    A,
+    guarded({ read: 'public', write: 'public', remove: 'orders:write' }),
+    guarded('public'),
+  ],
+  ['the same rule, said of each', N, N, guarded({ read: 'public', write: 'public' }), guarded('public')],
+  [
+    'a scope to write it',
+    B,
+    A,
+    { ...guarded('public'), ...scoped({ note: f.text({ optional: true, max: 500, write: 'orders:write' }) }) },
+    guarded('public'),
+  ],
+  // further bounds and kinds
+  ['fewer items in a list', B, B, withFields({ tags: f.list(f.text({ max: 30 }), { max: 5 }) })],
+  ['a list of what is only sent may be longer', A, B, listed(20), listed(10)],
+  ['an earlier max of a time', B, B, timed('2029-01-01T00:00:00Z'), timed('2030-01-01T00:00:00Z')],
+  ['the same max of a time, written otherwise', N, N, timed('2030-01-01T00:00:00Z'), timed('2030-01-01T00:00:00.000Z')],
+  ['a number of 64 bits in place of a smaller one', B, B, withFields({ quantity: f.bigint({ min: '1', max: '100' }) })],
+  ['a list in place of one value', B, B, withFields({ grade: f.list(f.enum(['a', 'b']), { readOnly: true }) })],
+  ['fewer decimals that are only sent', B, B, priced(2), priced(3)],
+  ['a field goes out of an object', B, A, withFields({ address: f.object({ city: f.text({ max: 80 }) }) })],
+  [
+    'a concept that says more',
+    B,
+    B,
+    { ...withFields({ place: f.concept('place') }), concepts: { place: f.object({ city: f.text(), zip: f.text() }) } },
+    { ...withFields({ place: f.concept('place') }), concepts: { place: f.object({ city: f.text() }) } },
+  ],
+  [
+    'a concept in place of what it stands for',
+    N,
+    N,
+    { ...withFields({ land: f.concept('land') }), concepts: { land: f.country() } },
+    withFields({ land: f.country() }),
+  ],
+  // further promises of resources
+  ['what becomes of children', B, B, below({ resource: 'customers', onDelete: 'cascade' }), below('customers')],
+  [
+    'an account that owns the items',
+    B,
+    B,
+    withOrders({ access: 'authenticated', owner: 'accountId' }),
+    withOrders({ access: 'authenticated' }),
+  ],
+  ['a key in place of an id', B, B, keyed('number'), keyed(undefined)],
+  [
+    'another singular',
+    B,
+    B,
+    {
+      ...below('customers'),
+      resources: { ...below('customers').resources, customers: { ...customers, singular: 'client' } },
+    },
+    below('customers'),
+  ],
+  // further limits and statuses
+  ['fewer filters at a time', B, A, withSettings({ list: { maxFilters: 5 } })],
+  ['smaller sets', B, A, withSettings({ list: { maxSetSize: 10 } })],
+  ['how far offsets reach', B, A, withSettings({ list: { maxOffset: 100 } })],
+  [
+    'too large a page is refused',
+    B,
+    A,
+    withSettings({ list: { overMax: 'reject' } }),
+    withSettings({ list: { overMax: 'clamp' } }),
+  ],
+  ['cursors for a while', B, A, withSettings({ list: { cursor: { ttl: 'P1D' } } })],
+  ['no links in lists', B, A, withSettings({ list: { links: 'none' } })],
+  ['shorter URLs', B, A, withSettings({ limits: { url: 1000 } })],
+  ['fewer fields in a header', B, A, withSettings({ limits: { headerFields: 50 } })],
+  ['fewer requests at a time', B, A, withSettings({ limits: { callerConcurrency: 2 } })],
+  ['a method that no path has', B, B, withSettings({ methods: { unknown: 501 } })],
+  [
+    'what a repeated deletion answers',
+    A,
+    B,
+    withSettings({ delete: { repeat: 'no-content' } }),
+    withSettings({ delete: { repeat: 'gone' } }),
+  ],
+  ['a slash at the end', A, B, withSettings({ path: { trailingSlash: 'ignore' } })],
+  ['parameters that are not known', A, B, withSettings({ query: { unknown: 'ignore' } })],
+  ['no creation by PUT', B, A, withSettings({ resource: { putCreates: false } })],
+  ['ids that clients choose', B, B, withSettings({ resource: { id: 'client' } })],
+  ['fewer carriers of versions', B, A, withSettings({ versions: { carriers: ['path'] } })],
+  ['the form of deprecations', B, B, withSettings({ deprecation: { format: 'rfc9745' } })],
+  [
+    'fewer pages of other origins',
+    B,
+    A,
+    withSettings({ cors: { origins: ['https://a.example'] } }),
+    withSettings({ cors: { origins: ['https://a.example', 'https://b.example'] } }),
   ],
   // errors, scopes
   ['a type of error', A, B, { ...declared, errors: { 'credit-exceeded': { status: 409 } } }],
