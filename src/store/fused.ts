@@ -2,7 +2,7 @@
 import type { Create, List } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import type { Cellar, Shelf } from './cellar.ts'
-import { keys, probeStatement, type Statement } from './compile.ts'
+import { countStatement, keys, probeStatement, type Statement } from './compile.ts'
 import { type Dialect, keyValues, quoted } from './dialect.ts'
 import type { Stretch } from './segments.ts'
 
@@ -161,20 +161,32 @@ function heldBy({ parent, references, collection, key }: Create): readonly Held[
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]
 }
 
-/** What a statement tells, and whether there is a row in one of other stretches, told with it. */
+/** What is asked along with the first rows of a page. */
+export interface Besides {
+  /** Where else it matters whether there is a row. */
+  readonly stretches: readonly Stretch[]
+  /** How far matching rows are counted; null where they are not. */
+  readonly countTo: number | null
+}
+
+/** What a statement tells, and besides whether there is a row in one of other stretches, and how many match. */
 export function besidesStatement(
   { text, values }: Statement,
   collection: Collection,
   plan: List,
-  stretches: readonly Stretch[],
+  { stretches, countTo }: Besides,
   dialect: Dialect,
 ): Statement {
   const all = [...values]
-  const probes = stretches.map((stretch) => {
+  const told = ['page.*']
+  const asked = (make: (dialect: Dialect) => Statement): string => {
     const from = all.length
-    const probe = probeStatement(collection, plan, stretch, { ...dialect, mark: (n) => dialect.mark(from + n) })
-    all.push(...probe.values)
-    return `EXISTS (${probe.text})`
-  })
-  return { text: `SELECT page.*, ${probes.join(' OR ')} AS beside FROM (${text}) AS page`, values: all }
+    const one = make({ ...dialect, mark: (n) => dialect.mark(from + n) })
+    all.push(...one.values)
+    return `(${one.text})`
+  }
+  const probes = stretches.map((stretch) => `EXISTS ${asked((own) => probeStatement(collection, plan, stretch, own))}`)
+  if (probes.length > 0) told.push(`${probes.join(' OR ')} AS beside`)
+  if (countTo !== null) told.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
+  return { text: `SELECT ${told.join(', ')} FROM (${text}) AS page`, values: all }
 }

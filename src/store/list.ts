@@ -4,7 +4,7 @@ import type { List, Window } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../resources/collection.ts'
 import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import { type Cut, countStatement, joinedStatement, joint, listStatement, probeStatement } from './compile.ts'
-import { besidesStatement } from './fused.ts'
+import { type Besides, besidesStatement } from './fused.ts'
 import { at, behind, loose, reversed, type Stretch, whole } from './segments.ts'
 
 /** Rows that follow each other, their documents joined. */
@@ -17,9 +17,11 @@ interface Haul {
   readonly current: boolean
   /** Whether there are rows on the side that a cursor came from; null where that was not asked with the rows. */
   readonly beside: boolean | null
+  /** How many rows match, as far as they were counted; null where that was not asked with the rows. */
+  readonly total: number | null
 }
 
-const nothing: Haul = { count: 0, docs: '', places: null, current: true, beside: null }
+const nothing: Haul = { count: 0, docs: '', places: null, current: true, beside: null, total: null }
 
 /** What a list is taken with: whether documents come joined, which they can where all are of today's shape. */
 interface Reach {
@@ -27,8 +29,8 @@ interface Reach {
   readonly own: Shelf
   readonly plan: List
   readonly apart: boolean
-  /** Where to look for rows on the side that a cursor came from, with the first rows. */
-  readonly beside: readonly Stretch[] | null
+  /** What is asked along with the first rows. */
+  readonly besides: Besides | null
 }
 
 const nowhere = [null, null] as const
@@ -38,15 +40,15 @@ export function* page(cellar: Cellar, plan: List): Steps<Page> {
   // Where rows are spread, what they are joined to would have to go from machine to machine first.
   const apart =
     cellar.dialect.spread !== null || (plan.places && !plan.order.every(({ column }) => own.told.has(column)))
-  const joined = yield* taken({ cellar, own, plan, apart, beside: besides(cellar, plan) })
-  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true, beside: null })
+  const joined = yield* taken({ cellar, own, plan, apart, besides: besidesOf(cellar, plan) })
+  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true, besides: null })
   const { limit } = plan.window
   const more = all.count > limit
   const shown = turned(plan, more ? shortened(all) : all)
-  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo)
+  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo, joined.total)
   const [first, last] = plan.places && (more || plan.window.from === 'place') ? ends(own, plan, shown) : nowhere
   const sides = yield* around(
-    { cellar, own, plan, apart: false, beside: null },
+    { cellar, own, plan, apart: false, besides: null },
     { first, last, beside: joined.beside },
     more,
   )
@@ -68,7 +70,7 @@ const taken = (reach: Reach): Steps<Haul> => {
 }
 
 /** The rows of a stretch. */
-function* stretchOf({ cellar, own, plan, apart, beside }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
+function* stretchOf({ cellar, own, plan, apart, besides }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
   const listed = { ...plan, places: apart && plan.places }
   const statement = listStatement(own.collection, listed, stretch, { ...cut, whole: apart }, cellar.dialect)
   if (apart) {
@@ -80,19 +82,23 @@ function* stretchOf({ cellar, own, plan, apart, beside }: Reach, stretch: Stretc
       places,
       current: true,
       beside: null,
+      total: null,
     }
   }
   const joined = joinedStatement(statement, cellar.dialect)
-  const [row] = yield beside ? besidesStatement(joined, own.collection, plan, beside, cellar.dialect) : joined
+  const [row] = yield besides ? besidesStatement(joined, own.collection, plan, besides, cellar.dialect) : joined
   const count = Number(row?.count ?? 0)
-  const told = beside ? Boolean(row?.beside) : null
-  if (!row || count === 0) return { ...nothing, beside: told }
+  const told = {
+    beside: besides && besides.stretches.length > 0 ? Boolean(row?.beside) : null,
+    total: besides?.countTo == null ? null : Number(row?.total),
+  }
+  if (!row || count === 0) return { ...nothing, ...told }
   return {
     count,
     docs: row.docs as string,
     places: null,
     current: areAlike(own, Number(row.oldest), Number(row.newest)),
-    beside: told,
+    ...told,
   }
 }
 
@@ -104,7 +110,7 @@ function areAlike({ alike }: Shelf, oldest: number, newest: number): boolean {
 
 const both = (a: Haul, b: Haul): Haul =>
   a.count === 0
-    ? { ...b, beside: a.beside ?? b.beside }
+    ? { ...b, beside: a.beside ?? b.beside, total: a.total ?? b.total }
     : b.count === 0
       ? a
       : {
@@ -113,6 +119,7 @@ const both = (a: Haul, b: Haul): Haul =>
           places: a.places && [...a.places, ...(b.places ?? [])],
           current: a.current && b.current,
           beside: a.beside,
+          total: a.total,
         }
 
 /** Rows from an offset on. */
@@ -121,9 +128,11 @@ function* passedOver(reach: Reach, from: number): Steps<Haul> {
   const wanted = plan.window.limit + 1
   let all = nothing
   let offset = from
+  let first = reach
   for (const stretch of whole(loose(plan, []).order)) {
-    const next = yield* stretchOf(reach, stretch, { offset, limit: wanted - all.count })
+    const next = yield* stretchOf(first, stretch, { offset, limit: wanted - all.count })
     all = both(all, next)
+    first = { ...reach, besides: null }
     if (all.count === wanted) break
     if (next.count > 0) offset = 0
     else if (offset > 0)
@@ -138,7 +147,7 @@ function* near(reach: Reach, { place, back, including, limit }: Extract<Window, 
   let own = reach
   for (const stretch of stretchesFrom(reach.plan, { place, back, including })) {
     all = both(all, yield* stretchOf(own, stretch, { offset: 0, limit: limit + 1 - all.count }))
-    own = { ...reach, beside: null }
+    own = { ...reach, besides: null }
     if (all.count > limit) break
   }
   return all
@@ -210,13 +219,14 @@ const textsOf = (place: Cells | null): Place | null =>
   place?.map((cell) => (cell === null ? null : String(cell))) ?? null
 
 /** How many rows match; null where they are more than are counted. R75. */
-function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number): Steps<number | null> {
+function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number, known: number | null): Steps<number | null> {
   const { collection } = shelves.get(plan.collection) as Shelf
-  const most = upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1
-  const [row] = yield countStatement(collection, plan, null, most, dialect)
-  const total = Number(row?.total)
+  const total = known ?? Number((yield countStatement(collection, plan, null, beyond(upTo), dialect))[0]?.total)
   return total > upTo ? null : total
 }
+
+/** As far as has to be counted to see whether more match. */
+const beyond = (upTo: number): number => (upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1)
 
 interface Ends {
   readonly first: Cells | null
@@ -224,11 +234,12 @@ interface Ends {
   readonly beside: boolean | null
 }
 
-/** Where rows stand on the side that a cursor came from, asked with the rows where each question is a way there and back. */
-function besides({ dialect }: Cellar, plan: List): readonly Stretch[] | null {
-  const { window } = plan
-  if (!dialect.fused || window.from === 'offset') return null
-  return stretchesFrom(plan, { place: window.place, back: !window.back, including: !window.including })
+/** Rows on the side that a cursor came from and a total are asked with the rows, where each question is a way there and back. */
+function besidesOf({ dialect }: Cellar, plan: List): Besides | null {
+  const { window, countTo } = plan
+  if (!dialect.fused || (window.from === 'offset' && countTo === null)) return null
+  const back = window.from === 'place' && { ...window, back: !window.back, including: !window.including }
+  return { stretches: back ? stretchesFrom(plan, back) : [], countTo: countTo === null ? null : beyond(countTo) }
 }
 
 /** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
