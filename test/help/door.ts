@@ -53,6 +53,8 @@ export interface Door {
 export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
   /** The one database that it is about; all stores have a turn where none is given. */
   readonly database?: string
+  /** Only where rows lie together: for what is not done where they are spread. */
+  readonly together?: boolean
   /** Only over a socket: for what fetch cannot send or does not show. */
   readonly socketOnly?: boolean
   /** The time, where a test says what it is. */
@@ -106,12 +108,20 @@ export function doors(
   title: string,
   service: Service,
   tests: (door: Door) => void,
-  { database, socketOnly = false, now, store: replaced = (store) => store, holders = {}, ...around }: Stage = {},
+  {
+    database,
+    together = false,
+    socketOnly = false,
+    now,
+    store: replaced = (store) => store,
+    holders = {},
+    ...around
+  }: Stage = {},
 ): void {
   for (const { name, store: kind } of turns) {
     if (socketOnly && name !== 'node:http') continue
     if (database !== undefined && kind !== 'SQLite') continue
-    if (kind === 'Citus' && !onCitus.test(process.argv[1] ?? '')) continue
+    if (kind === 'Citus' && (together || !onCitus.test(process.argv[1] ?? ''))) continue
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]

@@ -52,12 +52,16 @@ END $$`
 /** An empty schema that takes plans for Citus. */
 export async function freshCitus(): ReturnType<typeof freshPostgres> {
   const fresh = await freshPostgres()
-  await sql(fresh.url, standIn)
+  await parted(fresh.url)
   return fresh
 }
 
+/** Has a database part its tables. */
+export const parted = (url: string): Promise<unknown> => sql(url, standIn)
+
 /** Brings a schema to a declaration by a plan for Citus, as it is done by hand there. */
 export async function planned(service: Service, url: string): Promise<void> {
+  watch()
   const migration = await openMigration(service, url)
   try {
     for (const plan of await plansOf(service, 'citus', []))
@@ -82,19 +86,24 @@ let watching = false
 interface Wire {
   parse: (statement: { text: string; name?: string }, more?: boolean) => void
   bind: (bound: { statement?: string; values?: readonly unknown[] }, more?: boolean) => void
+  query: (text: string) => void
 }
 
-/** Keeps what is sent from now on, on all connections of this process. */
+/** Keeps what is sent from now on, on all connections of this process. PostgreSQL has no way to index parted tables while they are used. */
 function watch(): void {
   if (watching) return
   watching = true
   const wire = (pg as unknown as { Connection: { prototype: Wire } }).Connection.prototype
-  const { parse, bind } = wire
+  const { parse, bind, query } = wire
   const texts = new WeakMap<object, Map<string, string>>()
   wire.parse = function (statement, more) {
     const own = texts.get(this) ?? new Map<string, string>()
     texts.set(this, own.set(statement.name ?? '', statement.text))
     return parse.call(this, statement, more)
+  }
+  wire.query = function (text) {
+    if (!sent.has(text)) sent.set(text, [{ text, values: [] }])
+    return query.call(this, text.replace(/\bINDEX CONCURRENTLY\b/, 'INDEX'))
   }
   wire.bind = function (bound, more) {
     const text = texts.get(this)?.get(bound.statement ?? '')

@@ -50,116 +50,121 @@ async function made(door: Door, path: string, json: object): Promise<string> {
   return answer.json.id
 }
 
-doors('fields that another row has', rooms, (door) => {
-  let [north, south] = ['', '']
-  before(async () => {
-    north = await made(door, '/v3/shelves', { label: 'n', hall: 'north', level: 1 })
-    south = await made(door, '/v3/shelves', { label: 's', hall: 'south', level: 2 })
-    for (const [title, standId] of [
-      ...[
-        ['a', south],
-        ['b', north],
-        ['c', null],
-        ['d', south],
-        ['e', north],
-      ],
-    ] as [string, string | null][])
-      await made(door, '/v3/books', { title, standId })
-  })
-
-  spec('R194 R196', 'are shown, filtered and written in the words of the version', async () => {
-    const { json } = await door.send('GET', '/v1/books?sort=title')
-    assert.deepEqual(
-      json.data.map(({ room, floor }: Record<string, unknown>) => [room, floor]),
-      [
-        ['sued', 2],
-        ['nord', 1],
-        [null, null],
-        ['sued', 2],
-        ['nord', 1],
-      ],
-    )
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?room=sued')), ['a', 'd'])
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?room[null]=true')), ['c'])
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?room[null]=false&floor[gte]=2')), ['a', 'd'])
-    const changed = await door.send('PATCH', `/v1/books/${json.data[0].id}`, { json: { room: 'nord', floor: 5 } })
-    assert.deepEqual([changed.status, changed.json.room, changed.json.floor], [200, 'nord', 5])
-    const shelf = await door.send('GET', `/v3/shelves/${south}`)
-    assert.deepEqual([shelf.json.hall, shelf.json.level], ['north', 5])
-    await door.send('PATCH', `/v2/shelves/${south}`, { json: { room: 'sued', level: 2 } })
-  })
-
-  for (const way of ['asc', 'desc'])
-    spec('R59 R194', `are sorted by, page by page, ${way}ending`, async () => {
-      const rising = ['b', 'e', 'a', 'd', 'c']
-      const expected = { asc: rising, desc: rising.slice(0, 4).toReversed() }[way]
-      for (const field of ['room', 'floor']) {
-        const seen: string[] = []
-        const back: string[] = []
-        let path = `/v1/books?sort=${field}&order=${way}&nulls=last&cursor=&limit=2`
-        let last: Answer
-        do {
-          last = await door.send('GET', path)
-          assert.equal(last.status, 200, last.text)
-          seen.push(...titles(last))
-          path = /<([^>]*)>; rel="next"/.exec(last.headers.link ?? '')?.[1] ?? ''
-        } while (path !== '')
-        assert.deepEqual(seen, way === 'asc' ? expected : [...(expected ?? []), 'c'])
-        for (path = /<([^>]*)>; rel="prev"/.exec(last.headers.link ?? '')?.[1] ?? ''; path !== ''; ) {
-          const page = await door.send('GET', path)
-          back.unshift(...titles(page))
-          path = /<([^>]*)>; rel="prev"/.exec(page.headers.link ?? '')?.[1] ?? ''
-        }
-        assert.deepEqual(back, seen.slice(0, 4))
-        const offset = await door.send('GET', `/v1/books?sort=${field}&order=${way}&nulls=last&page=2&page_size=3`)
-        assert.deepEqual(titles(offset), seen.slice(3))
-      }
+doors(
+  'fields that another row has',
+  rooms,
+  (door) => {
+    let [north, south] = ['', '']
+    before(async () => {
+      north = await made(door, '/v3/shelves', { label: 'n', hall: 'north', level: 1 })
+      south = await made(door, '/v3/shelves', { label: 's', hall: 'south', level: 2 })
+      for (const [title, standId] of [
+        ...[
+          ['a', south],
+          ['b', north],
+          ['c', null],
+          ['d', south],
+          ['e', north],
+        ],
+      ] as [string, string | null][])
+        await made(door, '/v3/books', { title, standId })
     })
 
-  spec('R194 R196', 'are kept by the own row where no other one is led to', async () => {
-    const first = await door.send('POST', '/v1/books', { json: { title: 'x', room: 'sued', floor: 7 } })
-    assert.deepEqual([first.status, first.json.room, first.json.floor], [201, 'sued', 7], first.text)
-    const { id } = first.json
-    const read = () => door.send('GET', `/v1/books/${id}`)
-    assert.deepEqual([(await read()).json.room, (await read()).json.shelfId], ['sued', null])
-    const newest = await door.send('GET', `/v3/books/${id}`)
-    assert.deepEqual(Object.keys(newest.json), ['id', 'title', 'standId', 'createdAt', 'updatedAt'])
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?room=sued&sort=title')), ['a', 'd', 'x'])
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?floor[gte]=3')), ['x'])
-    assert.deepEqual(titles(await door.send('GET', '/v1/books?sort=floor&order=desc&nulls=last&limit=3')), [
-      'x',
-      'd',
-      'a',
-    ])
-    await door.send('PATCH', `/v1/books/${id}`, { json: { title: 'y' } })
-    const changed = await door.send('PATCH', `/v1/books/${id}`, { json: { room: 'nord' } })
-    assert.deepEqual([changed.json.room, changed.json.floor], ['nord', 7])
-    const { id: _, createdAt, updatedAt, ...whole } = changed.json
-    const replaced = await door.send('PUT', `/v1/books/${id}`, { json: { ...whole, floor: 8 } })
-    assert.deepEqual([replaced.status, replaced.json.room, replaced.json.floor], [200, 'nord', 8])
-    const led = await door.send('PATCH', `/v3/books/${id}`, { json: { standId: south } })
-    assert.equal(led.status, 200)
-    assert.deepEqual([(await read()).json.room, (await read()).json.floor], ['sued', 2])
-    await door.send('DELETE', `/v3/books/${id}`)
-  })
+    spec('R194 R196', 'are shown, filtered and written in the words of the version', async () => {
+      const { json } = await door.send('GET', '/v1/books?sort=title')
+      assert.deepEqual(
+        json.data.map(({ room, floor }: Record<string, unknown>) => [room, floor]),
+        [
+          ['sued', 2],
+          ['nord', 1],
+          [null, null],
+          ['sued', 2],
+          ['nord', 1],
+        ],
+      )
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?room=sued')), ['a', 'd'])
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?room[null]=true')), ['c'])
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?room[null]=false&floor[gte]=2')), ['a', 'd'])
+      const changed = await door.send('PATCH', `/v1/books/${json.data[0].id}`, { json: { room: 'nord', floor: 5 } })
+      assert.deepEqual([changed.status, changed.json.room, changed.json.floor], [200, 'nord', 5])
+      const shelf = await door.send('GET', `/v3/shelves/${south}`)
+      assert.deepEqual([shelf.json.hall, shelf.json.level], ['north', 5])
+      await door.send('PATCH', `/v2/shelves/${south}`, { json: { room: 'sued', level: 2 } })
+    })
 
-  spec('R111 R196', 'are what a PUT leaves out: the same as of its own fields', async () => {
-    const shelf = await made(door, '/v3/shelves', { label: 'p', hall: 'north', level: 1 })
-    const put = (id: string, json: object) => door.send('PUT', `/v1/books/${id}`, { json })
-    const [led, alone] = [
-      await made(door, '/v1/books', { title: 'p', shelfId: shelf }),
-      await made(door, '/v1/books', { title: 'q', room: 'sued', floor: 3 }),
-    ]
-    assert.equal((await door.send('GET', `/v1/books/${led}`)).json.room, 'nord')
-    const first = await put(led, { title: 'p', shelfId: shelf, room: 'sued' })
-    assert.deepEqual([first.status, first.json.room, first.json.floor], [200, 'sued', null])
-    const there = (await door.send('GET', `/v3/shelves/${shelf}`)).json
-    assert.deepEqual([there.label, there.hall, there.level], ['p', 'south', null])
-    const other = await put(alone, { title: 'q' })
-    assert.deepEqual([other.json.room, other.json.floor], [null, null])
-    for (const id of [led, alone]) await door.send('DELETE', `/v3/books/${id}`)
-  })
-})
+    for (const way of ['asc', 'desc'])
+      spec('R59 R194', `are sorted by, page by page, ${way}ending`, async () => {
+        const rising = ['b', 'e', 'a', 'd', 'c']
+        const expected = { asc: rising, desc: rising.slice(0, 4).toReversed() }[way]
+        for (const field of ['room', 'floor']) {
+          const seen: string[] = []
+          const back: string[] = []
+          let path = `/v1/books?sort=${field}&order=${way}&nulls=last&cursor=&limit=2`
+          let last: Answer
+          do {
+            last = await door.send('GET', path)
+            assert.equal(last.status, 200, last.text)
+            seen.push(...titles(last))
+            path = /<([^>]*)>; rel="next"/.exec(last.headers.link ?? '')?.[1] ?? ''
+          } while (path !== '')
+          assert.deepEqual(seen, way === 'asc' ? expected : [...(expected ?? []), 'c'])
+          for (path = /<([^>]*)>; rel="prev"/.exec(last.headers.link ?? '')?.[1] ?? ''; path !== ''; ) {
+            const page = await door.send('GET', path)
+            back.unshift(...titles(page))
+            path = /<([^>]*)>; rel="prev"/.exec(page.headers.link ?? '')?.[1] ?? ''
+          }
+          assert.deepEqual(back, seen.slice(0, 4))
+          const offset = await door.send('GET', `/v1/books?sort=${field}&order=${way}&nulls=last&page=2&page_size=3`)
+          assert.deepEqual(titles(offset), seen.slice(3))
+        }
+      })
+
+    spec('R194 R196', 'are kept by the own row where no other one is led to', async () => {
+      const first = await door.send('POST', '/v1/books', { json: { title: 'x', room: 'sued', floor: 7 } })
+      assert.deepEqual([first.status, first.json.room, first.json.floor], [201, 'sued', 7], first.text)
+      const { id } = first.json
+      const read = () => door.send('GET', `/v1/books/${id}`)
+      assert.deepEqual([(await read()).json.room, (await read()).json.shelfId], ['sued', null])
+      const newest = await door.send('GET', `/v3/books/${id}`)
+      assert.deepEqual(Object.keys(newest.json), ['id', 'title', 'standId', 'createdAt', 'updatedAt'])
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?room=sued&sort=title')), ['a', 'd', 'x'])
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?floor[gte]=3')), ['x'])
+      assert.deepEqual(titles(await door.send('GET', '/v1/books?sort=floor&order=desc&nulls=last&limit=3')), [
+        'x',
+        'd',
+        'a',
+      ])
+      await door.send('PATCH', `/v1/books/${id}`, { json: { title: 'y' } })
+      const changed = await door.send('PATCH', `/v1/books/${id}`, { json: { room: 'nord' } })
+      assert.deepEqual([changed.json.room, changed.json.floor], ['nord', 7])
+      const { id: _, createdAt, updatedAt, ...whole } = changed.json
+      const replaced = await door.send('PUT', `/v1/books/${id}`, { json: { ...whole, floor: 8 } })
+      assert.deepEqual([replaced.status, replaced.json.room, replaced.json.floor], [200, 'nord', 8])
+      const led = await door.send('PATCH', `/v3/books/${id}`, { json: { standId: south } })
+      assert.equal(led.status, 200)
+      assert.deepEqual([(await read()).json.room, (await read()).json.floor], ['sued', 2])
+      await door.send('DELETE', `/v3/books/${id}`)
+    })
+
+    spec('R111 R196', 'are what a PUT leaves out: the same as of its own fields', async () => {
+      const shelf = await made(door, '/v3/shelves', { label: 'p', hall: 'north', level: 1 })
+      const put = (id: string, json: object) => door.send('PUT', `/v1/books/${id}`, { json })
+      const [led, alone] = [
+        await made(door, '/v1/books', { title: 'p', shelfId: shelf }),
+        await made(door, '/v1/books', { title: 'q', room: 'sued', floor: 3 }),
+      ]
+      assert.equal((await door.send('GET', `/v1/books/${led}`)).json.room, 'nord')
+      const first = await put(led, { title: 'p', shelfId: shelf, room: 'sued' })
+      assert.deepEqual([first.status, first.json.room, first.json.floor], [200, 'sued', null])
+      const there = (await door.send('GET', `/v3/shelves/${shelf}`)).json
+      assert.deepEqual([there.label, there.hall, there.level], ['p', 'south', null])
+      const other = await put(alone, { title: 'q' })
+      assert.deepEqual([other.json.room, other.json.floor], [null, null])
+      for (const id of [led, alone]) await door.send('DELETE', `/v3/books/${id}`)
+    })
+  },
+  { together: true },
+)
 
 const clinic = service({
   name: 'clinic',
@@ -223,5 +228,5 @@ doors(
         assert.equal((await as('clerk', 'GET', `/v1/patients?${query}`)).status, 403, query)
     })
   },
-  { holders },
+  { holders, together: true },
 )

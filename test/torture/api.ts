@@ -7,7 +7,7 @@ export default service({
     things: {
       prefix: 'thg',
       fields: {
-        mark: f.text({ immutable: true, filter: true }),
+        mark: f.text({ immutable: true, filter: true, unique: true }),
         stamp: f.text({ filter: true }),
         size: f.integer({ min: 0, filter: 'range', sort: true }),
         text: f.text({ max: 100_000 }),
@@ -15,5 +15,6 @@ export default service({
       },
       access: 'public',
     },
+    notes: { prefix: 'not', fields: { thingId: f.ref('things', { onDelete: 'cascade' }) }, access: 'public' },
   },
 })

@@ -36,6 +36,7 @@ const acts: readonly (readonly [weight: number, act: Act])[] = [
   [5, (scene) => withItem(scene, (item) => write(scene, item, 'PUT', true))],
   [8, (scene) => withItem(scene, (item) => duel(scene, item))],
   [5, (scene) => withItem(scene, (item) => remove(scene, item))],
+  [8, (scene) => withItem(scene, (item) => note(scene, item))],
   [10, (scene) => withItem(scene, (item) => read(scene, item))],
   [10, again],
 ]
@@ -169,6 +170,13 @@ async function remove(scene: Scene, item: Item): Promise<void> {
   if (told.status !== 204) return scene.ledger.violated(`DELETE ${item.id} answers ${told.status} ${told.text}`)
   item.gone = true
   scene.ledger.acknowledged++
+}
+
+/** What goes with a thing when that is deleted. */
+async function note(scene: Scene, item: Item): Promise<void> {
+  const told = await heard(scene, 'POST', '/notes', { json: { thingId: item.id } })
+  if (told !== null && told.status !== 201 && (told.status !== 400 || !item.mayGo))
+    scene.ledger.violated(`a note for ${item.id} answers ${told.status} ${told.text}`)
 }
 
 export async function read(scene: Scene, item: Item): Promise<void> {

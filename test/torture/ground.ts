@@ -2,7 +2,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Service } from 'bylaw'
 import { type Cluster, cluster, end } from '../help/cluster.ts'
+import { sql } from '../help/postgres.ts'
+import { parted, planned } from '../help/spread.ts'
+import api from './api.ts'
 import { losePower } from './power.ts'
 
 export interface Ground {
@@ -14,6 +18,8 @@ export interface Ground {
   readonly crashed: () => number
   /** Falls and comes back while the service stands; null where it does not by itself. */
   readonly fall: (() => Promise<void>) | null
+  /** What is wrong in the database, that nobody sees from outside. */
+  readonly wrong: () => Promise<string[]>
   readonly close: () => Promise<void>
 }
 
@@ -43,6 +49,7 @@ export async function file({ place, random, power }: Plot): Promise<Ground> {
       return lost
     },
     fall: null,
+    wrong: async () => [],
     close: async () => {},
   }
 }
@@ -59,8 +66,37 @@ export async function server({ random }: Plot): Promise<Ground> {
     next: () => ({ database: own.url, trace: null }),
     crashed: () => 0,
     fall: () => fall(own, random),
+    wrong: async () => [],
     close: own.close,
   }
+}
+
+/** The same, laid out as for Citus: rows are spread over the parts of tables. */
+export async function spread(plot: Plot): Promise<Ground> {
+  const own = await server(plot)
+  const { database } = own.next()
+  await parted(database)
+  await planned(api as Service, database)
+  return { ...own, wrong: () => unsound(database) }
+}
+
+/** Rows whose values are not reserved, whose references are not told of or lead nowhere, and what stands for rows that are not there. */
+async function unsound(database: string): Promise<string[]> {
+  const all = {
+    'things without a reserved mark': `SELECT id FROM things WHERE id NOT IN (SELECT holder::json->>2 FROM bylaw_values)`,
+    'marks of things that are not there': `SELECT holder FROM bylaw_values WHERE holder::json->>2 NOT IN (SELECT id FROM things)`,
+    'notes of things that are not there': `SELECT id FROM notes WHERE "by_thingId" NOT IN (SELECT id FROM things)`,
+    'notes that things were not told of': `SELECT id FROM notes
+      WHERE (id, "by_thingId") NOT IN (SELECT holder::json->>2, substr(target, 8) FROM bylaw_links)`,
+    'things told of notes that are not there': `SELECT holder FROM bylaw_links WHERE holder::json->>2 NOT IN (SELECT id FROM notes)`,
+    'keys that lie elsewhere': `SELECT k.id FROM bylaw_keys k JOIN things t ON t.id = k.id WHERE t.home <> k.home`,
+  }
+  const found: string[] = []
+  for (const [what, text] of Object.entries(all)) {
+    const rows = await sql(database, text)
+    if (rows.length > 0) found.push(`${what}: ${rows.length}, as ${JSON.stringify(rows[0])}`)
+  }
+  return found
 }
 
 /** What a server suffers: ended at once in two ways, ended with a word, or without one of those that serve. */

@@ -176,8 +176,33 @@ const postgres: Mutants = {
   },
 }
 
+/** Where rows are spread. */
+const citus: Mutants = {
+  'value-not-freed': {
+    about: 'what is deleted keeps its unique values',
+    file: 'store/spread.ts',
+    changes: [
+      {
+        from: 'if (before.has(name)) {',
+        to: 'if (before.has(name) && mark.unique) continue\n    if (before.has(name)) {',
+      },
+    ],
+  },
+  'reference-not-told': {
+    about: 'a row says nothing of what it refers to',
+    file: 'store/spread.ts',
+    changes: [{ from: 'return new Map([...values, ...to]', to: 'return new Map([...values]' }],
+  },
+  'key-elsewhere': {
+    about: 'what is made with a key lies anywhere',
+    file: 'endpoints/create.ts',
+    changes: [{ from: 'claim ? homed(made(), claim.hash) : made()', to: 'claim ? homed(made(), made()) : made()' }],
+  },
+}
+
 /** By the store that has them. */
 export const mutants = {
   sqlite: { ...sqlite, ...everywhere },
   postgres: { ...postgres, ...everywhere },
+  citus: { ...citus, ...everywhere },
 } as const satisfies Readonly<Record<string, Mutants>>

@@ -7,12 +7,12 @@ import { random } from '../fuzz/mutate.ts'
 import { asking } from './ask.ts'
 import { check } from './check.ts'
 import { client, type Scene } from './client.ts'
-import { file, server } from './ground.ts'
+import { file, server, spread } from './ground.ts'
 import { Ledger } from './ledger.ts'
 import { stage } from './stage.ts'
 
 /** What the service may stand on. */
-export const grounds = { sqlite: file, postgres: server } as const
+export const grounds = { sqlite: file, postgres: server, citus: spread } as const
 
 export interface Torture {
   readonly store: keyof typeof grounds
@@ -72,7 +72,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
     tally.kills++
     tally.lost += lost
   }
-  const floor = stage({ ground, mutant: options.mutant, random: next, killed })
+  const floor = stage({ ground, mutant: options.mutant && `${options.store} ${options.mutant}`, random: next, killed })
   let stopping = false
   const names = { count: 0 }
   const scene: Scene = {
@@ -100,6 +100,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
       await busy
       await floor.ready()
       await check(scene, round === epoch)
+      for (const why of await ground.wrong()) ledger.violated(why)
       tally.rounds++
       if (ledger.violations.length > 0 || tally.rounds === options.rounds) break
     }

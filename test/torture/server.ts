@@ -8,6 +8,7 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 export interface Launch {
   /** The URL of the database. */
   readonly database: string
+  /** A store and the name of a wrong design for it. */
   readonly mutant: string | null
   /** Where strace writes what it sees; null where nobody watches. */
   readonly trace: string | null
@@ -32,7 +33,7 @@ export function launch({ database, mutant, trace }: Launch): Promise<Server> {
     ...process.env,
     LOG_LEVEL: 'fatal',
     NODE_ENV: 'test',
-    TORTURE_MUTANT: mutant === null ? '' : `${database.split(':', 1)[0]} ${mutant}`,
+    TORTURE_MUTANT: mutant ?? '',
   }
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))

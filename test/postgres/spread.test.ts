@@ -1,0 +1,194 @@
+/** Where rows are spread as Citus spreads them: what is unique and what is referred to hold over all parts, and so do changes of the schema. The cellar. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { f, type Service, service } from 'bylaw'
+import { homeOf } from '../../src/flow/home.ts'
+import { openMigration } from '../../src/terminal/open.ts'
+import { sql as asked } from '../help/postgres.ts'
+import { freshCitus, planned, watched } from '../help/spread.ts'
+import { type Node, node, proxy } from './stand.ts'
+
+const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
+  service({
+    name: 'shop',
+    resources: {
+      customers: { prefix: 'cus', fields: customers, access: 'public' },
+      orders: { prefix: 'ord', fields: { customerId: f.ref('customers'), ...orders }, access: 'public' },
+    },
+  })
+const first = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
+
+/** A database with a declaration, and as many nodes of it as are wanted; at the end every statement that was sent is judged. */
+async function spread(t: TestContext, count: number, api = first): Promise<{ url: string; nodes: Node[] }> {
+  const { url, drop } = await freshCitus()
+  await planned(api, url)
+  const judged = watched(url)
+  const nodes: Node[] = []
+  t.after(async () => {
+    for (const one of nodes) await one.close()
+    const complaints = await judged()
+    await drop()
+    assert.deepEqual(complaints, [])
+  })
+  for (let i = 0; i < count; i++) nodes.push(await node(url, api))
+  return { url, nodes }
+}
+
+/** Asks beside the service, which is not judged. */
+const sql = (url: string, text: string) => asked(url, `/* beside */ ${text}`)
+const rows = (url: string, table: string) => sql(url, `SELECT * FROM ${table} ORDER BY 1`)
+
+test('of those who want one value at once one has it, over all nodes and parts', async (t) => {
+  const { url, nodes } = await spread(t, 2)
+  for (let round = 0; round < 10; round++) {
+    const all = Array.from({ length: 12 }, (_, i) =>
+      nodes[i % 2]?.call('POST', '/customers', { email: `a${round}@b.c` }),
+    )
+    const told = await Promise.all(all)
+    assert.equal(told.filter((one) => one?.status === 201).length, 1)
+    assert.equal(told.filter((one) => one?.status === 409).length, 11, JSON.stringify(told))
+  }
+  assert.equal((await rows(url, 'bylaw_values')).length, 10)
+})
+
+test('a value is free again when its row has another one, or is gone', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const { call } = nodes[0] as Node
+  const made = await call('POST', '/customers', { email: 'a@b.c' })
+  const path = `/customers/${made.json.id}`
+  assert.equal((await call('PATCH', path, { email: 'd@e.f' })).status, 200)
+  assert.equal((await call('PATCH', path, { name: 'x' })).status, 200)
+  const second = await call('POST', '/customers', { email: 'a@b.c' })
+  assert.equal(second.status, 201)
+  assert.equal((await call('PATCH', path, { email: 'a@b.c' })).status, 409)
+  assert.equal((await call('DELETE', `/customers/${second.json.id}`)).status, 204)
+  assert.equal((await call('PATCH', path, { email: 'a@b.c' })).status, 200)
+  assert.equal((await rows(url, 'bylaw_values')).length, 1)
+})
+
+test('nobody refers to what is gone, however a deletion and a creation meet', async (t) => {
+  const { url, nodes } = await spread(t, 2)
+  const [one, other] = nodes as [Node, Node]
+  const outcomes = new Set<string>()
+  for (let round = 0; round < 40; round++) {
+    const { json } = await one.call('POST', '/customers', { email: `a${round}@b.c` })
+    const created = pause(round % 4).then(() => other.call('POST', '/orders', { customerId: json.id }))
+    const gone = await pause((round * 3) % 5).then(() => one.call('DELETE', `/customers/${json.id}`))
+    outcomes.add(`${gone.status} ${(await created).status}`)
+  }
+  assert.ok(
+    [...outcomes].every((both) => both === '204 400' || both === '409 201'),
+    [...outcomes].join(),
+  )
+  const dangling = 'SELECT 1 FROM orders WHERE "by_customerId" NOT IN (SELECT id FROM customers)'
+  assert.deepEqual(await sql(url, dangling), [])
+  const [count] = await sql(url, 'SELECT (SELECT count(*) FROM orders) = (SELECT count(*) FROM bylaw_links) AS same')
+  assert.deepEqual(count, { same: true })
+})
+
+test('a resource lies where the key does that it was made with', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const { call } = nodes[0] as Node
+  for (let i = 0; i < 20; i++) {
+    const made = await call('POST', '/customers', { email: `a${i}@b.c` }, { 'idempotency-key': `k${i}` })
+    const [key] = await sql(url, `SELECT home, hash FROM bylaw_keys WHERE id = '${made.json.id}'`)
+    const [row] = await sql(url, `SELECT home FROM customers WHERE id = '${made.json.id}'`)
+    assert.equal(key?.home, row?.home)
+    assert.equal(key?.home, homeOf(key?.hash as string))
+    const again = await call('POST', '/customers', { email: 'x@y.z' }, { 'idempotency-key': `k${i}` })
+    assert.deepEqual([again.status, again.json.old_id], [409, made.json.id])
+  }
+})
+
+/** Makes what is inserted into a table fail in answer to COMMIT. */
+const failing = (table: string) => `
+CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION 'could not commit transaction for shard 102008 on any active node' USING ERRCODE = '55000';
+END $$;
+DO $$ DECLARE part regclass; BEGIN
+  FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = '${table}'::regclass LOOP
+    EXECUTE format('CREATE CONSTRAINT TRIGGER late AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION late()', part);
+  END LOOP;
+END $$`
+
+const unknown = /not known whether this was done/
+
+test('any error in answer to COMMIT is of unknown outcome, and a key tells it', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const between = await proxy(t, Number(new URL(url).port))
+  const far = await node(url.replace(/:\d+\//, `:${between.port}/`), first)
+  t.after(far.close)
+  between.judge = (bytes) => {
+    if (!bytes.includes('COMMIT')) return 'pass'
+    between.judge = () => 'pass'
+    return 'cut behind'
+  }
+  const lost = await far.call('POST', '/customers', { email: 'a@b.c' }, { 'idempotency-key': 'k1' })
+  assert.equal(lost.status, 201, JSON.stringify(lost.json))
+  await sql(url, failing('customers'))
+  const { call } = nodes[0] as Node
+  for (const headers of [{ 'idempotency-key': 'k2' }, undefined]) {
+    const told = await call('POST', '/customers', { email: 'd@e.f' }, headers)
+    assert.equal(told.status, 503)
+    assert.match(told.json.message, unknown)
+  }
+  assert.equal((await rows(url, 'customers')).length, 1)
+})
+
+/** What stands between a database and a declaration, carried out. */
+async function migrated(url: string, api: Service): Promise<readonly string[]> {
+  const migration = await openMigration(api, url)
+  try {
+    return (await migration.apply()).done.map(({ about }) => about)
+  } finally {
+    migration.close()
+    watched(url) // a step may go to all parts
+  }
+}
+
+test('what becomes unique is reserved for the rows that are there, while no node runs', async (t) => {
+  const before = shop({ email: f.email(), name: f.text({ default: '' }) })
+  const { url, nodes } = await spread(t, 1, before)
+  const { call, close } = nodes.pop() as Node
+  const made = await Promise.all(
+    ['a', 'a', 'c'].map((one) => call('POST', '/customers', { email: `${one}@b.c`, name: one })),
+  )
+  await sql(url, `INSERT INTO bylaw_nodes (node, name, seen) VALUES ('far:1', 'x', EXTRACT(EPOCH FROM now()) * 1000)`)
+  await assert.rejects(migrated(url, first), /no node may run meanwhile, and these do: far:1\. Stop them/)
+  await sql(url, `DELETE FROM bylaw_nodes`)
+  await assert.rejects(migrated(url, first), /several rows have the same email\. Make them differ first\./)
+  assert.equal((await call('PATCH', `/customers/${made[0]?.json.id}`, { email: 'z@b.c' })).status, 200)
+  await close()
+  assert.ok((await migrated(url, first)).includes('reserve what is unique in customers, and what it refers to'))
+  const own = await node(url, first)
+  nodes.push(own)
+  assert.deepEqual(
+    (await Promise.all(['a', 'c', 'z', 'y'].map((one) => own.call('POST', '/customers', { email: `${one}@b.c` })))).map(
+      ({ status }) => status,
+    ),
+    [409, 409, 409, 201],
+  )
+})
+
+test('what is unique no longer, and rows of before, are brought to the newest declaration', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const { call, close } = nodes.pop() as Node
+  for (let i = 0; i < 30; i++) await call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 10}` })
+  await close()
+  await sql(url, 'DELETE FROM bylaw_nodes')
+  const next = shop({ email: f.email(), label: f.text({ default: '', filter: true, sort: true, was: 'name' }) })
+  await migrated(url, next)
+  assert.deepEqual(await rows(url, 'bylaw_values'), [])
+  const own = await node(url, next)
+  nodes.push(own)
+  const found = await own.call('GET', '/customers?label=n3&sort=label&limit=2&cursor=')
+  assert.equal(found.json.data.length, 2)
+  const rest = await own.call(
+    'GET',
+    `/customers?label=n3&sort=label&limit=2&cursor=${found.json.pagination.nextCursor}`,
+  )
+  assert.equal(rest.status, 200, JSON.stringify(rest.json))
+  assert.equal(rest.json.data.length, 1)
+  assert.equal((await own.call('POST', '/customers', { email: 'a1@b.c' })).status, 201)
+})
