@@ -103,25 +103,16 @@ const grounds: Readonly<Record<Door['store'], (service: Service) => Promise<Grou
   },
 }
 
+function hasTurn({ name, store }: (typeof turns)[number], { database, together, socketOnly }: Stage): boolean {
+  if (socketOnly && name !== 'node:http') return false
+  if (database !== undefined) return store === 'SQLite'
+  return store !== 'Citus' || (!together && onCitus.test(process.argv[1] ?? ''))
+}
+
 /** A group of tests that is run once for each door and store, on a database of its own. */
-export function doors(
-  title: string,
-  service: Service,
-  tests: (door: Door) => void,
-  {
-    database,
-    together = false,
-    socketOnly = false,
-    now,
-    store: replaced = (store) => store,
-    holders = {},
-    ...around
-  }: Stage = {},
-): void {
-  for (const { name, store: kind } of turns) {
-    if (socketOnly && name !== 'node:http') continue
-    if (database !== undefined && kind !== 'SQLite') continue
-    if (kind === 'Citus' && (together || !onCitus.test(process.argv[1] ?? ''))) continue
+export function doors(title: string, service: Service, tests: (door: Door) => void, stage: Stage = {}): void {
+  const { database, together, socketOnly, now, store: replaced, holders = {}, ...around } = stage
+  for (const { name, store: kind } of turns.filter((turn) => hasTurn(turn, stage))) {
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
@@ -131,7 +122,8 @@ export function doors(
       let ground: Ground | undefined
       before(async () => {
         ground = await grounds[kind](service)
-        const store = replaced(await openStore(service, database ?? ground.url, 'apply'))
+        const opened = await openStore(service, database ?? ground.url, 'apply')
+        const store = replaced?.(opened) ?? opened
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
         const authenticate = gate(service, store, world)
         door.as = await issued(store, holders, world.now())
