@@ -7,7 +7,7 @@ import { locate, type Match } from '../endpoints/route.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call, Carried } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
-import type { Asked, Intent } from '../flow/intent.ts'
+import type { Asked, Intent, Query } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Edition, Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
@@ -28,7 +28,7 @@ import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { refuse } from './refuse.ts'
-import { fresh, markOf, recalled, remember, unchanged } from './unchanged.ts'
+import { fresh, type Known, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
 // long because: the order of all checks is seen at one glance
 export async function answer(call: Call, house: House): Promise<Reply> {
@@ -105,22 +105,28 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   const { call, route } = visit
   const { store } = house
   const mark = await markOf(call, route, store)
-  const before = mark === null ? null : recalled(visit, store, mark) //    406
-  const reply = before ? fresh(before.reply) : dressed(call.method, route, await inner(visit, house))
-  const known = before ?? (mark === null ? null : remember(visit, store, mark, reply))
+  const before = mark === null ? null : recalled(visit, store)
+  negotiate(call) //                                                       406
+  const known = before?.mark === mark ? before : null
+  const { reply, query } = known ? { reply: fresh(known.reply), query: null } : await inner(visit, house, before)
+  const kept = known ?? (mark === null ? null : remember(visit, store, { query, mark, reply }))
   const coding = willCode(call, reply, route.resource.settings)
   const told = unchanged(call, reply, coding) //                           304, 412
-  return coding !== null && told === reply ? await coded(call, reply, coding, known?.coded) : told
+  return coding !== null && told === reply ? await coded(call, reply, coding, kept?.coded) : told
 }
 
-async function inner({ call, caller, carried, route, params }: Visit, { store, world }: House): Promise<Reply> {
-  negotiate(call) //                                                       406
+/** What is asked may be known from before, when the answer was another one. */
+async function inner(
+  { call, caller, carried, route, params }: Visit,
+  { store, world }: House,
+  before: Known | null,
+): Promise<{ reply: Reply; query: Query | null }> {
   admitContent(call, route) //                                             415, 413
-  const query = route.query(call, world, carried) //                       400
+  const query = before?.query ?? route.query(call, world, carried) //      400
   const intent = await wanted({ call, caller, carried, params, query, body: null, world }, route, store)
   const { idempotency } = route.resource.settings
   const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
-  return route.render(intent, outcome)
+  return { reply: dressed(call.method, route, route.render(intent, outcome)), query }
 }
 
 /** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */

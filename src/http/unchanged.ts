@@ -1,10 +1,9 @@
 /** Answers reads from what is known: 304 where the client has it, 412 where it insists on something else, and lists that nobody wrote to. Part 7. */
-import { negotiate } from '../endpoints/accept.ts'
 import { conditions, instant } from '../endpoints/conditional.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, Carried } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { Conditions, Tags } from '../flow/intent.ts'
+import type { Conditions, Query, Tags } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
@@ -74,8 +73,9 @@ function notModified({ headers }: Reply, tag: string): Reply {
   return { status: 304, headers: tag === '' ? told : { ETag: tag, ...told }, body: null }
 }
 
-/** What was answered, the state of the store that it was read from, and the answer as it was coded. */
+/** What was asked and answered, the state of the store that it was read from, and the answer as it was coded. */
 export interface Known {
+  readonly query: Query | null
   readonly mark: string
   readonly reply: Reply
   readonly coded: Map<string, Buffer>
@@ -87,7 +87,7 @@ interface Memory {
 }
 
 /** Of all answers together; a list has 14 kB or so. */
-const mostCharacters = 8_388_608
+const mostCharacters = 4_194_304
 /** Lists are remembered for as long as nothing was written, so that one that is asked for again is not read again. */
 const remembered = new WeakMap<Store, Memory>()
 
@@ -120,16 +120,12 @@ export function markOf(
   return store.mark([name, ...(parent ? [parent.collection] : []), ...beside]) ?? store.asked?.() ?? null
 }
 
-/** What was answered to the same question, if nothing was written since; null where it has to be read. */
-export function recalled(visit: Visit, store: Store, mark: string): Known | null {
-  const before = remembered.get(store)?.answers.get(nameOf(visit))
-  if (before?.mark !== mark) return null
-  negotiate(visit.call)
-  return before
-}
+/** What was answered to the same question before; its mark says whether it still holds. */
+export const recalled = (visit: Visit, store: Store): Known | null =>
+  remembered.get(store)?.answers.get(nameOf(visit)) ?? null
 
-export function remember(visit: Visit, store: Store, mark: string, reply: Reply): Known {
-  const known = { mark, reply: fresh(reply), coded: new Map() }
+export function remember(visit: Visit, store: Store, { query, mark, reply }: Omit<Known, 'coded'>): Known {
+  const known = { query, mark, reply: fresh(reply), coded: new Map() }
   if (reply.status !== 200 || typeof reply.body !== 'string') return known
   const memory = remembered.get(store) ?? { answers: new Map(), characters: 0 }
   const [name, { length }] = [nameOf(visit), reply.body]
