@@ -83,9 +83,12 @@ function scopes(before: Contract, after: Contract): Difference[] {
 function errors(before: Contract, after: Contract): Difference[] {
   return each(before.errors, after.errors, (type, had, has) => {
     const place = `errors.${type}`
-    const broken = (says: string, mend: string) => told(place, 'breaking', says, mend, 'error-changed')
+    const broken = (says: string, mend: string) => told(place, 'breaking', says, mend)
     if (!had) return [told(place, 'additive', `The error ${type} is new.`)]
-    if (!has) return [broken(`The error ${type} is gone. Consumers tell it from others.`, 'Keep it.')]
+    if (!has) {
+      const says = `The error ${type} is gone. Consumers tell it from others.`
+      return [told(place, 'breaking', says, 'Keep it.', 'error-changed')]
+    }
     const status =
       had.status === has.status
         ? []
