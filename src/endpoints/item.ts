@@ -152,7 +152,7 @@ export function refused(scene: Scene, outcome: Outcome, { id }: Address): Proble
 
 function taken({ resource, form }: Scene, duplicate: Duplicate): Problem {
   const fields = duplicate.fields.flatMap((name) =>
-    name === 'id' && resource.key !== null ? [resource.key] : form.names(name),
+    name === 'id' && resource.key !== null ? [resource.key] : form.names(name, duplicate.collection),
   )
   const violations = fields.map(
     (name): Violation => ({
@@ -166,12 +166,12 @@ function taken({ resource, form }: Scene, duplicate: Duplicate): Problem {
   return new Problem('already-exists', message, { violations })
 }
 
-function unmet(scene: Scene, { references }: Unmet): Problem {
+function unmet(scene: Scene, { references, collection: own }: Unmet): Problem {
   return invalidBody(
     references.flatMap(({ field, collection, id }) => {
       const message = `${kept(scene, collection)?.title ?? 'What'} ${shown(id)} does not exist.`
       const violation: Violation = { message, type: 'invalid-value', in: 'body', pointer: field }
-      return violationsIn(violation, scene.form.names)
+      return violationsIn(violation, (name) => scene.form.names(name, own))
     }),
   )
 }

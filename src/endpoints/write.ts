@@ -12,6 +12,8 @@ import { noParameters } from '../lists/parameters.ts'
 import { cells as cellsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { documentOf, forChange, rowOf, updatedIn, withUpdated } from '../resources/row.ts'
+import { renaming } from '../versions/ask.ts'
+import { toldBy } from '../versions/translate.ts'
 import { conditions } from './conditional.ts'
 import { again, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
@@ -88,6 +90,8 @@ export function alongOf(scene: Scene, intent: Intent, document: Document): { alo
     const id = document[by]
     if (typeof id !== 'string') return [] // the row itself keeps what no other one has
     const key = { id, parent: null, account: intent.caller.account }
+    const names = (field: string) => scene.form.names(field, today.name)
+    const hand = toldBy({ names }, handOf(scene, intent))
     return [
       {
         do: 'decide',
@@ -95,7 +99,7 @@ export function alongOf(scene: Scene, intent: Intent, document: Document): { alo
         decide: (seen) => {
           if (seen.is !== 'found') return { do: 'keep' }
           const before = documentOf(today, seen.doc, seen.hidden)
-          const after = forChange(today, patch(before), before, key, handOf(scene, intent))
+          const after = renaming({ names }, () => forChange(today, patch(before), before, key, hand))
           return update(today, { ...intent, key }, seen, before, after)
         },
       },

@@ -37,12 +37,15 @@ interface Written {
 export interface Duplicate {
   readonly is: 'duplicate'
   readonly fields: readonly string[]
+  /** The collection of the row that it is about, where that can be another one than the own. */
+  readonly collection?: string
 }
 
 /** A reference names a row that does not exist. */
 export interface Unmet {
   readonly is: 'unmet'
   readonly references: readonly Reference[]
+  readonly collection?: string
 }
 
 /** A key that was used before, and what was made with it. */

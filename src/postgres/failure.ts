@@ -86,7 +86,9 @@ export function duplicate(error: unknown, cellar: Cellar): Duplicate | null {
   for (const { collection } of cellar.shelves.values()) {
     if (shortened(collection.table) !== table) continue
     const unique = collection.uniques.find(({ columns }) => shortened(uniqueName(collection, columns)) === constraint)
-    return { is: 'duplicate', fields: unique?.fields ?? ['id'] }
+    return unique
+      ? { is: 'duplicate', fields: unique.fields, collection: collection.name }
+      : { is: 'duplicate', fields: ['id'] }
   }
   return null
 }
@@ -97,7 +99,7 @@ function duplicateElsewhere(error: unknown, { shelves }: Cellar): Duplicate | nu
   if (name === undefined || name.startsWith('bylaw_')) return null
   for (const { collection } of shelves.values()) {
     const unique = collection.uniques.find(({ columns }) => shortened(uniqueName(collection, columns)) === name)
-    if (unique) return { is: 'duplicate', fields: unique.fields }
+    if (unique) return { is: 'duplicate', fields: unique.fields, collection: collection.name }
   }
   return { is: 'duplicate', fields: ['id'] }
 }

@@ -42,7 +42,7 @@ export function duplicate(error: unknown, cellar: Cellar): Outcome | null {
       names.map((name) => `${collection.table}.${name}`).join() === columns.join()
     if (meets(keyColumns(collection))) return { is: 'duplicate', fields: ['id'] }
     const unique = collection.uniques.find((one) => meets(one.columns))
-    if (unique) return { is: 'duplicate', fields: unique.fields }
+    if (unique) return { is: 'duplicate', fields: unique.fields, collection: collection.name }
   }
   return null
 }

@@ -110,6 +110,7 @@ export function* along(plan: Write, outcome: Outcome, decided: (one: Decide) => 
   if (!isLasting(outcome)) return outcome
   for (const one of others) {
     const other = yield* decided(one)
+    if (other.is === 'duplicate' || other.is === 'unmet') return { ...other, collection: one.read.collection }
     if (!isLasting(other)) return other
   }
   return outcome

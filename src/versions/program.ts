@@ -23,6 +23,7 @@ export interface Source {
   /** How the value is read from the other row, which is of today. */
   readonly read?: There['read']
   readonly put?: There['put']
+  readonly fields?: There['fields']
   readonly map: Mapper | null
   /** Where it comes from when a function does not say. */
   readonly otherwise: Source | null
@@ -86,6 +87,8 @@ export interface There {
   readonly read: (row: Readonly<Document>) => unknown
   /** What has to change in a row of today for it to have another value. */
   readonly put: (row: Readonly<Document>, value: unknown) => Document
+  /** The fields of today that it is made of. */
+  readonly fields: readonly string[]
   /** What a comparison and an order ask of the fields of today; null where they cannot be asked. */
   readonly ask: (comparison: Comparison) => readonly Comparison[] | null
   readonly order: () => readonly string[] | null
@@ -130,7 +133,8 @@ export function back(program: Program, step: Step, elsewhere: Elsewhere): Progra
     const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
     const kept = keptAs(step, name)
     const otherwise = sources.delete(kept) ? keptSource(program.of, kept, beside) : null
-    sources.set(name, { from: 'row', at, name: kept, read: there.read, put: there.put, map: null, otherwise })
+    const { read, put, fields } = there
+    sources.set(name, { from: 'row', at, name: kept, read, put, fields, map: null, otherwise })
   }
   return { ...program, sources, makers, beside }
 }

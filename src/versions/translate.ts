@@ -41,8 +41,8 @@ export interface Form {
         documents?: readonly Readonly<Document>[],
       ) => string)
     | null
-  /** The names that a field of today has. */
-  readonly names: (field: string) => readonly string[]
+  /** The names that a field of today has, of the own row or of another one that has fields of it. */
+  readonly names: (field: string, collection?: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
   readonly ask: ((comparison: Comparison) => readonly (Comparison | Reaching<Comparison>)[] | null) | null
   readonly order: (term: string) => readonly (string | Reaching<string>)[] | null
@@ -92,7 +92,8 @@ export function older(
 ): Form {
   const down = steps.reduce((program, step) => back(program, step, elsewhere), plain(today.name, namesIn(today)))
   const up = steps.toReversed().reduce(forth, plain(today.name, namesIn(resource)))
-  const names = (field: string) => namesOf(steps, field)
+  const names = (field: string, among = today.name) =>
+    among === today.name ? namesOf(steps, field) : movedNames(down, among, field)
   const own = {
     resource,
     today,
@@ -135,6 +136,16 @@ const reaching = <T extends object | string>(
     return { by: one.by, asks: one.asks, own: one.own, today: resources.get(one.resource) as Resource, kept }
   }) ?? null
 
+/** The names of the fields that another row has today: of the one, else of all that it has. */
+function movedNames({ sources, beside }: Program, collection: string, field: string): readonly string[] {
+  const all = [...sources].flatMap(([name, source]) => {
+    const row = rowSource(source)
+    return row && beside[row.at]?.collection === collection ? [{ name, of: row.fields ?? [] }] : []
+  })
+  const own = all.filter(({ of }) => of.includes(field))
+  return (own.length > 0 ? own : all).map(({ name }) => name)
+}
+
 interface Own {
   readonly resource: Resource
   readonly today: Resource
@@ -158,7 +169,7 @@ function created(own: Own, body: Document, hand: Hand): Document {
 }
 
 /** A field of today that takes other scopes is refused under the name that it has. */
-const toldBy = ({ names }: Own, { scopes, refuse }: Hand): Hand => ({
+export const toldBy = ({ names }: Pick<Own, 'names'>, { scopes, refuse }: Hand): Hand => ({
   scopes,
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })

@@ -10,7 +10,7 @@ import {
   type Versioned,
 } from '../resources/change.ts'
 import { parentOf, type ResourceDeclaration } from '../resources/declaration.ts'
-import { asked, ordered } from './ask.ts'
+import { asked, namesOf, ordered } from './ask.ts'
 import { back, conversion, type Elsewhere, forth, plain, type Step, type There } from './program.ts'
 
 /** A resource on its way through the versions: its name in one of them, and the changes since then, the newest first. */
@@ -107,6 +107,7 @@ function thereIn(
           .map(([name, now]) => [name, now]),
       )
     },
+    fields: members.filter((name) => namesOf(steps, name).includes(field)),
     ask: (comparison) => asked(steps, { ...comparison, field }, elsewhere) as readonly Comparison[] | null,
     order: () => ordered(steps, field, elsewhere) as readonly string[] | null,
   }

@@ -230,3 +230,61 @@ doors(
   },
   { holders, together: true },
 )
+
+/** What was said of a guest is said of the room, where it has to be unique, may be fixed, and leads to a wing. */
+const hotel = service({
+  name: 'hotel',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  resources: {
+    wings: { prefix: 'wng', fields: { name: f.text() }, access: 'public' },
+    rooms: {
+      prefix: 'rom',
+      fields: {
+        code: f.text({ max: 5, unique: true }),
+        wingId: f.ref('wings', { optional: true }),
+        level: f.integer({ default: 0, immutable: true }),
+      },
+      access: 'public',
+    },
+    guests: { prefix: 'gst', fields: { name: f.text(), roomId: f.ref('rooms') }, access: 'public' },
+  },
+}).change('v2', 'guests', {
+  about: 'What is known of the room is said of the room.',
+  moved: {
+    number: { by: 'roomId', to: 'code', field: f.text({ max: 20 }) },
+    part: { by: 'roomId', to: 'wingId' },
+    floor: { by: 'roomId', to: 'level', field: f.integer({ default: 0 }) },
+  },
+})
+
+doors('what is wrong with fields that another row has', hotel, (door) => {
+  spec('R155 R196', 'is told in the names of the version, and nothing is written', async () => {
+    const [first, second] = [
+      await made(door, '/v2/rooms', { code: 'a' }),
+      await made(door, '/v2/rooms', { code: 'b', level: 2 }),
+    ]
+    const guest = await made(door, '/v2/guests', { name: 'Ann', roomId: first })
+    const patch = (json: object) => door.send('PATCH', `/v1/guests/${guest}`, { json: { name: 'Bob', ...json } })
+    const told = ({ status, json }: Answer) => [
+      status,
+      json.errors.map(({ pointer, type, message }: Record<string, string>) => [pointer, type, message?.split(' ')[0]]),
+    ]
+    assert.deepEqual(told(await patch({ number: 'b' })), [409, [['/number', 'already-exists', 'number']]])
+    assert.match((await patch({ number: 'b' })).json.message, /^Another resource has this number already/)
+    assert.deepEqual(told(await patch({ number: 'far too long' })), [400, [['/number', 'too-long', 'number']]])
+    assert.deepEqual(told(await patch({ floor: 3 })), [400, [['/floor', 'immutable-field', 'floor']]])
+    assert.deepEqual(told(await patch({ part: 'wng_01h455vb4pex5vsknk084sn02q' })), [
+      400,
+      [['/part', 'invalid-value', 'Wing']],
+    ])
+    const json = { name: 'Cid', roomId: second, number: 'a' }
+    assert.deepEqual(told(await door.send('POST', '/v1/guests', { json })), [
+      409,
+      [['/number', 'already-exists', 'number']],
+    ])
+    assert.equal((await door.send('GET', '/v2/guests?limit=5')).json.data.length, 1)
+    assert.equal((await door.send('GET', `/v2/guests/${guest}`)).json.name, 'Ann')
+    const { code, level } = (await door.send('GET', `/v2/rooms/${first}`)).json
+    assert.deepEqual([code, level], ['a', 0])
+  })
+})
