@@ -1,9 +1,9 @@
 /** Finds what is wrong with whose items are whose, and with who sees which field. Part 5, authentication. */
 
-import { sitesOf } from '../resources/collection.ts'
 import { type Access, operations, ruleFor } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
 import { cased, isCased } from '../resources/naming.ts'
+import { sitesOf } from '../resources/relations.ts'
 import { isObject } from '../resources/values.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
 import { type Judged, parentName } from './profile.ts'

@@ -2,8 +2,8 @@
 
 import { isPostgres, withoutPassword } from '../postgres/address.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
-import type { Step } from '../schema/schema.ts'
 import type { Migration, Plan } from '../schema/state.ts'
+import type { Step } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'

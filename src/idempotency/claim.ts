@@ -38,7 +38,8 @@ export function claimOfChange(asked: Asked, resource: Resource): Claiming {
 }
 
 /** The path template of the collection: lists below different owners share one space. R100. */
-const placeOf = ({ name, parent }: Resource): string => (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
+const placeOf = ({ name, parent, space }: Resource): string =>
+  space ?? (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
 
 type Payload = readonly [method: string, place: string, body: Document]
 

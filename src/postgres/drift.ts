@@ -1,5 +1,6 @@
 /** Drift: what steps of the schema made and somebody else took away, so that it is told at start and not to callers. The cellar. */
-import { indexed, type Step } from '../schema/schema.ts'
+import { indexed } from '../schema/schema.ts'
+import type { Step } from '../schema/step.ts'
 import type { Answer } from '../store/cellar.ts'
 import { postgres, shortened } from '../store/dialect.ts'
 import type { Layout, TableLayout } from '../store/layout.ts'

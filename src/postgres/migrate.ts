@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Collection } from '../resources/collection.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
 import { reserve } from '../schema/reserve.ts'
-import type { Change, Fill, State, Step } from '../schema/schema.ts'
+import type { Change, State } from '../schema/schema.ts'
 import { shared } from '../schema/shared.ts'
 import {
   type Applied,
@@ -24,6 +24,7 @@ import {
   writeProgress,
   writeState,
 } from '../schema/state.ts'
+import type { Fill, Step } from '../schema/step.ts'
 import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
 import { leases, meta } from '../store/compile.ts'
 import { citus, type Dialect, postgres, quoted } from '../store/dialect.ts'

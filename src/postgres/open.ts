@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
 import type { State } from '../schema/schema.ts'
-import { anyRow, losing, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
+import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { type Layout, placed } from '../store/layout.ts'
@@ -120,8 +120,6 @@ async function groundOf(site: Site, mode: SchemaMode): Promise<Ground> {
   const { serves, change, state } = await standingOf(ask, site.collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  const lost = mode === 'apply' ? losing(change, site.collections) : []
-  for (const { table, told } of lost) if ((await ask(anyRow(table))).length > 0) throw told()
   if (mode === 'apply' && change.steps.length > 0) await migrate(site)
   return (await stateOf(ask)) as State
 }

@@ -1,6 +1,6 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
-import { carried, completed, formerly, type Left, type Members, narrowed, type Shaped } from './shape.ts'
+import { carried, completed, formerly, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject, lengthsOf } from './values.ts'
 
@@ -63,7 +63,10 @@ export interface Collection {
   readonly shape: string
   /** How documents of former versions are brought up and shown to nodes that serve no later one; missing where no version changed any. */
   readonly epochs?: Epochs
-  readonly left?: Left
+  /** The names that it had in former versions. */
+  readonly formerly?: readonly string[]
+  /** What deletions and keys are remembered under in a database that knows it by another name. */
+  readonly called?: string
   /** For how many milliseconds deletions are remembered; null for ever. R134. */
   readonly retention: number | null
 }
@@ -72,6 +75,8 @@ export interface Collection {
 export interface Epochs {
   readonly raised: (epoch: string, document: Members) => Members
   readonly lowered: (epoch: string, document: Members) => Members
+  /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
+  readonly source: (epoch: string, field: string) => string | null
 }
 
 /** The version that made a structure. */
@@ -265,35 +270,3 @@ export interface Reference {
   readonly collection: string
   readonly id: string
 }
-
-export function referencesIn(field: Field, value: unknown, at: string): Reference[] {
-  if (value === null || value === undefined) return []
-  if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]
-  if (field.kind === 'list')
-    return (value as unknown[]).flatMap((one, i) => referencesIn(field.item as Field, one, `${at}/${i}`))
-  if (field.kind !== 'object') return []
-  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
-    referencesIn(inner, (value as Record<string, unknown>)[name], `${at}/${name}`),
-  )
-}
-
-/** A place in a field that can refer to a resource: its path with dots, and whether a list stands on the way. */
-export interface Site {
-  readonly path: string
-  readonly listed: boolean
-  readonly onDelete: 'restrict' | 'cascade'
-}
-
-/** All places in a field that refer to a resource. */
-export function sitesOf(field: Field, target: string, path: string, listed = false): Site[] {
-  if (field.kind === 'ref' && field.target === target)
-    return [{ path, listed, onDelete: field.options.onDelete ?? 'restrict' }]
-  if (field.kind === 'list') return sitesOf(field.item as Field, target, path, true)
-  if (field.kind !== 'object') return []
-  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
-    sitesOf(inner, target, `${path}.${name}`, listed),
-  )
-}
-
-/** The place in a field that a reference stands at, without its numbers in lists. */
-export const siteOf = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')

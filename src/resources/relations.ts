@@ -1,5 +1,5 @@
 /** Which resources refer to which, and how the rows that do are found. Part 2, resources. */
-import { type Collection, type Dependent, referencesIn, siteOf, sitesOf } from './collection.ts'
+import type { Collection, Dependent, Reference } from './collection.ts'
 import { accountIn, parentField, parentOf, resolved, type Surroundings } from './declaration.ts'
 import type { Field } from './field.ts'
 
@@ -54,3 +54,35 @@ function referring(collection: string, name: string, field: Field, target: strin
     onDelete,
   }))
 }
+
+export function referencesIn(field: Field, value: unknown, at: string): Reference[] {
+  if (value === null || value === undefined) return []
+  if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]
+  if (field.kind === 'list')
+    return (value as unknown[]).flatMap((one, i) => referencesIn(field.item as Field, one, `${at}/${i}`))
+  if (field.kind !== 'object') return []
+  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
+    referencesIn(inner, (value as Record<string, unknown>)[name], `${at}/${name}`),
+  )
+}
+
+/** A place in a field that can refer to a resource: its path with dots, and whether a list stands on the way. */
+interface Site {
+  readonly path: string
+  readonly listed: boolean
+  readonly onDelete: 'restrict' | 'cascade'
+}
+
+/** All places in a field that refer to a resource. */
+export function sitesOf(field: Field, target: string, path: string, listed = false): Site[] {
+  if (field.kind === 'ref' && field.target === target)
+    return [{ path, listed, onDelete: field.options.onDelete ?? 'restrict' }]
+  if (field.kind === 'list') return sitesOf(field.item as Field, target, path, true)
+  if (field.kind !== 'object') return []
+  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
+    sitesOf(inner, target, `${path}.${name}`, listed),
+  )
+}
+
+/** The place in a field that a reference stands at, without its numbers in lists. */
+const siteOf = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')

@@ -62,6 +62,8 @@ export interface Resource {
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
+  /** The space of its idempotency keys, where versions gave it other names. R100. */
+  readonly space?: string
   /** Names of the members that the service itself makes. */
   readonly created: string
   readonly updated: string

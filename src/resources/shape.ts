@@ -138,9 +138,3 @@ function refitted(name: string, text: string, [precision, scale]: readonly [numb
   if (made !== 'format' && made !== 'digits' && made !== 'range') return made
   throw new Error(`${name} is ${text}, which does not fit ${precision} digits with ${scale} of them behind the point.`)
 }
-
-/** What changes of versions do not bring along: the rows under names of before, and the fields that another resource has now. */
-export interface Left {
-  readonly names: readonly string[]
-  readonly fields: readonly string[]
-}

@@ -3,7 +3,7 @@ import { brought, cells, keyColumns, textsOf, withAside } from '../resources/col
 import type { Answer, Cellar, Shelf, Steps } from '../store/cellar.ts'
 import { type Dialect, quoted, rowColumns } from '../store/dialect.ts'
 import type { TableLayout } from '../store/layout.ts'
-import type { Fill } from './schema.ts'
+import type { Fill } from './step.ts'
 
 /** As many rows are written in one go. */
 const most = 500

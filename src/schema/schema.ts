@@ -1,53 +1,12 @@
 /** Schema: the steps from the tables that are there to those that a declaration asks for. Pure. The cellar. */
-import { type Collection, keyColumns } from '../resources/collection.ts'
+import type { Collection } from '../resources/collection.ts'
+import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import {
-  dropView,
-  formerTable,
-  forsaken,
-  isConverted,
-  type Layout,
-  layoutOf,
-  lost,
-  placed,
-  type TableLayout,
-  unlike,
-} from '../store/layout.ts'
-import { columnIn, indexTerm } from '../store/width.ts'
-import { existing, gone, homeColumn, homeKey, reservedSteps, shared } from './shared.ts'
-
-/**
- * When a step may be carried out: what `expand`s is safe while nodes of the former declaration run, what
- * `contract`s waits until all of them are gone.
- */
-export type Phase = 'expand' | 'contract'
-
-/** One step of a change of the schema. */
-export interface Step {
-  readonly about: string
-  readonly phase: Phase
-  readonly sql: readonly string[]
-  /** What it locks, and what can go wrong. */
-  readonly note: string
-  /** Its statements run each for itself, outside of a transaction. */
-  readonly apart?: boolean
-  /** It refuses rows of before from now on; it may be carried out again. */
-  readonly guards?: boolean
-  /** A collection whose rows are written again: in today's shape, with every index column. */
-  readonly fill?: Fill
-  /** It can only be carried out while no node runs, of whatever declaration. */
-  readonly still?: boolean
-  /** A table that has to be empty, or the step would lose its rows. */
-  readonly empty?: string
-}
-
-export interface Fill {
-  readonly collection: string
-  /** Whether the structure was written before, so that tags of that time must not name the new texts. R121 */
-  readonly again: boolean
-  /** Whether nothing is written but the rows that reserve values, and those that tell of references. */
-  readonly reserves?: boolean
-}
+import { heirOf, isConverted, type Layout, layoutOf, lost, placed, type TableLayout, unlike } from '../store/layout.ts'
+import { columnIn } from '../store/width.ts'
+import { existing, gone, reservedSteps, shared } from './shared.ts'
+import type { Phase, Step } from './step.ts'
+import { created, creation, indexText, named, refuseHidden } from './tables.ts'
 
 /** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
 export interface State {
@@ -64,7 +23,8 @@ export interface Change {
 
 /** The steps from what is there to what is declared, those that wait for the former nodes last. */
 export function changeBetween(before: State | null, collections: readonly Collection[], dialect: Dialect): Change {
-  const after = layoutOf(collections, before?.layout ?? null, dialect, Object.keys(shared(dialect)))
+  const all = [...collections]
+  const after = layoutOf(all, before?.layout ?? null, dialect, Object.keys(shared(dialect)))
   const expand = [...missingShared(before?.layout ?? null, dialect), ...tableSteps(before?.layout ?? null, after)]
   if (before?.layout.open !== true) return { before, after, steps: expand }
   if (expand.length > 0) throw unfinished()
@@ -72,13 +32,13 @@ export function changeBetween(before: State | null, collections: readonly Collec
   return { before, after, steps: rest }
 
   function tableSteps(was: Layout | null, is: Layout): Step[] {
-    const all = placed(collections, is).flatMap(({ collection, table }) => {
-      const old = was?.tables[collection.name]
-      return old
-        ? changed(collection, old, table, dialect)
-        : created(collection, table, dialect, formerTable(collection, was))
+    const steps = placed(collections, is).flatMap(({ collection, table }) => {
+      const old = heirOf(collection, all, was)
+      if (old) return [...named(collection, was), ...changed(collection, old, table, dialect)]
+      refuseHidden(collection.name, all, was)
+      return created(collection, table, dialect)
     })
-    return all.toSorted((a, b) => Number(a.phase === 'contract') - Number(b.phase === 'contract'))
+    return steps.toSorted((a, b) => Number(a.phase === 'contract') - Number(b.phase === 'contract'))
   }
 }
 
@@ -102,35 +62,6 @@ function missingShared(before: Layout | null, dialect: Dialect): Step[] {
     sql,
     note: 'New tables; nothing waits for it.',
   }))
-}
-
-function created(one: Collection, is: TableLayout, dialect: Dialect, former: string | null): Step[] {
-  const [note, sql] = ['A new table; nothing waits for it.', creation(one, is, dialect)]
-  if (former === null) return [{ about: `create ${one.name}`, phase: 'expand', sql, note }]
-  const about = `create ${one.name}, to which the rows of ${former} are not brought`
-  return [{ about, phase: 'expand', sql, note: 'Only where there are none.', empty: former }]
-}
-
-function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
-  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
-  const key = keyColumns(one)
-  const columns = [
-    ...key.map((name) => `${name} ${text} NOT NULL`),
-    `revision ${integer} NOT NULL`,
-    `shape ${integer} NOT NULL`,
-    `doc ${text} NOT NULL`,
-    `hidden ${text}`,
-    ...Object.entries(is.columns).map(([name, { type }]) => `${quoted(name)} ${type}`),
-    `PRIMARY KEY (${homeKey(dialect)}${key.join(', ')})`,
-  ]
-  const table = `CREATE TABLE ${quoted(is.table)} (${homeColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
-  const indexes = Object.entries(is.indexes).map(([name, names]) => indexText(is, name, names, ''))
-  return [table, ...(dialect.spread?.(is.table) ?? []), ...indexes, dropView(one), is.view]
-}
-
-function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
-  const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
-  return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
 }
 
 /** What differs between two layouts of a table. */
@@ -224,8 +155,7 @@ function narrowed(difference: Difference): Step[] {
 function lossOf(one: Collection, was: TableLayout): string {
   const gone = lost(one, was)
   const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
-  const copy = forsaken(one, was).map((path) => `; ${path} has to be copied to where it is now before`)
-  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}${copy.join('')}`
+  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
 }
 
 /** From now on nobody writes rows of before; those that are there are written again. */

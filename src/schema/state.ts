@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { Collection } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
-import { meta, nodes, plans, type Statement } from '../store/compile.ts'
-import { type Dialect, quoted } from '../store/dialect.ts'
-import { forsaken, type Layout, layoutOf, versionOf } from '../store/layout.ts'
-import { type Change, changeBetween, isFormer, type Phase, type State, type Step } from './schema.ts'
+import { meta, nodes, plans } from '../store/compile.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { type Layout, layoutOf, versionOf } from '../store/layout.ts'
+import { type Change, changeBetween, isFormer, type State } from './schema.ts'
+import type { Phase, Step } from './step.ts'
 import type { Target } from './target.ts'
 
 /** What a database and a declaration are to each other. */
@@ -209,30 +210,3 @@ export function unlike(steps: readonly Step[]): Error {
     `It is not as the declaration asks:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
   )
 }
-
-/** A table whose rows lose values by a change, so that only who was told carries it out. */
-export interface Losing {
-  readonly table: string
-  readonly told: () => Error
-}
-
-/** What a change takes from rows that are there, as another resource has it now. */
-export function losing({ before, steps }: Change, collections: readonly Collection[]): Losing[] {
-  if (steps.length === 0) return []
-  const tables = (before?.former ?? before?.layout)?.tables ?? {}
-  return collections.flatMap((one) => {
-    const was = tables[one.name]
-    const fields = was ? forsaken(one, was) : []
-    const told = () =>
-      new Error(
-        `What stands in ${fields.join(', ')} of ${one.name} is another resource's now, and is not brought there. Copy it with the release before, and run \`bylaw migrate apply\`, which deletes it here.`,
-      )
-    return was && fields.length > 0 ? [{ table: was.table, told }] : []
-  })
-}
-
-/** Whether a table has rows. */
-export const anyRow = (table: string): Statement => ({
-  text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`,
-  values: [],
-})

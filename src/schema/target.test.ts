@@ -1,7 +1,7 @@
 /** Shows what steps become for databases that speak PostgreSQL's protocol. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Step } from './schema.ts'
+import type { Step } from './step.ts'
 import { stepsFor, type Target } from './target.ts'
 
 const step = (sql: readonly string[], more: Partial<Step> = {}): Step => ({

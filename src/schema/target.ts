@@ -1,5 +1,5 @@
 /** Target: what databases that speak PostgreSQL's protocol need said otherwise in the steps of a change. Pure. The cellar. */
-import type { Step } from './schema.ts'
+import type { Step } from './step.ts'
 
 /** What plans can be written for. */
 export const targets = ['sqlite', 'postgres', 'citus', 'cockroach', 'yugabyte'] as const

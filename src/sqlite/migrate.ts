@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Collection } from '../resources/collection.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
-import type { Change, Fill, State, Step } from '../schema/schema.ts'
+import type { Change, State } from '../schema/schema.ts'
 import {
   type Applied,
   after,
@@ -21,6 +21,7 @@ import {
   standing,
   writeState,
 } from '../schema/state.ts'
+import type { Fill, Step } from '../schema/step.ts'
 import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { quoted, sqlite } from '../store/dialect.ts'

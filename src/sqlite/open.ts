@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
 import type { State } from '../schema/schema.ts'
-import { anyRow, losing, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
+import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
@@ -34,8 +34,6 @@ function groundOf(db: DatabaseSync, run: Run, collections: readonly Collection[]
   const { serves, change, state } = standingOf(run, collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  const lost = mode === 'apply' ? losing(change, collections) : []
-  for (const { table, told } of lost) if (run(anyRow(table)).length > 0) throw told()
   if (mode === 'apply') migrate(db, collections)
   return stateOf(run) as State
 }

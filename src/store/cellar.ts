@@ -94,7 +94,7 @@ export function cellar(
     const full = new Set(required.map(({ name }) => name).filter((column) => isFull(collection, column)))
     const { shape, shapes } = table
     const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
-    const before = former?.tables[collection.name]
+    const before = Object.values(former?.tables ?? {}).find((one) => one.table === collection.table)
     shelves.set(collection.name, {
       collection,
       texts: texts(collection, dialect),
@@ -118,6 +118,11 @@ function told({ columns, fields }: Collection): ReadonlySet<string> {
   const own = columns.filter(({ field }) => shown.has(field.split('.', 1)[0] as string)).map(({ name }) => name)
   return new Set(['id', ...own])
 }
+
+/** What a collection is called in what is remembered of its rows, and which one is called so. */
+export const calledIn = ({ shelves }: Cellar, name: string): string => shelves.get(name)?.collection.called ?? name
+export const namedIn = ({ shelves }: Cellar, called: string): string =>
+  [...shelves.values()].find(({ collection }) => collection.called === called)?.collection.name ?? called
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 

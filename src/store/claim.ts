@@ -2,26 +2,27 @@
 import { homeOf } from '../flow/home.ts'
 import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
-import { type Answer, type Cellar, moved, type Steps } from './cellar.ts'
+import { type Answer, type Cellar, calledIn, moved, namedIn, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
 import { atHome, newRow } from './dialect.ts'
 
 /** What was made with a key, if it was used. */
-export function* recall({ dialect }: Cellar, { claim }: Recall): Steps<Outcome> {
+export function* recall(cellar: Cellar, { claim }: Recall): Steps<Outcome> {
+  const { dialect } = cellar
   const at = atHome(homeOf(claim.hash), 2, dialect)
   const [row] = yield {
     text: `SELECT collection, parent, id, fingerprint, time, answer FROM ${keys} WHERE hash = ${dialect.mark(1)}${at.text}`,
     values: [claim.hash, ...at.values],
     lone: 'read',
   }
-  return row && !isExpired(row, claim) ? claimed(row) : { is: 'free' }
+  return row && !isExpired(row, claim) ? claimed(cellar, row) : { is: 'free' }
 }
 
 const isExpired = ({ time }: Answer, { expired }: Claim): boolean => expired !== null && Number(time) <= expired
 
-const claimed = ({ collection, id, parent, fingerprint, answer }: Answer): Claimed => ({
+const claimed = (cellar: Cellar, { collection, id, parent, fingerprint, answer }: Answer): Claimed => ({
   is: 'claimed',
-  collection: collection as string,
+  collection: namedIn(cellar, collection as string),
   id: id as string,
   parent: parent as string | null,
   fingerprint: fingerprint as string,
@@ -36,14 +37,14 @@ export function* hold(
 ): Steps<Claimed | null> {
   const { dialect } = cellar
   const { hash, fingerprint, time } = claim
-  const told = { collection, parent: key.parent, id: key.id, fingerprint, time }
+  const told = { collection: calledIn(cellar, collection), parent: key.parent, id: key.id, fingerprint, time }
   const { text: into, values } = newRow(keys, { hash, ...told }, homeOf(hash), dialect)
   const renewed = Object.keys(told).map((name) => `${name} = excluded.${name}`)
   const text = `${into}
     ON CONFLICT (${dialect.spread ? 'home, hash' : 'hash'}) DO UPDATE SET ${renewed.join(', ')}, answer = NULL WHERE ${keys}.time <= ${dialect.mark(values.length + 1)} RETURNING hash`
   const [taken] = yield { text, values: [...values, claim.expired ?? -1] }
   if (taken) {
-    if (claim.expired !== null) yield* sweep(cellar, collection, claim)
+    if (claim.expired !== null) yield* sweep(cellar, calledIn(cellar, collection), claim)
     return null
   }
   const before = yield* recall(cellar, { do: 'recall', claim })

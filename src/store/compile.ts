@@ -184,3 +184,22 @@ export function countStatement(
   const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }
+
+const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
+export const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXISTS ${viewName(one)}`
+
+/** Every field under its own name, for people who ask with SQL. */
+export function viewText(one: Collection, dialect: Dialect): string {
+  const columns = one.fields
+    .filter(({ hidden }) => !hidden)
+    .map(({ name, kind }) => `${dialect.member(name, viewType(kind))} AS ${quoted(name)}`)
+  const whose = one.account === null ? [] : [`account AS ${quoted(one.account)}`]
+  return `CREATE VIEW ${viewName(one)} AS SELECT ${[...whose, ...columns].join(', ')} FROM ${quoted(one.table)}`
+}
+
+function viewType(kind: string): 'text' | 'integer' | 'numeric' | 'boolean' | 'json' {
+  if (kind === 'integer' || kind === 'bigint') return 'integer'
+  if (kind === 'decimal') return 'numeric'
+  if (kind === 'boolean') return 'boolean'
+  return kind === 'list' || kind === 'object' || kind === 'metadata' ? 'json' : 'text'
+}

@@ -73,7 +73,7 @@ export function fusedCreate(cellar: Cellar, own: Shelf, plan: Create, revision: 
   if (plan.claim) {
     const { hash, fingerprint, time, keeps } = plan.claim
     const answer = keeps ? JSON.stringify({ doc, revision }) : null
-    values.push(hash, plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
+    values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
   const name = `create ${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
   const birth = { collection, targets, claimed: plan.claim !== null }

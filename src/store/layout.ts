@@ -8,12 +8,15 @@ import {
   type Ladder,
   type Unique,
 } from '../resources/collection.ts'
-import { type Dialect, quoted } from './dialect.ts'
+import { viewText } from './compile.ts'
+import type { Dialect } from './dialect.ts'
 import { fitting } from './width.ts'
 
 /** What is stored of one collection, as far as its tables depend on it. */
 export interface TableLayout {
   readonly table: string
+  /** What tombstones and keys call the collection, where that is not its name. */
+  readonly called?: string
   readonly identity: string
   readonly composite: boolean
   /** What the account that rows belong to is called; missing where they belong to nobody. */
@@ -70,8 +73,11 @@ export function placed(collections: Iterable<Collection>, { tables }: Pick<Layou
   }
   return all.map((one) => {
     const own = named(one.name)
+    const { table, called } = tables[one.name] as TableLayout
     const collection = {
       ...one,
+      table,
+      ...(called === undefined ? {} : { called }),
       ...ladder(one, tables[one.name] as TableLayout),
       parent: one.parent && { ...one.parent, column: own(one.parent.column) },
       columns: one.columns.map((column) => ({ ...column, name: own(column.name) })),
@@ -114,8 +120,15 @@ export function layoutOf(
   shared: readonly string[],
 ): Layout {
   const all = [...collections]
-  const tables: Record<string, TableLayout> = { ...before?.tables }
-  for (const one of all) tables[one.name] = columnsOf(one, before?.tables[one.name], dialect)
+  const heirs = heirsOf(all, before)
+  const inherited = new Set(heirs.values())
+  const kept = Object.entries(before?.tables ?? {}).filter(([name]) => !inherited.has(name) || heirs.get(name) === name)
+  const tables: Record<string, TableLayout> = Object.fromEntries(kept)
+  const taken = new Set(Object.values(before?.tables ?? {}).map(({ table }) => table))
+  for (const one of all) {
+    const heir = heirs.get(one.name)
+    tables[one.name] = columnsOf({ ...one, ...placeIn(one, heir, before, taken) }, before?.tables[heir ?? ''], dialect)
+  }
   for (const { collection, table } of placed(all, { tables }))
     tables[collection.name] = {
       ...table,
@@ -127,13 +140,44 @@ export function layoutOf(
   return { layout: versionOf(how), shared, tables, open: before?.open ?? false, ...how }
 }
 
+/** The names that collections have in a layout: a renamed resource keeps its table, with all that is in it. R196. */
+function heirsOf(all: readonly Collection[], before: Layout | null): ReadonlyMap<string, string> {
+  const has = (name: string) => before !== null && Object.hasOwn(before.tables, name)
+  const renamed = all.flatMap(({ name, formerly = [] }): [string, string][] => {
+    const old = has(name) ? undefined : formerly.find(has)
+    return old === undefined ? [] : [[name, old]]
+  })
+  const gone = new Set(renamed.map(([, old]) => old))
+  const same = all.filter(({ name }) => has(name) && !gone.has(name)).map(({ name }): [string, string] => [name, name])
+  return new Map([...renamed, ...same])
+}
+
+/** The former entry of a collection in a layout; undefined where it has none. */
+export const heirOf = (one: Collection, all: readonly Collection[], before: Layout | null): TableLayout | undefined =>
+  before?.tables[heirsOf(all, before).get(one.name) ?? '']
+
+/** A new table takes no name that one of a renamed resource keeps. */
+function placeIn(
+  { name, table }: Collection,
+  heir: string | undefined,
+  before: Layout | null,
+  taken: ReadonlySet<string>,
+): { readonly table: string; readonly called?: string } {
+  const was = heir === undefined ? undefined : before?.tables[heir]
+  if (was)
+    return heir === name && was.called === undefined
+      ? { table: was.table }
+      : { table: was.table, called: was.called ?? (heir as string) }
+  return taken.has(table) ? { table: `${table}__2`, called: `${name}__2` } : { table }
+}
+
 function columnsOf(one: Collection, was: TableLayout | undefined, dialect: Dialect): TableLayout {
   const before = was && unlike(one, was) === null ? was : undefined
   const all = sources(one.fields, before?.kinds ?? {})
   const columns: Record<string, TableLayout['columns'][string]> = {}
   for (const column of one.columns) {
     const is = { type: dialect.type(column.type), form: column.form, field: column.field }
-    columns[kept(column, is, before, all) ?? fresh(column, before, columns)] = is
+    columns[kept(is, before, fieldBefore(one, column, before, all)) ?? fresh(column, before, columns)] = is
   }
   const added = Object.keys(columns).filter((name) => before && !before.columns[name])
   const sameColumns = added.length === 0 && before && Object.keys(before.columns).every((name) => columns[name])
@@ -141,6 +185,7 @@ function columnsOf(one: Collection, was: TableLayout | undefined, dialect: Diale
   const same = sameColumns && shapes[before.shape - 1] === one.shape
   return {
     table: one.table,
+    ...(one.called === undefined ? {} : { called: one.called }),
     identity: one.identity,
     composite: one.composite,
     ...(one.account === null ? {} : { account: one.account }),
@@ -154,14 +199,25 @@ function columnsOf(one: Collection, was: TableLayout | undefined, dialect: Diale
   }
 }
 
-/** The column that holds what a field of today repeats, under whatever name the field had. */
-function kept(
+/** The field of before whose values a column of today has; null where they are made in another way, so that it is a column of its own. */
+function fieldBefore(
+  one: Collection,
   { field }: Column,
-  is: { readonly type: string; readonly form: string },
   before: TableLayout | undefined,
   all: readonly Source[],
+): string | null {
+  if (!before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
+  const [top, ...rest] = field.split('.')
+  const from = one.epochs?.source(epochOf(before.shapes[before.shape - 1] as string), top as string) ?? null
+  return from === null ? null : [from, ...rest].join('.')
+}
+
+/** The column that holds the values of a field of before. */
+function kept(
+  is: { readonly type: string; readonly form: string },
+  before: TableLayout | undefined,
+  from: string | null,
 ): string | undefined {
-  const from = all.find(({ path }) => path === field)?.from ?? field
   const found = Object.entries(before?.columns ?? {}).find(([name, one]) => (one.field ?? fieldIn(name)) === from)
   return found && found[1].type === is.type && found[1].form === is.form ? found[0] : undefined
 }
@@ -203,25 +259,6 @@ const indexName = (kind: string, { table }: Collection, columns: readonly string
 /** The name of the index that keeps values unique. */
 export const uniqueName = (one: Collection, columns: readonly string[]): string => indexName('unique', one, columns)
 
-const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
-export const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXISTS ${viewName(one)}`
-
-/** Every field under its own name, for people who ask with SQL. */
-function viewText(one: Collection, dialect: Dialect): string {
-  const columns = one.fields
-    .filter(({ hidden }) => !hidden)
-    .map(({ name, kind }) => `${dialect.member(name, viewType(kind))} AS ${quoted(name)}`)
-  const whose = one.account === null ? [] : [`account AS ${quoted(one.account)}`]
-  return `CREATE VIEW ${viewName(one)} AS SELECT ${[...whose, ...columns].join(', ')} FROM ${quoted(one.table)}`
-}
-
-function viewType(kind: string): 'text' | 'integer' | 'numeric' | 'boolean' | 'json' {
-  if (kind === 'integer' || kind === 'bigint') return 'integer'
-  if (kind === 'decimal') return 'numeric'
-  if (kind === 'boolean') return 'boolean'
-  return kind === 'list' || kind === 'object' || kind === 'metadata' ? 'json' : 'text'
-}
-
 /** A field of today with the path it was stored at before, if it was. */
 interface Source {
   readonly path: string
@@ -259,11 +296,3 @@ export function lost(one: Collection, was: TableLayout): string[] {
   const all = sources(one.fields, was.kinds)
   return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
 }
-
-/** The table that has the rows of a collection under a name it had before; nobody would find them there. */
-export const formerTable = ({ left }: Collection, layout: Layout | null): string | null =>
-  left?.names.map((name) => layout?.tables[name]?.table).find((table) => table !== undefined) ?? null
-
-/** Fields of rows that another resource has now, which nothing brings there. */
-export const forsaken = (one: Collection, was: TableLayout): string[] =>
-  isConverted(one, was) ? lost(one, was).filter((path) => one.left?.fields.includes(path)) : []

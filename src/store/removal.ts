@@ -176,11 +176,13 @@ export function* whose(cellar: Cellar, { collection: name, key }: Whose): Steps<
   return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
 
+const calledAs = ({ called, name }: Collection): string => called ?? name
+
 /** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
 export function* departed({ dialect }: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
   const at = atHome(rowHome(collection, key), 3, dialect)
   const text = `SELECT time, revision FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
-  const [stone] = yield { text, values: [collection.name, tombstoneId(collection, key), ...at.values] }
+  const [stone] = yield { text, values: [calledAs(collection), tombstoneId(collection, key), ...at.values] }
   const { name, retention } = collection
   const gone = stone !== undefined && (retention === null || now < Number(stone.time) + retention)
   return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
@@ -193,7 +195,7 @@ function* bury(
   { revision, time }: { readonly revision: number; readonly time: number },
 ): Steps<void> {
   const owner = collection.account === null ? null : key.account
-  const stone = { collection: collection.name, id: tombstoneId(collection, key), time, revision, owner }
+  const stone = { collection: calledAs(collection), id: tombstoneId(collection, key), time, revision, owner }
   yield newRow(tombstones, stone, rowHome(collection, key), dialect)
 }
 
@@ -201,7 +203,7 @@ function* bury(
 export function* exhume({ dialect }: Cellar, collection: Collection, key: Key): Steps<void> {
   const at = atHome(rowHome(collection, key), 3, dialect)
   const text = `DELETE FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
-  yield { text, values: [collection.name, tombstoneId(collection, key), ...at.values] }
+  yield { text, values: [calledAs(collection), tombstoneId(collection, key), ...at.values] }
 }
 
 /** One of each collection, and of each home where rows are spread. */
@@ -214,11 +216,11 @@ const mostSwept = 10
 
 /** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
 function* sweep({ dialect }: Cellar, { collection, key }: Doomed, now: number): Steps<void> {
-  const { name, retention } = collection
+  const { retention } = collection
   if (retention === null) return
   const { mark } = dialect
   const at = atHome(rowHome(collection, key), 4, dialect)
   const old = `SELECT id FROM ${tombstones} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
   const text = `DELETE FROM ${tombstones} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [name, now - retention, mostSwept, ...at.values] }
+  yield { text, values: [calledAs(collection), now - retention, mostSwept, ...at.values] }
 }

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Phase, Step } from '../schema/schema.ts'
 import type { Entry, Plan } from '../schema/state.ts'
+import type { Phase, Step } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import { complaint } from './complaint.ts'
 

@@ -4,7 +4,7 @@ import type { Epochs } from '../resources/collection.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
-import { completed, shapeName } from '../resources/shape.ts'
+import { completed, type Shaped, shapeName } from '../resources/shape.ts'
 import {
   back,
   conversion,
@@ -28,9 +28,10 @@ interface Declared {
 export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Declared): ReadonlyMap<string, Resource> {
   if (declared.changes.length === 0) return today
   const all = pasts(declared.declaration, declared.changes)
-  const kept = new Map([...today].map(([name, one]) => [name, keeping(one, all, declared.settings)]))
+  const origins = originsOf(today, all)
+  const kept = new Map([...today].map(([name, one]) => [name, original(keeping(one, all, declared.settings), origins)]))
   const elsewhere = elsewhereOf(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
-  return new Map([...kept].map(([name, one]) => [name, dated(leaving(one, all), all, declared.settings, elsewhere)]))
+  return new Map([...kept].map(([name, one]) => [name, dated(one, all, declared.settings, elsewhere)]))
 }
 
 /** With fields for what moved to other rows, where a row may lead to none. */
@@ -80,15 +81,32 @@ function resourceIn({ declaration, ways }: Past<Versioned>, today: string, setti
     : null
 }
 
-/** With what its rows of before leave behind. */
-function leaving(today: Resource, all: readonly Past<Versioned>[]): Resource {
-  const ways = all.flatMap(({ ways }) => ways.get(today.name) ?? [])
-  const names = [...new Set(ways.map(({ name }) => name))].filter((name) => name !== today.name)
-  const fields = [
-    ...new Set(ways.flatMap(({ steps }) => steps.flatMap(({ change }) => Object.keys(change.moved ?? {})))),
-  ]
-  if (names.length + fields.length === 0) return today
-  return { ...today, collection: { ...today.collection, left: { names, fields } } }
+/** The names of each resource, the first one first, by the one that it has today. */
+const originsOf = (today: ReadonlyMap<string, Resource>, all: readonly Past<Versioned>[]): Origins =>
+  new Map([...today.keys()].map((name) => [name, [...new Set(all.flatMap(({ ways }) => ways.get(name)?.name ?? []))]]))
+
+type Origins = ReadonlyMap<string, readonly string[]>
+
+/** The first name of a resource; of one that took the name of another one later, a name of its own. */
+function firstOf(origins: Origins, name: string): string {
+  const first = origins.get(name)?.[0] ?? name
+  const isTaken = first === name && [...origins].some(([other, names]) => other !== name && names[0] === first)
+  return isTaken ? `${name}__2` : first
+}
+
+/** What is remembered under names stays under the first one: references, keys, and the table with its rows. R196. */
+function original(today: Resource, origins: Origins): Resource {
+  const first = (name: string) => firstOf(origins, name)
+  const told = (field: Shaped): Shaped => ({
+    ...field,
+    kind: field.kind.replace(/^ref (.*)$/, (_, target: string) => `ref ${first(target)}`),
+    inner: field.inner.map(told),
+  })
+  const { collection, parent, name } = today
+  const fields = collection.fields.map(told)
+  const names = (origins.get(name) ?? []).filter((one) => one !== name)
+  const space = parent ? `/${first(parent.resource)}/{id}/${first(name)}` : `/${first(name)}`
+  return { ...today, space, collection: { ...collection, fields, shape: shapeName(fields), formerly: names } }
 }
 
 function dated(today: Resource, all: readonly Past<Versioned>[], settings: Settings, elsewhere: Elsewhere): Resource {
@@ -101,6 +119,10 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
   const epochs: Epochs = {
     raised: (epoch, document) => way(epoch)?.raised(document) ?? document,
     lowered: (epoch, document) => way(epoch)?.lowered(document) ?? document,
+    source: (epoch, field) => {
+      const found = way(epoch)
+      return found ? found.source(field) : field
+    },
   }
   return { ...today, collection: { ...collection, shape: `${last.change.version} ${collection.shape}`, epochs } }
 }
@@ -110,14 +132,16 @@ function isOfRows({ change: { renamed, removed, added, retyped, required, mapped
   return [renamed, removed, added, retyped, required, mapped, moved].some((one) => Object.keys(one ?? {}).length > 0)
 }
 
+/** The way from a former version to today, and back. */
+interface Passage {
+  readonly raised: Converted
+  readonly lowered: Converted
+  readonly source: (field: string) => string | null
+}
+
 type Converted = (document: Readonly<Document>) => Document
 
-function wayOf(
-  past: Past<Versioned>,
-  today: Resource,
-  settings: Settings,
-  elsewhere: Elsewhere,
-): { readonly raised: Converted; readonly lowered: Converted } | null {
+function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsewhere: Elsewhere): Passage | null {
   const steps = past.ways.get(today.name)?.steps ?? []
   const own = resourceIn(past, today.name, settings)
   if (!own || steps.length === 0) return null
@@ -132,6 +156,10 @@ function wayOf(
   return {
     raised: (document) => raise(completed(own.collection.fields, document)),
     lowered: converted(down, own),
+    source: (field) => {
+      const source = up.sources.get(field)
+      return source?.from === 'document' && source.map === null ? source.name : null
+    },
   }
 }
 

@@ -40,7 +40,8 @@ export function pasts<D extends Versioned>(declaration: D, changes: readonly Cha
     .map((label): Past<D> => {
       for (let next = waiting[0]; next && majorOf(next.version) > majorOf(label); next = waiting[0]) {
         const change = next
-        ways = new Map([...ways].map(([today, way]) => [today, wayBefore(way, change, at)]))
+        const there = [...ways].filter(([, { name }]) => !change.begins || name !== change.resource)
+        ways = new Map(there.map(([today, way]) => [today, wayBefore(way, change, at)]))
         const old = new Map(Object.entries(change.errors ?? {}).map(([was, now]) => [now, was]))
         errors = new Map([...errors].map(([today, name]) => [today, old.get(name) ?? name]))
         at = before(at, change)

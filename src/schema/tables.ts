@@ -1,0 +1,52 @@
+/** Tables: how they are made, and kept under another name. Pure. The cellar. */
+import { type Collection, keyColumns } from '../resources/collection.ts'
+import { dropView } from '../store/compile.ts'
+import { type Dialect, quoted } from '../store/dialect.ts'
+import type { Layout, TableLayout } from '../store/layout.ts'
+import { indexTerm } from '../store/width.ts'
+import { homeColumn, homeKey } from './shared.ts'
+import type { Step } from './step.ts'
+
+/** Nothing has to be copied for another name, but it has to be remembered. */
+export const named = ({ name, table }: Collection, was: Layout | null): Step[] => {
+  const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name
+  const note = 'The table stays as it is, with what refers to it; nodes of the former declaration do not notice.'
+  return before === name ? [] : [{ about: `let ${before} be called ${name}`, phase: 'expand', sql: [], note }]
+}
+
+/** A declaration that knows a resource by a former name only must not begin anew beside its rows. */
+export function refuseHidden(name: string, all: readonly Collection[], was: Layout | null): void {
+  const own = all.find((one) => one.name === name)?.table
+  const [holder] = Object.entries(was?.tables ?? {}).find(([, { table }]) => table === own) ?? []
+  if (holder === undefined || all.some((one) => one.name === holder)) return
+  throw new Error(
+    `The rows of ${name} are those of ${holder} since a version that this declaration does not have. Start with the declaration that has ${holder}; it serves ${name} in its older versions.`,
+  )
+}
+
+export function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
+  const note = 'A new table; nothing waits for it.'
+  return [{ about: `create ${one.name}`, phase: 'expand', sql: creation(one, is, dialect), note }]
+}
+
+export function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
+  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
+  const key = keyColumns(one)
+  const columns = [
+    ...key.map((name) => `${name} ${text} NOT NULL`),
+    `revision ${integer} NOT NULL`,
+    `shape ${integer} NOT NULL`,
+    `doc ${text} NOT NULL`,
+    `hidden ${text}`,
+    ...Object.entries(is.columns).map(([name, { type }]) => `${quoted(name)} ${type}`),
+    `PRIMARY KEY (${homeKey(dialect)}${key.join(', ')})`,
+  ]
+  const table = `CREATE TABLE ${quoted(is.table)} (${homeColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
+  const indexes = Object.entries(is.indexes).map(([name, names]) => indexText(is, name, names, ''))
+  return [table, ...(dialect.spread?.(is.table) ?? []), ...indexes, dropView(one), is.view]
+}
+
+export function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
+  const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
+  return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
+}

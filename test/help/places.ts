@@ -1,0 +1,74 @@
+/** Databases of both stores, with what is asked of them beside the service. */
+import type { TestContext } from 'node:test'
+import type { Service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { openMigration } from '../../src/terminal/open.ts'
+import { freshFile, rows } from './file.ts'
+import { freshPostgres, sql } from './postgres.ts'
+
+export interface Place {
+  readonly url: string
+  readonly rows: (text: string) => Promise<Record<string, unknown>[]>
+  /** The time of the database, in milliseconds. */
+  readonly now: string
+}
+
+export const places: readonly (readonly [name: string, make: (t: TestContext) => Promise<Place>])[] = [
+  [
+    'SQLite',
+    async (t) => {
+      const file = freshFile(t)
+      return { url: `sqlite:${file}`, rows: async (text) => rows(file, text), now: "unixepoch('subsec') * 1000" }
+    },
+  ],
+  [
+    'PostgreSQL',
+    async (t) => {
+      const { url, drop } = await freshPostgres()
+      t.after(drop)
+      return { url, rows: (text) => sql(url, text), now: 'extract(epoch FROM now()) * 1000' }
+    },
+  ],
+]
+
+export interface Told {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
+  readonly json: any
+}
+
+export interface Node {
+  readonly ask: (method: string, path: string, json?: unknown, headers?: Record<string, string>) => Promise<Told>
+  readonly close: () => Promise<void>
+}
+
+/** A service on a database, until it is closed. */
+export function nodeOn({ url }: Pick<Place, 'url'>, api: Service): Node {
+  const { call, close } = testing(api, { database: url })
+  const ask: Node['ask'] = async (method, path, json, headers = {}) => {
+    const answer = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
+    const text = await answer.text()
+    return { status: answer.status, json: text === '' ? null : JSON.parse(text) }
+  }
+  let closed: Promise<void> | undefined
+  return {
+    ask,
+    close: () => {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+/** Notes a node of another declaration as alive. */
+export const alive = ({ rows: run, now }: Place): Promise<unknown> =>
+  run(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${now})`)
+
+export async function applied({ url }: Place, api: Service) {
+  const migration = await openMigration(api, url)
+  try {
+    return await migration.apply()
+  } finally {
+    migration.close()
+  }
+}
