@@ -22,7 +22,9 @@ export function checkMoved(scene: Scene): void {
         { found },
         [...path, 'moved', name],
         `\`${target}\` has no field ${shown(to)}.`,
-        guessed(to, Object.keys(there.fields)),
+        scene.later.some((one) => one.version === change.version && one.resource === target && one.added?.includes(to))
+          ? `Write this change before the one of ${target}, which adds it: each one says what was before it.`
+          : guessed(to, Object.keys(there.fields)),
       )
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]

@@ -1,6 +1,9 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 import type { Field } from './field.ts'
-import { carried, completed, formerly, type Members, narrowed, type Shaped } from './shape.ts'
+
+export type { Given, Members } from './shape.ts'
+
+import { carried, completed, formerly, type Given, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject, lengthsOf } from './values.ts'
 
@@ -77,6 +80,9 @@ export interface Epochs {
   readonly lowered: (epoch: string, document: Members) => Members
   /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
   readonly source: (epoch: string, field: string) => string | null
+  readonly gives: (epoch: string, document: Members) => readonly Given[]
+  /** The collections that something is given to. */
+  readonly heirs: readonly string[]
 }
 
 /** The version that made a structure. */
@@ -200,7 +206,7 @@ export function textsOf({ fields }: Pick<Collection, 'fields'>, document: Record
 }
 
 /** Where hidden texts keep what only nodes of another shape know, by the number of that shape; no field has this name. */
-const aside = '*'
+export const aside = '*'
 export const hasAside = (hidden: string | null): boolean => hidden?.includes(`"${aside}":`) === true
 
 /** A row as it is stored. */
@@ -212,6 +218,10 @@ export interface Stored extends Texts {
 export interface Ladder {
   readonly raised?: (shape: number, document: Members) => Members
   readonly lowered?: (shape: number, document: Members) => Members
+  /** What rows of former versions give to rows of other collections. */
+  readonly gives?: (shape: number, document: Members) => readonly Given[]
+  /** The version that made a shape. */
+  readonly epochAt?: (shape: number) => string
 }
 
 /** A stored row as the nodes of one shape see it. */

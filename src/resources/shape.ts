@@ -138,3 +138,18 @@ function refitted(name: string, text: string, [precision, scale]: readonly [numb
   if (made !== 'format' && made !== 'digits' && made !== 'range') return made
   throw new Error(`${name} is ${text}, which does not fit ${precision} digits with ${scale} of them behind the point.`)
 }
+
+/** What a document of a former version gives to a row of another resource, which has it today. */
+export interface Given {
+  /** What it was called there. */
+  readonly field: string
+  readonly value: unknown
+  readonly collection: string
+  /** The row; null where none is led to. */
+  readonly id: string | null
+  /** The value in that row, as it is today, and what changes of it for another one. */
+  readonly read: (row: Members) => unknown
+  readonly put: (row: Members) => Members
+  /** Whether rows of a former version had no such field of their own. */
+  readonly isNew: (epoch: string) => boolean
+}

@@ -3,6 +3,7 @@ import { brought, cells, keyColumns, textsOf, withAside } from '../resources/col
 import type { Answer, Cellar, Shelf, Steps } from '../store/cellar.ts'
 import { type Dialect, quoted, rowColumns } from '../store/dialect.ts'
 import type { TableLayout } from '../store/layout.ts'
+import { carry, told } from './give.ts'
 import type { Fill } from './step.ts'
 
 /** As many rows are written in one go. */
@@ -19,7 +20,7 @@ export interface Refilling {
 
 /** The last key of the rows that were written; null where there are none left behind the one that is given. */
 export function* refill(refilling: Refilling, after: readonly string[] | null): Steps<readonly string[] | null> {
-  const { shelf, table, fill, dialect } = refilling
+  const { shelf, table, fill, dialect, cellar } = refilling
   if (!shelf) return yield* nothingTo(fill, table)
   const { collection, shape } = shelf
   const keys = keyColumns(collection)
@@ -30,7 +31,10 @@ export function* refill(refilling: Refilling, after: readonly string[] | null): 
       AND (shape < ${shape} OR hidden LIKE '%"*":%') ORDER BY ${key} LIMIT ${most}`,
     values: after ?? keys.map(() => ''),
   }
-  for (const row of rows) yield* rewrite(shelf, fill, dialect, columns, row)
+  for (const row of rows) {
+    yield* carry({ cellar, latest: fill.again }, shelf, row)
+    yield* rewrite(shelf, fill, dialect, columns, row)
+  }
   const last = rows.at(-1)
   return last && rows.length === most ? keys.map((name) => last[name] as string) : null
 }
@@ -50,7 +54,7 @@ function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly str
   const { collection, shape, former } = shelf
   const own = keys.map((name) => row[name] as string)
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
-  const seen = told(own, () => brought(collection, shape, stored))
+  const seen = told(own.join('/'), () => brought(collection, shape, stored))
   const texts = textsOf(collection, seen.document)
   const hidden = fill.again ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
@@ -65,13 +69,5 @@ function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly str
       ...[Number(row.revision), stored.shape],
     ],
     ahead: true,
-  }
-}
-
-function told<T>(own: readonly string[], act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    throw new Error(`in ${own.join('/')}, ${(error as Error).message}`, { cause: error })
   }
 }

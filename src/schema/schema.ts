@@ -32,7 +32,7 @@ export function changeBetween(before: State | null, collections: readonly Collec
   return { before, after, steps: rest }
 
   function tableSteps(was: Layout | null, is: Layout): Step[] {
-    const steps = placed(collections, is).flatMap(({ collection, table }) => {
+    const steps = inheriting(placed(collections, is)).flatMap(({ collection, table }) => {
       const old = heirOf(collection, all, was)
       if (old) return [...named(collection, was), ...changed(collection, old, table, dialect)]
       refuseHidden(collection.name, all, was)
@@ -40,6 +40,18 @@ export function changeBetween(before: State | null, collections: readonly Collec
     })
     return steps.toSorted((a, b) => Number(a.phase === 'contract') - Number(b.phase === 'contract'))
   }
+}
+
+/** Collections before those that their rows give something to. */
+function inheriting(all: ReturnType<typeof placed>): ReturnType<typeof placed> {
+  const done = new Set<string>()
+  const within = (one: (typeof all)[number]): typeof all => {
+    if (done.has(one.collection.name)) return []
+    done.add(one.collection.name)
+    const givers = all.filter(({ collection }) => collection.epochs?.heirs.includes(one.collection.name))
+    return [...givers.flatMap(within), one]
+  }
+  return all.flatMap(within)
 }
 
 const unfinished = (): Error =>

@@ -7,6 +7,7 @@ import {
   type Collection,
   type Former,
   hasAside,
+  type Ladder,
   type Texts as Stored,
   textsOf,
   withAside,
@@ -52,7 +53,7 @@ export const isMoved = (error: unknown): boolean => movedRows.has(error as objec
 
 /** A collection, its columns named as in the database, with what was prepared for it. */
 export interface Shelf {
-  readonly collection: Collection
+  readonly collection: Collection & Ladder
   readonly texts: Texts
   /** The number of the shape that is written today. */
   readonly shape: number

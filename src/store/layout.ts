@@ -1,13 +1,5 @@
 /** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
-import {
-  type Collection,
-  type Column,
-  type Epochs,
-  epochOf,
-  indexesOf,
-  type Ladder,
-  type Unique,
-} from '../resources/collection.ts'
+import { type Collection, type Column, epochOf, indexesOf, type Ladder, type Unique } from '../resources/collection.ts'
 import { viewText } from './compile.ts'
 import type { Dialect } from './dialect.ts'
 import { fitting } from './width.ts'
@@ -95,13 +87,15 @@ export function placed(collections: Iterable<Collection>, { tables }: Pick<Layou
 
 /** The way between the shapes of a table that different versions made. R196. */
 function ladder({ epochs, shape }: Collection, { shapes }: TableLayout): Ladder {
-  if (!epochs) return {}
-  const between = (way: Epochs['raised']) => (other: number, document: Parameters<typeof way>[1]) => {
-    const epoch = epochOf(shapes[other - 1] ?? shape)
-    return epoch === epochOf(shape) ? document : way(epoch, document)
+  const epochAt = (other: number) => epochOf(shapes[other - 1] ?? shape)
+  if (!epochs) return { epochAt }
+  const isSame = (other: number) => epochAt(other) === epochOf(shape)
+  return {
+    epochAt,
+    raised: (other, document) => (isSame(other) ? document : epochs.raised(epochAt(other), document)),
+    lowered: (other, document) => (isSame(other) ? document : epochs.lowered(epochAt(other), document)),
+    gives: (other, document) => (isSame(other) ? [] : epochs.gives(epochAt(other), document)),
   }
-  const lowered = between(epochs.lowered)
-  return { raised: between(epochs.raised), lowered }
 }
 
 function namesIn({ columns }: Collection, table: TableLayout): ReadonlyMap<string, string> {

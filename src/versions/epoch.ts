@@ -4,7 +4,7 @@ import type { Epochs } from '../resources/collection.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
-import { completed, type Shaped, shapeName } from '../resources/shape.ts'
+import { completed, type Given, type Members, type Shaped, shapeName } from '../resources/shape.ts'
 import {
   back,
   conversion,
@@ -14,6 +14,7 @@ import {
   keptAs,
   type Program,
   plain,
+  rowSource,
   type Step,
 } from './program.ts'
 import { elsewhereOf, type Past, pasts } from './version.ts'
@@ -119,6 +120,8 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
   const epochs: Epochs = {
     raised: (epoch, document) => way(epoch)?.raised(document) ?? document,
     lowered: (epoch, document) => way(epoch)?.lowered(document) ?? document,
+    heirs: [...new Set([...ways.values()].flatMap((one) => one?.heirs ?? []))],
+    gives: (epoch, document) => way(epoch)?.gives(document) ?? [],
     source: (epoch, field) => {
       const found = way(epoch)
       return found ? found.source(field) : field
@@ -137,6 +140,8 @@ interface Passage {
   readonly raised: Converted
   readonly lowered: Converted
   readonly source: (field: string) => string | null
+  readonly gives: (document: Members) => readonly Given[]
+  readonly heirs: readonly string[]
 }
 
 type Converted = (document: Readonly<Document>) => Document
@@ -153,14 +158,48 @@ function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsew
   const down = steps.reduce((program, step) => back(program, step, elsewhere), names(today))
   const up = steps.toReversed().reduce(forth, names(own))
   const raise = converted(up, today)
+  const given = givenBy(down, up, past.label)
+  const raised = (document: Members): Document => {
+    const whole = completed(own.collection.fields, document)
+    const made = raise(whole)
+    for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
+    return made
+  }
   return {
-    raised: (document) => raise(completed(own.collection.fields, document)),
+    raised,
+    heirs: given.map(({ collection }) => collection),
+    gives: (document) => {
+      if (given.length === 0) return []
+      const whole = completed(own.collection.fields, document)
+      const made = raise(whole)
+      return given.flatMap(({ value, by, name, ...rest }) => {
+        const [found, id] = [value(whole), made[by]]
+        if (found == null || (id == null && today.byName.has(name))) return []
+        const { put, ...there } = rest
+        return [
+          { ...there, value: found, id: typeof id === 'string' ? id : null, put: (row: Members) => put(row, found) },
+        ]
+      })
+    },
     lowered: converted(down, own),
     source: (field) => {
       const source = up.sources.get(field)
       return source?.from === 'document' && source.map === null ? source.name : null
     },
   }
+}
+
+/** The fields of a former version that other rows have today: what they were, and where they are. */
+function givenBy(down: Program, up: Program, label: string) {
+  const all = [...down.sources.values()].flatMap((source) => rowSource(source) ?? [])
+  return [...new Map(all.map((one) => [one.name, one])).values()].flatMap(({ name, at, there }) => {
+    const { by, collection } = down.beside[at] as Program['beside'][number]
+    const told = conversion(up, [name])
+    if (!there) return []
+    const { read, put, isNew } = there
+    const value = (document: Members) => told(document)[0]
+    return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value, label }]
+  })
 }
 
 /** What nothing says is left to what stands for it. */

@@ -20,10 +20,8 @@ export interface Source {
   /** Which function, or which row; what comes from a row is named by what keeps it where there is none. */
   readonly at: number
   readonly name: string
-  /** How the value is read from the other row, which is of today. */
-  readonly read?: There['read']
-  readonly put?: There['put']
-  readonly fields?: There['fields']
+  /** How another row has it today. */
+  readonly there?: There
   readonly map: Mapper | null
   /** Where it comes from when a function does not say. */
   readonly otherwise: Source | null
@@ -89,6 +87,8 @@ export interface There {
   readonly put: (row: Readonly<Document>, value: unknown) => Document
   /** The fields of today that it is made of. */
   readonly fields: readonly string[]
+  /** Whether the resource had no such field as a former version has it. */
+  readonly isNew: (label: string) => boolean
   /** What a comparison and an order ask of the fields of today; null where they cannot be asked. */
   readonly ask: (comparison: Comparison) => readonly Comparison[] | null
   readonly order: () => readonly string[] | null
@@ -133,8 +133,7 @@ export function back(program: Program, step: Step, elsewhere: Elsewhere): Progra
     const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
     const kept = keptAs(step, name)
     const otherwise = sources.delete(kept) ? keptSource(program.of, kept, beside) : null
-    const { read, put, fields } = there
-    sources.set(name, { from: 'row', at, name: kept, read, put, fields, map: null, otherwise })
+    sources.set(name, { from: 'row', at, name: kept, there, map: null, otherwise })
   }
   return { ...program, sources, makers, beside }
 }
@@ -183,6 +182,10 @@ interface Places {
 }
 type Reader = (places: Places) => unknown
 
+/** What a value comes from that another row has; null where it comes from the own one. */
+export const rowSource = (source: Source | null | undefined): Source | null =>
+  !source || source.from === 'row' ? (source ?? null) : rowSource(source.otherwise)
+
 /** A program made ready to run. */
 export function conversion({ sources, makers }: Program, names: readonly string[]): Conversion {
   const readers = names.map((name) => readerOf(sources.get(name)))
@@ -208,7 +211,8 @@ const nothing: Reader = () => undefined
 
 function readerOf(source: Source | null | undefined): Reader {
   if (!source) return nothing
-  const { from, at, name, read = (row) => row[name], map, otherwise } = source
+  const { from, at, name, there, map, otherwise } = source
+  const read = there?.read ?? ((row: Readonly<Document>) => row[name])
   const plainly: Reader =
     from === 'document'
       ? ({ document }) => document[name]

@@ -15,6 +15,7 @@ import {
   forth,
   type Program,
   plain,
+  rowSource,
   type Source,
   type Step,
 } from './program.ts'
@@ -140,7 +141,7 @@ const reaching = <T extends object | string>(
 function movedNames({ sources, beside }: Program, collection: string, field: string): readonly string[] {
   const all = [...sources].flatMap(([name, source]) => {
     const row = rowSource(source)
-    return row && beside[row.at]?.collection === collection ? [{ name, of: row.fields ?? [] }] : []
+    return row && beside[row.at]?.collection === collection ? [{ name, of: row.there?.fields ?? [] }] : []
   })
   const own = all.filter(({ of }) => of.includes(field))
   return (own.length > 0 ? own : all).map(({ name }) => name)
@@ -197,9 +198,6 @@ function movingIn(own: Own, body: Document, document: Document): Moving[] {
   return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
-const rowSource = (source: Source | null | undefined): Source | null =>
-  !source || source.from === 'row' ? (source ?? null) : rowSource(source.otherwise)
-
 /** What is written of a body to other rows, by these rows. */
 function besides(own: Own, body: Document, document: Document, resources: ReadonlyMap<string, Resource>): Along[] {
   const all = movingIn(own, body, document)
@@ -207,7 +205,7 @@ function besides(own: Own, body: Document, document: Document, resources: Readon
     const some = all.filter(({ source }) => source.at === i)
     const patch = (row: Document): Document => {
       const made: Document = {}
-      for (const { source, value } of some) Object.assign(made, source.put?.({ ...row, ...made }, value))
+      for (const { source, value } of some) Object.assign(made, source.there?.put({ ...row, ...made }, value))
       return made
     }
     return some.length === 0 ? [] : [{ by, today: resources.get(collection) as Resource, patch }]

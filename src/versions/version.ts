@@ -74,9 +74,31 @@ export function elsewhereOf(
   const elsewhere: Elsewhere = ({ change }, resource, field) => {
     const ways = all.find(({ label }) => label === change.version)?.ways ?? new Map<string, Way>()
     const [today, way] = [...ways].find(([, { name }]) => name === resource) ?? []
-    return today === undefined || !way ? undefined : thereIn(today, way.steps, membersOf(today), field, elsewhere)
+    if (today === undefined || !way) return undefined
+    const there = thereIn(today, way.steps, membersOf(today), field, elsewhere)
+    return there && { ...there, isNew: (label) => !hadField(all, today, change.version as string, field, label) }
   }
   return elsewhere
+}
+
+/** Whether a former version had a field that a later one has, under whatever name. */
+function hadField(
+  all: readonly Past<Versioned>[],
+  today: string,
+  version: string,
+  field: string,
+  label: string,
+): boolean {
+  const past = all.find((one) => one.label === label) ?? all[0]
+  const later = all.find((one) => one.label === version)?.ways.get(today)?.steps.length ?? 0
+  const way = past?.ways.get(today)
+  let name = field
+  for (const { change } of way?.steps.slice(later) ?? []) {
+    const { added = [], renamed = {} } = change
+    if (added.includes(name)) return false
+    name = Object.keys(renamed).find((old) => renamed[old] === name) ?? name
+  }
+  return way !== undefined && Object.hasOwn(past?.declaration.resources[way.name]?.fields ?? {}, name)
 }
 
 function thereIn(
@@ -85,7 +107,7 @@ function thereIn(
   members: readonly string[],
   field: string,
   elsewhere: Elsewhere,
-): There | undefined {
+): Omit<There, 'isNew'> | undefined {
   const down = steps.reduce((one, step) => back(one, step, elsewhere), plain(resource, members))
   const source = down.sources.get(field)
   if (!source || source.from === 'row') return undefined

@@ -1,0 +1,100 @@
+/** Give: writes what a row of before has, and a row of another resource has today, to that one. The cellar. */
+import type { Key } from '../flow/plan.ts'
+import {
+  aside,
+  brought,
+  cells,
+  type Given,
+  hasAside,
+  type Members,
+  textsOf,
+  withAside,
+} from '../resources/collection.ts'
+import { type Answer, type Cellar, moved, type Shelf, type Steps } from '../store/cellar.ts'
+import { updateText } from '../store/compile.ts'
+import { keyValues } from '../store/dialect.ts'
+
+interface Giving {
+  readonly cellar: Cellar
+  /** Whether what is given is newer than what is there, as nodes of the declaration before have written it since. */
+  readonly latest: boolean
+}
+
+/** Everything that a row gives is written in the same transaction in which it goes from there. R196. */
+export function* carry(giving: Giving, { collection, shape }: Shelf, row: Answer): Steps<void> {
+  const own = Number(row.shape)
+  if (own >= shape || !collection.gives) return
+  const { [aside]: _, ...hidden } = JSON.parse((row.hidden as string | null) ?? '{}') as Members
+  const document = { ...hidden, ...(JSON.parse(row.doc as string) as Members) }
+  const place = `${collection.name}/${row.id}`
+  for (const given of told(place, () => collection.gives?.(own, document) ?? [])) {
+    const says = `\`${given.field}\` of ${place} is ${JSON.stringify(given.value)}`
+    if (given.id === null)
+      throw new Error(`${says}, and it leads to none of ${given.collection}, which have it today. ${mend}`)
+    const key = { id: given.id, parent: null, account: (row.account ?? null) as string | null }
+    yield* give(giving, { given, key, says, what: `${collection.name}.${given.field}` })
+  }
+}
+
+const mend = 'Mend it with the declaration before, so that nothing is lost, and try again.'
+
+interface Gift {
+  readonly given: Given
+  readonly key: Key
+  readonly says: string
+  /** Names it among all that the row is given. */
+  readonly what: string
+}
+
+/** What was given to a row since it was of an older shape; the rest of it is as that one had it. It goes with the end of the change. */
+interface Mark {
+  readonly since: number
+  readonly given: readonly string[]
+}
+
+/** Writes a value to the row that has it today. What that one has of its own is told, and stays. */
+function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
+  const { cellar, latest } = giving
+  const shelf = cellar.shelves.get(given.collection)
+  if (!shelf)
+    throw new Error(`the rows of ${given.collection} are to be written too, which this declaration has otherwise.`)
+  const { collection, shape, former } = shelf
+  const place = `${given.collection}/${key.id}`
+  const keys = keyValues(collection, key, cellar.dialect)
+  const [row] = yield { text: shelf.texts.own, values: keys }
+  if (!row) throw new Error(`${says}, and ${place}, which would have it today, is not there. ${mend}`)
+  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const mark = stored.shape === shape ? markIn(stored.hidden, shape) : { since: stored.shape, given: [] }
+  yield* carry(giving, shelf, { ...row, ...key })
+  const seen = told(place, () => brought(collection, shape, stored))
+  const has = given.read(seen.document)
+  const isSame = JSON.stringify(has) === JSON.stringify(given.value)
+  if (isSame && stored.shape === shape && mark === null) return
+  const isOwn = mark === null || mark.given.includes(what) || !given.isNew(collection.epochAt?.(mark.since) ?? '')
+  if (has != null && isOwn && !isSame && !latest)
+    throw new Error(`${says}, and ${place}, which has it today, has ${JSON.stringify(has)}. ${mend}`)
+  const document = { ...seen.document, ...given.put(seen.document) }
+  const texts = textsOf(collection, document)
+  const kept = former ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
+  const hidden = mark ? marked(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
+  const values = [shape, texts.doc, hidden, ...cells(collection, document), ...keys, Number(row.revision)]
+  const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
+  if (!done) throw moved(given.collection)
+}
+
+const markIn = (hidden: string | null, shape: number): Mark | null =>
+  hasAside(hidden) ? (JSON.parse(hidden as string)[aside]?.[shape] ?? null) : null
+
+function marked(hidden: string | null, shape: number, mark: Mark): string {
+  const all = JSON.parse(hidden ?? '{}') as Record<string, Members>
+  return JSON.stringify({ ...all, [aside]: { ...all[aside], [shape]: mark } })
+}
+
+/** What goes wrong with a row is told with its name. */
+export function told<T>(place: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw new Error(`in ${place}, ${(error as Error).message}`, { cause: error })
+  }
+}
