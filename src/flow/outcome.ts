@@ -78,6 +78,7 @@ const lasting: ReadonlySet<Outcome['is']> = new Set([
   'kept',
   'spent',
   'tallied',
+  'raised',
   'credentials',
 ])
 
@@ -95,6 +96,7 @@ export type Outcome =
   | { readonly is: 'free' }
   | Spent
   | { readonly is: 'tallied' }
+  | { readonly is: 'raised' }
   | { readonly is: 'usage'; readonly uses: readonly Use[] }
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }

@@ -203,6 +203,11 @@ export interface Once {
   readonly decide: Decide
 }
 
+/** Brings up what nodes of the declaration before have written. */
+export interface Raise {
+  readonly do: 'raise'
+}
+
 /** Counts what was spent in a window, for all nodes together. A window begins with the first one that spends in it. */
 export interface Spend {
   readonly do: 'spend'
@@ -268,7 +273,7 @@ export interface Revoke {
 
 export type Write = Create | Update | Remove | Keep
 /** A plan that changes what is stored. */
-export type Deed = Create | Decide | Once | Spend | Tally | Issue | Revoke
+export type Deed = Create | Decide | Once | Raise | Spend | Tally | Issue | Revoke
 export type Plan = Read | List | Recall | Identify | Keys | Whose | Usage | Deed
 
 const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])

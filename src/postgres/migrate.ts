@@ -8,6 +8,7 @@ import { shared } from '../schema/shared.ts'
 import {
   type Applied,
   after,
+  bare,
   type Carried,
   fitting,
   formerOf,
@@ -76,12 +77,14 @@ export function migrate(site: Site): Promise<Applied> {
     const { steps } = change
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
     const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
+    const seen = async () => (state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask))
+    const beside = (await seen()).length > 0 ? change : bare(change)
     if (state?.layout.open !== true)
-      await phase(work, { ...change, steps: first }, 'expand', function* () {
+      await phase(work, { ...beside, steps: first }, 'expand', function* () {
         if (change.after !== state?.layout) yield* writeState(postgres, after(change, 'expand', last.length > 0))
       })
     if (last.length === 0) return { done: first, left: [], waitsFor: [] }
-    const waitsFor = state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask)
+    const waitsFor = await seen()
     if (waitsFor.length > 0) return { done: first, left: last, waitsFor }
     await phase(work, { ...change, steps: last }, 'contract', function* () {
       yield* writeState(postgres, after(change, 'contract', false))

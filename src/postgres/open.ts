@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { lagging } from '../schema/lag.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
@@ -109,7 +110,12 @@ async function prepared(
       (one, column) => !blank.has(`${one.name} ${column}`),
     )
     const tells = await tellsState({ ask }, columns)
-    return { shelves, secret: await secretOf({ ask }), name: nameOf(ground.layout), tells }
+    return {
+      shelves: lagging(shelves, ground, dialectOf(ground.layout)),
+      secret: await secretOf({ ask }),
+      name: nameOf(ground.layout),
+      tells,
+    }
   } finally {
     leave(site)
   }

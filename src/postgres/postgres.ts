@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { isDeed } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
-import { type Cellar, finishLater, type Steps } from '../store/cellar.ts'
+import { type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
@@ -39,7 +39,11 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
   const presence = attending(pool, name)
   return {
-    execute: (plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan)),
+    execute: async (plan) => {
+      if (minds(cellar, plan) && (await finishLater(isBehind(cellar), (await pool.share()).ask)))
+        await write(writing, { do: 'raise' })
+      return isDeed(plan) ? write(writing, plan) : look(looking, plan)
+    },
     secret,
     mark: () => null,
     ...(tells && { asked: states(pool) }),

@@ -1,5 +1,16 @@
 /** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
-import { brought, cells, keyColumns, textsOf, withAside } from '../resources/collection.ts'
+import {
+  aside,
+  type Brought,
+  brought,
+  cells,
+  keyColumns,
+  type Members,
+  type Stored,
+  type Texts,
+  textsOf,
+  withAside,
+} from '../resources/collection.ts'
 import type { Answer, Cellar, Shelf, Steps } from '../store/cellar.ts'
 import { type Dialect, quoted, rowColumns } from '../store/dialect.ts'
 import type { TableLayout } from '../store/layout.ts'
@@ -28,11 +39,11 @@ export function* refill(refilling: Refilling, after: readonly string[] | null): 
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const rows = yield {
     text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
-      AND (shape < ${shape} OR hidden LIKE '%"*":%') ORDER BY ${key} LIMIT ${most}`,
+      AND ${fill.ahead ? `shape < ${shape}` : `(shape < ${shape} OR hidden LIKE '%"*":%')`} ORDER BY ${key} LIMIT ${most}`,
     values: after ?? keys.map(() => ''),
   }
   for (const row of rows) {
-    yield* carry({ cellar, latest: fill.again }, shelf, row)
+    yield* carry({ cellar, latest: fill.latest === true }, shelf, row)
     yield* rewrite(shelf, fill, dialect, columns, row)
   }
   const last = rows.at(-1)
@@ -49,14 +60,29 @@ function* nothingTo({ collection }: Fill, table: TableLayout | undefined): Steps
   )
 }
 
+/** What stays beside a row: for nodes of the declaration before, the very document that they know. */
+function hiddenOf(
+  { collection, shape, former }: Shelf,
+  { again, ahead }: Fill,
+  stored: Stored,
+  seen: Brought,
+  texts: Texts,
+): string | null {
+  if (again) return withAside(collection, { own: shape, former }, seen, texts)
+  if (!ahead || former?.shape !== stored.shape) return texts.hidden
+  const { [aside]: _, ...hidden } = JSON.parse(stored.hidden ?? '{}') as Members
+  const known = { [former.shape]: { ...hidden, ...(JSON.parse(stored.doc) as Members) } }
+  return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [aside]: known })
+}
+
 /** A row that was written meanwhile is left as it is: whoever wrote it did so in a shape of now. */
 function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly string[], row: Answer): Steps<void> {
-  const { collection, shape, former } = shelf
+  const { collection, shape } = shelf
   const own = keys.map((name) => row[name] as string)
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
   const seen = told(own.join('/'), () => brought(collection, shape, stored))
   const texts = textsOf(collection, seen.document)
-  const hidden = fill.again ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
+  const hidden = hiddenOf(shelf, fill, stored, seen, texts)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
   const set = names.map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
   if (fill.again && stored.shape < shape) set.push('revision = revision + 1')

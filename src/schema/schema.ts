@@ -1,9 +1,8 @@
 /** Schema: the steps from the tables that are there to those that a declaration asks for. Pure. The cellar. */
-import type { Collection } from '../resources/collection.ts'
+import { type Collection, keyColumns } from '../resources/collection.ts'
 import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
 import { heirOf, isConverted, type Layout, layoutOf, lost, placed, type TableLayout, unlike } from '../store/layout.ts'
-import { columnIn } from '../store/width.ts'
 import { existing, gone, reservedSteps, shared } from './shared.ts'
 import type { Phase, Step } from './step.ts'
 import { created, creation, indexText, named, refuseHidden } from './tables.ts'
@@ -38,9 +37,12 @@ export function changeBetween(before: State | null, collections: readonly Collec
       refuseHidden(collection.name, all, was)
       return created(collection, table, dialect)
     })
-    return steps.toSorted((a, b) => Number(a.phase === 'contract') - Number(b.phase === 'contract'))
+    return steps.toSorted((a, b) => rank(a) - rank(b))
   }
 }
+
+/** Rows are written ahead when all tables have what is new, as they give something to rows of others. */
+const rank = ({ phase, fill }: Step): number => (phase === 'contract' ? 2 : fill?.ahead ? 1 : 0)
 
 /** Collections before those that their rows give something to. */
 function inheriting(all: ReturnType<typeof placed>): ReturnType<typeof placed> {
@@ -130,21 +132,47 @@ function widened(difference: Difference): Step[] {
     const note = 'The structure was used before; the rows get new revisions, so that no tag of that time names them.'
     steps.push({ about: `count the revisions of ${one.name} on`, phase: 'expand', sql: [], note, fill })
   }
-  const ready = freshIndexes.filter((name) => !isUnique(name) && !isLate(difference, name))
+  if (isAhead(difference)) steps.push(...filledAhead(difference))
+  const ready = freshIndexes.filter((name) => !isUnique(name))
   if (ready.length > 0) steps.push(indexed(difference, `index ${one.name}`, ready, 'expand'))
   return steps
 }
 
-/** Whether an index needs a column that is not filled before the nodes of before are gone. */
-const isLate = ({ is, freshColumns }: Difference, name: string): boolean =>
-  is.indexes[name]?.some((column) => freshColumns.includes(columnIn(column))) === true
+/** Whether nodes of today ask for what rows of before do not have, so that those are written before they begin. */
+const isAhead = ({ one, was, is, freshColumns }: Difference): boolean =>
+  is.shape !== was.shape && (freshColumns.length > 0 || (isConverted(one, was) && (one.epochs?.heirs.length ?? 0) > 0))
+
+/** Rows are written in today's shape, and those that nodes of before write from then on are found by an index. */
+function filledAhead({ one, is, dialect }: Difference): Step[] {
+  const [how, apart] = dialect.online ? ['CONCURRENTLY IF NOT EXISTS ', { apart: true }] : ['', {}]
+  const key = keyColumns(one).join(', ')
+  return [
+    {
+      about: `find the rows of ${one.name} that nodes of before write`,
+      phase: 'expand',
+      sql: [`CREATE INDEX ${how}${lagging(is)} ON ${quoted(is.table)} (${key}) WHERE shape < ${is.shape}`],
+      note: 'It goes with the end of the change.',
+      ...apart,
+    },
+    {
+      about: `write the rows of ${one.name} ahead`,
+      phase: 'expand',
+      sql: [],
+      note: 'Runs in batches, each a short transaction; what nodes of before know of a row stays beside it.',
+      fill: { collection: one.name, again: false, ahead: true },
+    },
+  ]
+}
+
+/** The index of the rows that are of an older shape. */
+const lagging = ({ table }: TableLayout): string => quoted(`lagging__${table}`)
 
 /** What has to wait until all nodes are of today. */
 function narrowed(difference: Difference): Step[] {
   const { one, was, is, dialect, goneColumns, freshIndexes, goneIndexes } = difference
   const steps: Step[] = []
   if (is.shape !== was.shape) steps.push(...filled(difference))
-  const late = freshIndexes.filter((name) => isUnique(name) || isLate(difference, name))
+  const late = freshIndexes.filter(isUnique)
   if (late.length > 0) steps.push(indexed(difference, `index what is new in ${one.name}`, late, 'contract'))
   const idle = goneIndexes.filter((name) => !isUnique(name))
   if (idle.length > 0)
@@ -153,11 +181,12 @@ function narrowed(difference: Difference): Step[] {
     (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${gone(dialect)}${quoted(name)}`,
   )
   const views = was.view === is.view ? [] : [dropView(is), is.view]
-  if (columns.length > 0 || views.length > 0)
+  const found = isAhead(difference) ? [`DROP INDEX IF EXISTS ${lagging(is)}`] : []
+  if (columns.length + views.length + found.length > 0)
     steps.push({
       about: `take out of ${one.name} what is indexed or shown no longer`,
       phase: 'contract',
-      sql: [...columns, ...views],
+      sql: [...found, ...columns, ...views],
       note: 'Nodes of the former declaration cannot write any more behind it.',
     })
   return steps
@@ -171,7 +200,8 @@ function lossOf(one: Collection, was: TableLayout): string {
 }
 
 /** From now on nobody writes rows of before; those that are there are written again. */
-function filled({ one, was, is, dialect }: Difference): Step[] {
+function filled(difference: Difference): Step[] {
+  const { one, was, is, dialect } = difference
   const { before, behind } = dialect.floor(is.table, is.shape)
   const loss = lossOf(one, was)
   const guard: Step[] =
@@ -205,7 +235,7 @@ function filled({ one, was, is, dialect }: Difference): Step[] {
       phase: 'contract',
       sql: [],
       note: 'Runs in batches, each a short transaction; it can be stopped and goes on where it was.',
-      fill: { collection: one.name, again: false },
+      fill: { collection: one.name, again: false, ...(isAhead(difference) && { latest: true }) },
     },
     ...proof,
   ]

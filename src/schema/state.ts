@@ -46,6 +46,9 @@ export const fitting = (collections: readonly Collection[], layout: Layout, dial
   return collections.filter(({ name }) => now.tables[name]?.shape === layout.tables[name]?.shape)
 }
 
+/** A change beside which no node of the declaration before runs, so that rows keep nothing for it. */
+export const bare = (change: Change): Change => ({ ...change, before: null })
+
 /** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, or values reserved, nothing of before can run. */
 export function after({ before, after, steps }: Change, phase: Phase, open: boolean): State {
   const former = steps.some(({ empty }) => empty) ? null : formerOf(before)

@@ -29,6 +29,10 @@ export interface Fill {
   readonly collection: string
   /** Whether the structure was written before, so that tags of that time must not name the new texts. R121 */
   readonly again: boolean
+  /** Whether nodes of the declaration before still run: what they need of a row stays beside it. */
+  readonly ahead?: boolean
+  /** Whether rows of before were written since such nodes ran on, so that what they give is newer than what is there. */
+  readonly latest?: boolean
   /** Whether nothing is written but the rows that reserve values, and those that tell of references. */
   readonly reserves?: boolean
 }

@@ -1,7 +1,7 @@
 /** Batch: the writes of a turn of the event loop, committed together. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLasting, type Outcome } from '../flow/outcome.ts'
-import type { Deed, Spend, Tally } from '../flow/plan.ts'
+import type { Deed } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import { credentials, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
@@ -99,7 +99,7 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
   function forget(members: readonly Member[]): void {
     for (const { plan } of members) {
       rows.written(plan)
-      if (plan.do !== 'spend' && plan.do !== 'tally') for (const one of collectionsOf(plan)) totals.written(one)
+      for (const one of collectionsOf(plan, cellar)) totals.written(one)
     }
   }
 
@@ -126,7 +126,9 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
 }
 
 /** The collections that a plan may have written to, what goes along with it included. */
-function collectionsOf(plan: Exclude<Deed, Spend | Tally>): string[] {
+function collectionsOf(plan: Deed, { shelves }: Cellar): readonly string[] {
+  if (plan.do === 'spend' || plan.do === 'tally') return []
+  if (plan.do === 'raise') return [...shelves.keys()]
   if (plan.do === 'issue' || plan.do === 'revoke') return [credentials]
   const { collection, beside = [] } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
   return [collection, ...beside.map((one) => one.collection)]

@@ -7,6 +7,7 @@ import type { Change, State } from '../schema/schema.ts'
 import {
   type Applied,
   after,
+  bare,
   type Carried,
   fitting,
   formerOf,
@@ -48,8 +49,9 @@ function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection
   const { steps } = change
   if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
   const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
-  for (const step of first) carryOut(db, run, step, refilling(change, collections))
   const waitsFor = last.length === 0 || state === null ? [] : finish(others(sqlite, nameOf(change.after)), run)
+  const beside = waitsFor.length > 0 || state?.layout.open === true ? change : bare(change)
+  for (const step of first) carryOut(db, run, step, refilling(beside, collections))
   const done = waitsFor.length > 0 ? first : steps
   if (done === steps) for (const step of last) carryOut(db, run, step, refilling(change, collections))
   const finished = last.length > 0 && done === steps

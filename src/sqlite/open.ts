@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { lagging } from '../schema/lag.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
@@ -18,9 +19,10 @@ export function openStore(url: string, collections: readonly Collection[], mode:
   return opened(url, (db, file) => {
     const run = runner(db)
     const ground = groundOf(db, run, collections, mode)
+    const shelves = cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0)
     return sqliteStore({
       db,
-      cellar: cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0),
+      cellar: lagging(shelves, ground, sqlite),
       secret: secretOf(run),
       file: file === ':memory:' ? null : file,
       patience,

@@ -35,6 +35,7 @@ export function rows(collections: ReadonlyMap<string, Collection>): Rows {
       known.set(collection, own.set(nameOf(collection, key), outcome))
     },
     written: (plan) => {
+      if (plan.do === 'raise') return forget()
       if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'once') return
       const { collection, key, beside } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
       if (beside || wide.has(collection)) forget()

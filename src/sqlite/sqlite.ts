@@ -3,10 +3,10 @@ import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
-import { isDeed } from '../flow/plan.ts'
+import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
-import { type Answer, type Cellar, finish, type Run, type Steps } from '../store/cellar.ts'
+import { type Answer, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import { batches } from './batch.ts'
@@ -100,16 +100,21 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
   const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
   const writes = batches({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
   const presence = attending(run, snapshot, name)
+  const execute = (plan: Plan): Outcome | Promise<Outcome> => {
+    if (isDeed(plan)) return writes.join(plan)
+    try {
+      const outcome = look(looking, plan)
+      return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
+    } catch (error) {
+      if (!isBusy(error)) throw told(error)
+      return patiently(() => look(looking, plan), patience)
+    }
+  }
+  const behind = () => snapshot.within(() => finish(isBehind(cellar), run))
   return {
     execute: (plan) => {
-      if (isDeed(plan)) return writes.join(plan)
-      try {
-        const outcome = look(looking, plan)
-        return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
-      } catch (error) {
-        if (!isBusy(error)) throw told(error)
-        return patiently(() => look(looking, plan), patience)
-      }
+      if (!minds(cellar, plan) || !behind()) return execute(plan)
+      return writes.join({ do: 'raise' }).then(() => execute(plan))
     },
     hold: snapshot.hold,
     secret,

@@ -1,6 +1,6 @@
 /** Cellar: the collections with what was prepared for them, and what stories of the store are made of. The cellar. */
 import { Problem } from '../errors/problem.ts'
-import type { Condition, Found, List, Reach, Term } from '../flow/plan.ts'
+import type { Condition, Found, List, Plan, Reach, Term } from '../flow/plan.ts'
 import {
   type Brought,
   brought,
@@ -71,7 +71,17 @@ export interface Shelf {
   readonly told: ReadonlySet<string>
 }
 
+/** Rows that nodes of the declaration before have written, which lack what is asked for today. */
+export interface Lag {
+  /** Tells as `behind` whether there are some (2), none (1), or can be no more (0). */
+  readonly probe: Statement
+  readonly raise: () => Steps<void>
+  /** Set when there can be no more. */
+  over: boolean
+}
+
 export interface Cellar {
+  readonly lag?: Lag
   readonly dialect: Dialect
   readonly shelves: ReadonlyMap<string, Shelf>
 }
@@ -169,8 +179,8 @@ function settledReach(cellar: Cellar, { named, collection: own }: Shelf, reach: 
 }
 
 /** Refuses what is asked of columns that rows written by nodes of before do not have yet. */
-export function* admitColumns({ collection, pending }: Shelf, { where, order }: List): Steps<void> {
-  if (pending.size === 0) return
+export function* admitColumns({ lag }: Cellar, { collection, pending }: Shelf, { where, order }: List): Steps<void> {
+  if (pending.size === 0 || lag) return
   const asked = [...where, ...order].map(({ column }) => column)
   if (!asked.some((column) => pending.has(column))) return
   const [row] = yield layoutStatement
@@ -193,6 +203,19 @@ export const leftBehind = (cause: unknown): Problem =>
   )
 
 const layoutStatement: Statement = { text: `SELECT value FROM ${meta} WHERE name = 'layout'`, values: [] }
+
+const ofRows: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide', 'once'])
+
+/** Whether it has to be looked whether rows are behind before a plan is carried out. */
+export const minds = ({ lag }: Cellar, plan: Plan): boolean => lag?.over === false && ofRows.has(plan.do)
+
+/** Whether rows have to be brought up first. */
+export function* isBehind({ lag }: Cellar): Steps<boolean> {
+  if (!lag) return false
+  const [row] = yield lag.probe
+  lag.over = Number(row?.behind) === 0
+  return Number(row?.behind) === 2
+}
 
 /** A row, and what it holds for nodes of other shapes. */
 export interface Held extends Found {

@@ -48,6 +48,9 @@ function* performed(cellar: Cellar, plan: Plan, held: boolean): Steps<Outcome> {
     }
     case 'once':
       return yield* once(cellar, plan, held)
+    case 'raise':
+      if (cellar.lag) yield* cellar.lag.raise()
+      return { is: 'raised' }
     case 'spend':
       return yield* spend(cellar, plan)
     case 'tally':
@@ -121,7 +124,7 @@ function* list(cellar: Cellar, asked: List): Steps<Outcome> {
   const own = shelf(cellar, asked.collection)
   const plan = settled(cellar, asked)
   admitOrder(cellar, plan)
-  yield* admitColumns(own, plan)
+  yield* admitColumns(cellar, own, plan)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner

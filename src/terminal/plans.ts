@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entry, Plan } from '../schema/state.ts'
-import type { Phase, Step } from '../schema/step.ts'
+import type { Fill, Phase, Step } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import { complaint } from './complaint.ts'
 
@@ -22,9 +22,14 @@ function deedsOf({ apart, guards, fill, empty, still }: Step): string[] {
     ...(still ? ['only while no node runs'] : []),
     ...(guards ? ['guard'] : []),
     ...(apart ? ['apart'] : []),
-    ...(fill ? [`${fill.reserves ? 'reserve' : 'refill'} ${fill.collection}${fill.again ? ' again' : ''}`] : []),
+    ...(fill ? [fillText(fill)] : []),
   ]
 }
+
+const fillWords = ['again', 'ahead', 'latest'] as const
+
+const fillText = (fill: Fill): string =>
+  [fill.reserves ? 'reserve' : 'refill', fill.collection, ...fillWords.filter((word) => fill[word])].join(' ')
 
 function fromDeeds(words: readonly string[], place: string): Partial<Step> {
   return Object.assign({}, ...words.map((word) => fromDeed(word, place)))
@@ -32,10 +37,18 @@ function fromDeeds(words: readonly string[], place: string): Partial<Step> {
 
 function fromDeed(word: string, place: string): Partial<Step> {
   const empty = /^only if (\S+) is empty$/.exec(word)?.[1]
-  const [, deed, collection, again] = /^(refill|reserve) (\S+)( again)?$/.exec(word) ?? []
+  const [, deed, collection, more = ''] = /^(refill|reserve) (\S+)((?: (?:again|ahead|latest))*)$/.exec(word) ?? []
   if (empty) return { empty }
   if (collection)
-    return { fill: { collection, again: again !== undefined, ...(deed === 'reserve' && { reserves: true }) } }
+    return {
+      fill: {
+        collection,
+        again: more.includes('again'),
+        ...(more.includes('ahead') && { ahead: true }),
+        ...(more.includes('latest') && { latest: true }),
+        ...(deed === 'reserve' && { reserves: true }),
+      },
+    }
   if (word === 'only while no node runs') return { still: true }
   if (word === 'guard') return { guards: true }
   if (word === 'apart') return { apart: true }

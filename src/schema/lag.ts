@@ -1,0 +1,39 @@
+/** Lag: rows that nodes of the declaration before have written while those of today run beside them, and how they are brought up. The cellar. */
+import type { Cellar, Ground, Lag, Shelf } from '../store/cellar.ts'
+import { meta } from '../store/compile.ts'
+import { type Dialect, quoted } from '../store/dialect.ts'
+import type { Layout } from '../store/layout.ts'
+import { refill } from './refill.ts'
+
+/** A cellar that knows of them, where they matter: something is asked for that they lack. */
+export function lagging(cellar: Cellar, { layout }: Ground, dialect: Dialect): Cellar {
+  const lag = lagOf(cellar, layout, dialect)
+  return lag ? { ...cellar, lag } : cellar
+}
+
+function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag | undefined {
+  const all = [...cellar.shelves.values()].filter(isBehind)
+  if (!open || all.length === 0) return undefined
+  const rows = all.map(
+    ({ collection, shape }) => `EXISTS (SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape})`,
+  )
+  // Behind the end of the change there is no index to find them by, nor any of them.
+  const isOpen = `EXISTS (SELECT 1 FROM ${meta} WHERE name = 'former')`
+  const text = `SELECT CASE WHEN ${isOpen} THEN CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END ELSE 0 END AS behind`
+  return {
+    probe: { text, values: [], lone: 'read' },
+    *raise() {
+      for (const shelf of all) {
+        const { name } = shelf.collection
+        const fill = { collection: name, again: false, ahead: true, latest: true }
+        let key: readonly string[] | null = null
+        do key = yield* refill({ shelf, table: tables[name], fill, dialect, cellar }, key)
+        while (key)
+      }
+    },
+    over: false,
+  }
+}
+
+const isBehind = ({ collection, former, pending }: Shelf): boolean =>
+  former !== null && (pending.size > 0 || (collection.epochs?.heirs.length ?? 0) > 0)
