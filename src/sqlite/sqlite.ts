@@ -86,6 +86,7 @@ export interface Opened {
   readonly name: string
 }
 
+// long because: its parts share the file and what is known of it
 export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)

@@ -158,39 +158,27 @@ function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsew
   const down = steps.reduce((program, step) => back(program, step, elsewhere), names(today))
   const up = steps.toReversed().reduce(forth, names(own))
   const raise = converted(up, today)
-  const given = givenBy(down, up, past.label)
-  const raised = (document: Members): Document => {
-    const whole = completed(own.collection.fields, document)
-    const made = raise(whole)
-    for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
-    return made
-  }
+  const given = givenBy(down, up)
+  const whole = (document: Members) => completed(own.collection.fields, document)
   return {
-    raised,
-    heirs: given.map(({ collection }) => collection),
-    gives: (document) => {
-      if (given.length === 0) return []
-      const whole = completed(own.collection.fields, document)
-      const made = raise(whole)
-      return given.flatMap(({ value, by, name, ...rest }) => {
-        const [found, id] = [value(whole), made[by]]
-        if (found == null || (id == null && today.byName.has(name))) return []
-        const { put, ...there } = rest
-        return [
-          { ...there, value: found, id: typeof id === 'string' ? id : null, put: (row: Members) => put(row, found) },
-        ]
-      })
+    raised: (document) => {
+      const made = raise(whole(document))
+      for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
+      return made
     },
+    heirs: given.map(({ collection }) => collection),
+    gives: (document) => (given.length === 0 ? [] : given.flatMap((one) => gift(one, today, whole(document), raise))),
     lowered: converted(down, own),
     source: (field) => {
       const source = up.sources.get(field)
-      return source?.from === 'document' && source.map === null ? source.name : null
+      const isKept = given.some(({ name }) => name === field) // only where no other row has it
+      return source?.from === 'document' && source.map === null && !isKept ? source.name : null
     },
   }
 }
 
 /** The fields of a former version that other rows have today: what they were, and where they are. */
-function givenBy(down: Program, up: Program, label: string) {
+function givenBy(down: Program, up: Program) {
   const all = [...down.sources.values()].flatMap((source) => rowSource(source) ?? [])
   return [...new Map(all.map((one) => [one.name, one])).values()].flatMap(({ name, at, there }) => {
     const { by, collection } = down.beside[at] as Program['beside'][number]
@@ -198,8 +186,20 @@ function givenBy(down: Program, up: Program, label: string) {
     if (!there) return []
     const { read, put, isNew } = there
     const value = (document: Members) => told(document)[0]
-    return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value, label }]
+    return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value }]
   })
+}
+
+/** What a document gives to another row: nothing where it has none, or keeps it itself. */
+function gift(
+  { value, by, name, put, ...there }: ReturnType<typeof givenBy>[number],
+  today: Resource,
+  document: Members,
+  raise: Converted,
+): Given[] {
+  const [found, id] = [value(document), raise(document)[by]]
+  if (found == null || (id == null && today.byName.has(name))) return []
+  return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
 }
 
 /** What nothing says is left to what stands for it. */
