@@ -204,7 +204,7 @@ export interface Once {
 }
 
 /** Brings up what nodes of the declaration before have written. */
-export interface Raise {
+interface Raise {
   readonly do: 'raise'
 }
 

@@ -1,6 +1,6 @@
 /** PostgreSQL: what a store is, on a pool of connections. The cellar. */
 import { hostname } from 'node:os'
-import { isDeed } from '../flow/plan.ts'
+import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
 import { type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
@@ -38,12 +38,12 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
   const presence = attending(pool, name)
+  const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
+  const behind = async (): Promise<void> => {
+    if (await finishLater(isBehind(cellar), (await pool.share()).ask)) await write(writing, { do: 'raise' })
+  }
   return {
-    execute: async (plan) => {
-      if (minds(cellar, plan) && (await finishLater(isBehind(cellar), (await pool.share()).ask)))
-        await write(writing, { do: 'raise' })
-      return isDeed(plan) ? write(writing, plan) : look(looking, plan)
-    },
+    execute: (plan) => (minds(cellar, plan) ? behind().then(() => execute(plan)) : execute(plan)),
     secret,
     mark: () => null,
     ...(tells && { asked: states(pool) }),
