@@ -4,7 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service, service } from 'bylaw'
 import { homeOf } from '../../src/flow/home.ts'
+import type { Plan } from '../../src/schema/state.ts'
 import { openMigration } from '../../src/terminal/open.ts'
+import { plansOf } from '../../src/terminal/start.ts'
 import { sql as asked } from '../help/postgres.ts'
 import { freshCitus, planned, watched } from '../help/spread.ts'
 import { type Node, node, proxy } from './stand.ts'
@@ -101,20 +103,22 @@ test('a resource lies where the key does that it was made with', async (t) => {
   }
 })
 
-/** Makes what is inserted into a table fail in answer to COMMIT. */
-const failing = (table: string) => `
-CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  RAISE EXCEPTION 'could not commit transaction for shard 102008 on any active node' USING ERRCODE = '55000';
-END $$;
+const fails = `EXCEPTION 'could not commit transaction for shard 102008 on any active node' USING ERRCODE = '55000'`
+const warns = `WARNING 'failed to commit transaction on far:5432'`
+
+/** Has the server say something of what is inserted into a table, in answer to COMMIT. */
+const late = (table: string, what: string) => `
+CREATE OR REPLACE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE ${what}; RETURN NULL; END $$;
 DO $$ DECLARE part regclass; BEGIN
   FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = '${table}'::regclass LOOP
+    EXECUTE format('DROP TRIGGER IF EXISTS late ON %s', part);
     EXECUTE format('CREATE CONSTRAINT TRIGGER late AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION late()', part);
   END LOOP;
 END $$`
 
 const unknown = /not known whether this was done/
 
-test('any error in answer to COMMIT is of unknown outcome, and a key tells it', async (t) => {
+test('any error and any warning in answer to COMMIT is of unknown outcome, and a key tells it', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const between = await proxy(t, Number(new URL(url).port))
   const far = await node(url.replace(/:\d+\//, `:${between.port}/`), first)
@@ -126,7 +130,7 @@ test('any error in answer to COMMIT is of unknown outcome, and a key tells it', 
   }
   const lost = await far.call('POST', '/customers', { email: 'a@b.c' }, { 'idempotency-key': 'k1' })
   assert.equal(lost.status, 201, JSON.stringify(lost.json))
-  await sql(url, failing('customers'))
+  await sql(url, late('customers', fails))
   const { call } = nodes[0] as Node
   for (const headers of [{ 'idempotency-key': 'k2' }, undefined]) {
     const told = await call('POST', '/customers', { email: 'd@e.f' }, headers)
@@ -134,6 +138,15 @@ test('any error in answer to COMMIT is of unknown outcome, and a key tells it', 
     assert.match(told.json.message, unknown)
   }
   assert.equal((await rows(url, 'customers')).length, 1)
+  await sql(url, late('customers', warns))
+  const told = await node(url.replace('client_min_messages%3Derror', 'client_min_messages%3Dwarning'), first)
+  t.after(told.close)
+  const warned = await told.call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })
+  assert.equal(warned.status, 503)
+  assert.match(warned.json.message, unknown)
+  const again = await call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })
+  const [, row] = await rows(url, 'customers ORDER BY "by_email" --')
+  assert.deepEqual([again.status, again.json.old_id], [409, row?.id])
 })
 
 /** What stands between a database and a declaration, carried out. */
@@ -191,4 +204,23 @@ test('what is unique no longer, and rows of before, are brought to the newest de
   assert.equal(rest.status, 200, JSON.stringify(rest.json))
   assert.equal(rest.json.data.length, 1)
   assert.equal((await own.call('POST', '/customers', { email: 'a1@b.c' })).status, 201)
+})
+
+test('where values were reserved, nodes of the declaration before run no more, though steps are left', async (t) => {
+  const before = shop({ email: f.email(), name: f.text({ default: '', filter: true }) })
+  const { url, nodes } = await spread(t, 1, before)
+  await nodes.pop()?.close()
+  await sql(url, 'DELETE FROM bylaw_nodes')
+  const after = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
+  const state = await sql(url, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
+  const last = { number: 1, name: 'init', checksum: '1', to: JSON.parse(state[0]?.value as string) }
+  const [expand, contract] = await plansOf(after, 'citus', [last as Plan])
+  const migration = await openMigration(after, url)
+  t.after(migration.close)
+  const carry = (plan: typeof expand) => migration.carry({ ...(plan as Plan), name: 'next', checksum: 'x' })
+  assert.deepEqual(await carry(expand), { is: 'done' })
+  await assert.rejects(node(url, before), /The change before this one is not finished/)
+  assert.deepEqual(await carry(contract), { is: 'done' })
+  nodes.push(await node(url, after))
+  watched(url)
 })
