@@ -33,7 +33,14 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = reads(pool)
-  const writing = { pool, cellar, patience, begin: begin(''), lone: times === null ? lonely(pool, read) : null }
+  const writing = {
+    pool,
+    cellar,
+    patience,
+    begin: begin(''),
+    lone: times === null ? lonely(pool, read) : null,
+    turns: new Map(),
+  }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }

@@ -19,6 +19,8 @@ export interface Writing {
   readonly begin: Statement
   /** Asks what needs no transaction; null where each write needs one that tells its time-outs. */
   readonly lone: Lone | null
+  /** The last change of a row that is under way in this process, by the row. */
+  readonly turns: Map<string, Promise<unknown>>
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -36,9 +38,38 @@ interface Uncertain {
 const uncertain = (cause: unknown, local = false): Uncertain => ({ uncertain: true, cause, local })
 const claimOf = (plan: Deed): Claim | null => ('claim' in plan ? plan.claim : null)
 
-/** A plan is data, so that one that others were in the way of is carried out again, whole. */
-export async function write(writing: Writing, plan: Deed): Promise<Outcome> {
+/** Who changes a row waits for those of this process that do, as only one of them would find it as it was read. */
+export function write(writing: Writing, plan: Deed): Promise<Outcome> {
   const until = performance.now() + writing.patience
+  const act = () => written(writing, plan, until)
+  const read = plan.do === 'decide' ? plan.read : plan.do === 'once' ? plan.decide.read : null
+  if (read === null) return act()
+  const { collection, key } = read
+  return inTurn(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
+}
+
+async function inTurn({ turns }: Writing, row: string, until: number, act: () => Promise<Outcome>): Promise<Outcome> {
+  const before = turns.get(row)
+  const own = before ? behind(before, until, act) : act()
+  turns.set(row, own)
+  try {
+    return await own
+  } finally {
+    if (turns.get(row) === own) turns.delete(row)
+  }
+}
+
+/** Not for longer than anything else takes; then it is tried all the same, and told what comes of it. */
+async function behind(before: Promise<unknown>, until: number, act: () => Promise<Outcome>): Promise<Outcome> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, until - performance.now())
+  await Promise.race([before.catch(() => {}), late.promise])
+  clearTimeout(timer)
+  return act()
+}
+
+/** A plan is data, so that one that others were in the way of is carried out again, whole. */
+async function written(writing: Writing, plan: Deed, until: number): Promise<Outcome> {
   for (let tries = 1; ; tries++) {
     let failure: unknown
     try {

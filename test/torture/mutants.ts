@@ -169,10 +169,12 @@ const postgres: Mutants = {
     file: 'store/fused.ts',
     changes: [{ from: "same('own', [...names, 'revision'], set.length)", to: "same('own', names, set.length)" }],
   },
-  'one-for-two': {
-    about: 'two who change the same row at once are both told that it was done',
-    file: 'postgres/write.ts',
-    changes: [{ from: 'shares: false', to: 'shares: true' }],
+  'one-for-all': {
+    about: 'who asks together with others is given what was found for the first of them',
+    file: 'postgres/gather.ts',
+    changes: [
+      { from: 'resolve(rows.get(name) ?? [])', to: 'resolve(rows.get(name) && ([...rows.values()][0] ?? []) || [])' },
+    ],
   },
 }
 
