@@ -54,20 +54,23 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
     secret,
     mark: () => null,
     ...(tells && { asked: states(pool) }),
-    ready: async () => {
-      try {
-        const { ask } = await pool.share()
-        await ask(plain(`SELECT 1 AS found FROM ${meta} LIMIT 1`))
-        return null
-      } catch (error) {
-        return String(error)
-      }
-    },
+    ready: () => reasonNot(pool),
     attend: presence.begin,
     close: async () => {
       await presence.end()
       await pool.close()
     },
+  }
+}
+
+/** Why it cannot answer; null where it can. */
+async function reasonNot(pool: Pool): Promise<string | null> {
+  try {
+    const { ask } = await pool.share()
+    await ask(plain(`SELECT 1 AS found FROM ${meta} LIMIT 1`))
+    return null
+  } catch (error) {
+    return String(error)
   }
 }
 
