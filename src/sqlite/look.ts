@@ -1,7 +1,8 @@
 /** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { Deed, List, Plan, Read } from '../flow/plan.ts'
-import { type Cellar, finish, type Run, type Shelf, settled } from '../store/cellar.ts'
+import { keyBeside, textBeside } from '../store/beside.ts'
+import { type Cellar, finish, type Run, type Shelf, settled, shelf } from '../store/cellar.ts'
 import { perform } from '../store/perform.ts'
 import { isBounded } from '../store/segments.ts'
 import type { Reader } from './reader.ts'
@@ -31,10 +32,23 @@ type Glance = Exclude<Plan, Deed>
 export const look = (looking: Looking, plan: Glance): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => {
     if (plan.do === 'list') return list(looking, plan)
-    return plan.do === 'read' ? read(looking, plan) : inLoop(looking, plan)
+    return plan.do === 'read' ? whole(looking, plan) : inLoop(looking, plan)
   })
 
 const inLoop = ({ cellar, run }: Looking, plan: Glance): Outcome => finish(perform(cellar, plan), run)
+
+/** A row with those beside it, each of which may be remembered. */
+function whole(looking: Looking, { beside, ...plan }: Read): Outcome {
+  const own = read(looking, plan)
+  if (own.is !== 'found' || beside === undefined) return own
+  const document = JSON.parse(own.doc) as Record<string, unknown>
+  const texts = beside.map((one) => {
+    const key = keyBeside(shelf(looking.cellar, one.collection), one, document, plan.key.account)
+    const other = key && read(looking, { ...plan, collection: one.collection, key })
+    return other?.is === 'found' ? textBeside(one, other) : null
+  })
+  return { ...own, document, beside: texts }
+}
 
 function read(looking: Looking, plan: Read): Outcome {
   const before = looking.rows.known(plan)

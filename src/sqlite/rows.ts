@@ -26,9 +26,9 @@ export function rows(collections: ReadonlyMap<string, Collection>): Rows {
     characters = 0
   }
   return {
-    known: ({ collection, key, beside }) => (beside ? undefined : known.get(collection)?.get(nameOf(collection, key))),
-    learn: ({ collection, key, beside }, outcome) => {
-      if (beside || outcome.is !== 'found') return
+    known: ({ collection, key }) => known.get(collection)?.get(nameOf(collection, key)),
+    learn: ({ collection, key }, outcome) => {
+      if (outcome.is !== 'found') return
       characters += outcome.doc.length + (outcome.hidden?.length ?? 0)
       if (characters > mostCharacters) forget()
       const own = known.get(collection) ?? new Map()

@@ -1,7 +1,7 @@
 /** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
-import type { Beside, Decide, Plan, Write } from '../flow/plan.ts'
+import type { Beside, Decide, Found, Key, Plan, Write } from '../flow/plan.ts'
 import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
 import { type Dialect, keyValues } from './dialect.ts'
@@ -89,20 +89,26 @@ interface Asking {
   readonly dialect: Dialect
 }
 
-function rowStatement(own: Shelf, { by }: Beside, doc: Document, { account, dialect }: Asking): Statement | null {
-  const id = doc[by]
-  if (typeof id !== 'string') return null
-  const { composite, fields } = own.collection
-  const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
-  const values = keyValues(own.collection, { id, parent: (owner ?? null) as string | null, account }, dialect)
-  return { text: own.texts.read, values, lone: 'read' }
+function rowStatement(own: Shelf, one: Beside, doc: Document, { account, dialect }: Asking): Statement | null {
+  const key = keyBeside(own, one, doc, account)
+  return key && { text: own.texts.read, values: keyValues(own.collection, key, dialect), lone: 'read' }
 }
 
-function textOf(own: Shelf, { whole }: Beside, row: Answer | undefined): string | null {
-  if (!row) return null
-  const { doc: text, hidden } = found(own, row)
-  return whole && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(text) }) : text
+/** What names the row beside a document; null where that leads to none. */
+export function keyBeside({ collection }: Shelf, { by }: Beside, doc: Document, account: string | null): Key | null {
+  const id = doc[by]
+  if (typeof id !== 'string') return null
+  const { composite, fields } = collection
+  const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
+  return { id, parent: (owner ?? null) as string | null, account }
 }
+
+const textOf = (own: Shelf, one: Beside, row: Answer | undefined): string | null =>
+  row ? textBeside(one, found(own, row)) : null
+
+/** The text of a row beside, with what is never answered where that is asked for. */
+export const textBeside = ({ whole }: Beside, { doc, hidden }: Pick<Found, 'doc' | 'hidden'>): string =>
+  whole && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(doc) }) : doc
 
 /** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */
 export function* along(plan: Write, outcome: Outcome, decided: (one: Decide) => Steps<Outcome>): Steps<Outcome> {

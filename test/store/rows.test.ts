@@ -43,6 +43,35 @@ describe('a row that was read before', () => {
     for (const { call } of [here, there]) assert.equal((await call(`/rooms/${id}`)).status, 410)
   })
 
+  test('is read anew where it stands beside another one', async (t) => {
+    const moved = service({
+      name: 'moved',
+      versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+      resources: {
+        rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'public' },
+        chairs: { prefix: 'cha', fields: { roomId: f.ref('rooms') }, access: 'public' },
+      },
+    }).change('v2', 'chairs', { about: 'It is said of the room.', moved: { room: { by: 'roomId', to: 'name' } } })
+    const database = `sqlite:${freshFile(t)}`
+    const [here, there] = [testing(moved, { database }), testing(moved, { database })]
+    t.after(() => Promise.all([here.close(), there.close()]))
+    const room = await made(here, '/v2/rooms', { name: '0' })
+    const chair = await made(here, '/v2/chairs', { roomId: room })
+    const write = async ({ call }: Tested, version: string, name: string) => {
+      const [path, json] = version === 'v1' ? [`/v1/chairs/${chair}`, { room: name }] : [`/v2/rooms/${room}`, { name }]
+      assert.equal((await call(path, { method: 'PATCH', json })).status, 200)
+    }
+    let name = 0
+    for (const by of [here, there])
+      for (const version of ['v1', 'v2']) {
+        await write(by, version, String(++name))
+        for (const { call } of [here, there, here]) {
+          const [first, second] = [call(`/v1/chairs/${chair}`), call(`/v2/rooms/${room}`)]
+          assert.deepEqual([(await sent(first)).room, (await sent(second)).name], [String(name), String(name)])
+        }
+      }
+  })
+
   test('is gone when it was deleted with another one', async (t) => {
     const own = testing(house, { database: `sqlite:${freshFile(t)}` })
     t.after(own.close)
