@@ -1,18 +1,23 @@
 /** What a page far down a list costs by cursor, against the first one. */
+import type { Book } from './books.ts'
 import { type Target, target } from './report.ts'
 import { ask } from './server.ts'
 
 const wanted = 10_000
 const size = 50
 
-/** Pages near and far in turn, one request at a time, in milliseconds; the far one is the 10,000th where there are so many. */
-export async function deep(url: string, rows: number): Promise<Target[]> {
+/**
+ * Pages near and far in turn, one request at a time, in milliseconds; the far one is the 10,000th where there are so many. Somebody
+ * writes in between, so that both are read.
+ */
+export async function deep(url: string, rows: number, { id }: Book): Promise<Target> {
   const list = `${url}/books?limit=${size}`
   const pages = Math.min(wanted, Math.floor(rows / size) - 1)
   let cursor = ''
   for (let page = 1; page < pages; page++) cursor = (await pageAt(`${list}&cursor=${cursor}`)) ?? cursor
   const times: [number[], number[]] = [[], []]
   for (let i = 0; i < 400; i++) {
+    await change(`${url}/books/${id}`, { title: `Title ${i}` })
     times[0].push(await timed(`${list}&cursor=`))
     times[1].push(await timed(`${list}&cursor=${cursor}`))
   }
@@ -21,7 +26,7 @@ export async function deep(url: string, rows: number): Promise<Target[]> {
     number,
   ]
   console.log(`page ${pages} by cursor: ${far.toFixed(3)} ms, page 1: ${near.toFixed(3)} ms`)
-  return [target(`page ${pages} by cursor against page 1, ${rows} rows`, far / near, 1.5, 'most')]
+  return target(`page ${pages} by cursor against page 1, ${rows} rows`, far / near, 1.5, 'most')
 }
 
 async function pageAt(address: string): Promise<string | null> {
@@ -33,4 +38,13 @@ async function timed(address: string): Promise<number> {
   const started = performance.now()
   await (await ask(address)).arrayBuffer()
   return performance.now() - started
+}
+
+async function change(address: string, json: object): Promise<void> {
+  const answer = await fetch(address, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(json),
+  })
+  if (!answer.ok) throw new Error(`${address} was not changed: ${await answer.text()}`)
 }

@@ -5,6 +5,7 @@ import type { Measured } from './load.ts'
 /** A workload with what each side did in each round. */
 export interface Row {
   readonly store: string
+  readonly rows: number
   readonly workload: string
   readonly about: string
   readonly rounds: Readonly<Record<string, readonly Measured[]>>
@@ -52,10 +53,21 @@ export function goals(targets: readonly Target[]): string {
 
 /** A line for each side of a workload. */
 export function table(rows: readonly Row[]): string {
-  const head = ['store', 'workload', 'side', 'requests/s', 'p50 ms', 'p99 ms', 'against expert', 'against floor']
+  const head = [
+    'store',
+    'rows',
+    'workload',
+    'side',
+    'requests/s',
+    'p50 ms',
+    'p99 ms',
+    'against expert',
+    'against floor',
+  ]
   const lines = rows.flatMap((row) =>
     Object.entries(row.rounds).map(([side, all]) => [
       row.store,
+      row.rows.toLocaleString('en'),
       row.workload,
       side,
       figure(median(all.map(({ rate }) => rate))),
@@ -80,6 +92,8 @@ const colours: Readonly<Record<string, string>> = { floor: '#9aa0a6', expert: '#
 const step = 22
 const left = 250
 
+const short = (rows: number): string => (rows >= 1e6 ? `${rows / 1e6} M` : `${rows / 1000} k`)
+
 /** Bars of requests a second, each workload to its own scale, with the ratio to the expert. */
 export function plot(rows: readonly Row[], caption: string): string {
   const height = 60 + rows.reduce((sum, { rounds }) => sum + Object.keys(rounds).length * step + 14, 0)
@@ -88,7 +102,9 @@ export function plot(rows: readonly Row[], caption: string): string {
   for (const row of rows) {
     const rates = Object.entries(row.rounds).map(([side, all]) => [side, median(all.map(({ rate }) => rate))] as const)
     const most = Math.max(...rates.map(([, rate]) => rate))
-    parts.push(`<text x="${left - 12}" y="${y + 15}" text-anchor="end">${row.store}: ${row.workload}</text>`)
+    parts.push(
+      `<text x="${left - 12}" y="${y + 15}" text-anchor="end">${row.store}, ${short(row.rows)}: ${row.workload}</text>`,
+    )
     for (const [side, rate] of rates) {
       const width = Math.round((rate / most) * 400)
       const times = side === 'ours' ? `, ${ratio(row, 'ours', 'expert').toFixed(2)} × expert` : ''
