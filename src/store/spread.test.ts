@@ -133,6 +133,17 @@ test('a change moves only what it moves', () => {
   )
 })
 
+test('what is told again is told anew, as nothing that was told long ago is on its way', () => {
+  const { sent: all } = sent(
+    { ...created(orderOf(customer as string)), collection: 'orders', key: key(order as string) },
+    () => [{ home: 1 }],
+  )
+  const [link, row] = all
+  assert.match(link?.text ?? '', /^INSERT INTO bylaw_links .* DO UPDATE SET time = excluded\.time RETURNING home$/s)
+  assert.deepEqual(link?.values.slice(1), [`customers/${customer}`, 'orders', JSON.stringify([null, null, order]), 5])
+  assert.match(row?.text ?? '', /^INSERT INTO "orders"/)
+})
+
 test('a value that is on its way cannot be given up yet', () => {
   const plan = updated('customers', customer as string, email('a@b.c'), email('d@e.f'))
   const late = sent(plan, (text) =>

@@ -124,14 +124,18 @@ export function* remark(
     if (before.has(name)) {
       // What is on its way cannot be taken away yet.
       if ((yield without(cellar, mark)).length === 0 && mark.unique) throw moved(own.collection.name)
-    } else {
-      const more = mark.unique ? { holder: textOf(key) } : { time }
-      const { text, values } = newRow(mark.table, { ...mark.key, ...more }, mark.home, dialect)
-      const rows = yield { text: `${text} ON CONFLICT DO NOTHING RETURNING home`, values }
-      if (rows.length === 0 && mark.unique) return { is: 'duplicate', fields: mark.unique.fields }
-    }
+    } else if ((yield added(cellar, mark, { key, time })).length === 0 && mark.unique)
+      return { is: 'duplicate', fields: mark.unique.fields }
   }
   return null
+}
+
+/** What is told again is told anew. */
+function added({ dialect }: Cellar, { table, home, key: own, unique }: Mark, { key, time }: Written): Statement {
+  const row = { ...own, ...(unique ? { holder: textOf(key) } : { time }) }
+  const { text, values } = newRow(table, row, home, dialect)
+  const twice = unique ? 'DO NOTHING' : 'DO UPDATE SET time = excluded.time'
+  return { text: `${text} ON CONFLICT (home, ${Object.keys(own).join(', ')}) ${twice} RETURNING home`, values }
 }
 
 function without({ dialect }: Cellar, { table, home, key }: Mark): Statement {
