@@ -25,9 +25,9 @@ const isUnprepared = (error: unknown): boolean => ['26000', '42P05'].includes(st
 export const isOutdated = (error: unknown): boolean =>
   stateOf(error) === '0A000' && /^cached plan /.test(failureOf(error).message ?? '')
 
-/** Another transaction was in the way, or nothing was begun: the same plan can be carried out again. */
+/** Another transaction was in the way, a column of before went at the end of a change, or nothing was begun: the same plan can be carried out again. */
 export const isPassing = (error: unknown): boolean =>
-  isMoved(error) || ['40001', '40P01', '55P03'].includes(stateOf(error)) || isUnprepared(error)
+  isMoved(error) || ['40001', '40P01', '55P03', '42703'].includes(stateOf(error)) || isUnprepared(error)
 
 /** Ended by its time-out. */
 const isLate = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(stateOf(error))

@@ -77,12 +77,20 @@ export interface Collection {
 /** Documents by the version that made their structure; that of the first one has no name. R196. */
 export interface Epochs {
   readonly raised: (epoch: string, document: Members) => Members
-  readonly lowered: (epoch: string, document: Members) => Members
+  readonly lowered: (epoch: string, document: Members, rows: readonly (Members | null)[]) => Members
+  /** The other rows that a document of that time is completed from: the field that leads there, and the collection. */
+  readonly besides: (epoch: string) => readonly Besides[]
   /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
   readonly source: (epoch: string, field: string) => string | null
   readonly gives: (epoch: string, document: Members) => readonly Given[]
   /** The collections that something is given to. */
   readonly heirs: readonly string[]
+}
+
+interface Besides {
+  readonly by: string
+  readonly collection: string
+  readonly whole?: true
 }
 
 /** The version that made a structure. */
@@ -151,6 +159,15 @@ function mostOf(field: Field): number | null {
   return lengthsOf(field).max * (field.options.fold ? 3 : 1)
 }
 
+/** A column of a former declaration, which is remembered by what its values are made of. */
+export function columnIn(name: string, { type, form, field }: { type: string; form: string; field: string }): Column {
+  const [kind, how = ''] = form.split(' ')
+  const [precision, scale] = how.split('.').map(Number)
+  const options = kind === 'decimal' ? { precision, scale } : { fold: how === 'folded' }
+  const cell = cellOf({ kind, options } as Field)
+  return { name, field, type: /int/i.test(type) ? 'integer' : 'text', form, cell, required: false, most: null }
+}
+
 function isInteger({ kind, options }: Field): boolean {
   if (kind === 'decimal') return (options.precision ?? defaultPrecision) <= 18
   return kind === 'integer' || kind === 'bigint' || kind === 'boolean'
@@ -217,7 +234,8 @@ export interface Stored extends Texts {
 /** How documents of other shapes follow from each other, by the number of the shape, where versions changed them. */
 export interface Ladder {
   readonly raised?: (shape: number, document: Members) => Members
-  readonly lowered?: (shape: number, document: Members) => Members
+  readonly lowered?: (shape: number, document: Members, rows: readonly (Members | null)[]) => Members
+  readonly besides?: (shape: number) => readonly Besides[]
   /** What rows of former versions give to rows of other collections. */
   readonly gives?: (shape: number, document: Members) => readonly Given[]
   /** The version that made a shape. */
@@ -258,6 +276,7 @@ export function withAside(
   { own, former }: { readonly own: number; readonly former: Former | null },
   seen: Brought | null,
   written: Texts,
+  rows: readonly (Members | null)[] = [],
 ): string | null {
   const now = { ...JSON.parse(written.hidden ?? '{}'), ...JSON.parse(written.doc) } as Members
   const kept: Record<number, Members> = {}
@@ -266,7 +285,7 @@ export function withAside(
     if (shape > own || shape === former?.shape) kept[shape] = carried(fields, document, seen?.document ?? {}, now)
   }
   if (former) {
-    const known = lowered?.(former.shape, now) ?? formerly(fields, now, former.knows)
+    const known = lowered?.(former.shape, now, rows) ?? formerly(fields, now, former.knows)
     kept[former.shape] = { ...kept[former.shape], ...known }
   }
   const some = Object.entries(kept).filter(([, members]) => Object.keys(members).length > 0)

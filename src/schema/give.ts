@@ -10,6 +10,7 @@ import {
   textsOf,
   withAside,
 } from '../resources/collection.ts'
+import { retell } from '../store/beside.ts'
 import { type Answer, type Cellar, moved, type Shelf, type Steps } from '../store/cellar.ts'
 import { updateText } from '../store/compile.ts'
 import { keyValues } from '../store/dialect.ts'
@@ -80,6 +81,7 @@ function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
   const values = [shape, texts.doc, hidden, ...cells(collection, document), ...keys, Number(row.revision)]
   const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
   if (!done) throw moved(given.collection)
+  if (latest) yield* retell(cellar, given.collection, key)
 }
 
 const markIn = (hidden: string | null, shape: number): Mark | null =>

@@ -12,14 +12,16 @@ export function lagging(cellar: Cellar, { layout }: Ground, dialect: Dialect): C
 }
 
 function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag | undefined {
-  const all = [...cellar.shelves.values()].filter(isBehind)
-  if (!open || all.length === 0) return undefined
+  const beside = [...cellar.shelves.values()].filter(isBeside)
+  if (!open || beside.length === 0) return undefined
+  const all = beside.filter(isBehind)
   const rows = all.map(
     ({ collection, shape }) => `EXISTS (SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape})`,
   )
   // Behind the end of the change there is no index to find them by, nor any of them.
   const isOpen = `EXISTS (SELECT 1 FROM ${meta} WHERE name = 'former')`
-  const text = `SELECT CASE WHEN ${isOpen} THEN CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END ELSE 0 END AS behind`
+  const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
+  const text = `SELECT CASE WHEN ${isOpen} THEN ${some} ELSE 0 END AS behind`
   return {
     probe: { text, values: [], lone: 'read' },
     *raise() {
@@ -35,5 +37,9 @@ function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag 
   }
 }
 
+/** Whether rows lack what is asked for today. */
 const isBehind = ({ collection, former, pending }: Shelf): boolean =>
   former !== null && (pending.size > 0 || (collection.epochs?.heirs.length ?? 0) > 0)
+
+/** Whether nodes of before have to be told more of a row than its text says. */
+const isBeside = (one: Shelf): boolean => isBehind(one) || (one.former?.columns.length ?? 0) > 0

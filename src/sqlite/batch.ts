@@ -98,8 +98,10 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
 
   function forget(members: readonly Member[]): void {
     for (const { plan } of members) {
-      rows.written(plan)
-      for (const one of collectionsOf(plan, cellar)) totals.written(one)
+      if (cellar.lag)
+        rows.forget() // what others show of a row is told to them
+      else rows.written(plan)
+      for (const one of cellar.lag ? cellar.shelves.keys() : collectionsOf(plan)) totals.written(one)
     }
   }
 
@@ -126,9 +128,8 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
 }
 
 /** The collections that a plan may have written to, what goes along with it included. */
-function collectionsOf(plan: Deed, { shelves }: Cellar): readonly string[] {
-  if (plan.do === 'spend' || plan.do === 'tally') return []
-  if (plan.do === 'raise') return [...shelves.keys()]
+function collectionsOf(plan: Deed): readonly string[] {
+  if (plan.do === 'spend' || plan.do === 'tally' || plan.do === 'raise') return []
   if (plan.do === 'issue' || plan.do === 'revoke') return [credentials]
   const { collection, beside = [] } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
   return [collection, ...beside.map((one) => one.collection)]

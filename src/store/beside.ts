@@ -1,10 +1,11 @@
 /** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
-import type { Beside, Decide, Found, Key, Plan, Write } from '../flow/plan.ts'
-import { type Answer, type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
+import type { Beside, Create, Decide, Found, Key, Plan, Update, Write } from '../flow/plan.ts'
+import { aside as asideName, cellIn, keyColumns, type Members } from '../resources/collection.ts'
+import { type Answer, aside, type Cellar, found, isBehind, isBeside, type Shelf, type Steps, shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
-import { type Dialect, keyValues } from './dialect.ts'
+import { type Dialect, keyValues, quoted, rowColumns } from './dialect.ts'
 
 const nothing = { beside: [], account: null }
 
@@ -109,6 +110,65 @@ const textOf = (own: Shelf, one: Beside, row: Answer | undefined): string | null
 /** The text of a row beside, with what is never answered where that is asked for. */
 export const textBeside = ({ whole }: Beside, { doc, hidden }: Pick<Found, 'doc' | 'hidden'>): string =>
   whole && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(doc) }) : doc
+
+/** Tells nodes of the declaration before what a write did, in the same transaction: what they show, and what they ask for. */
+export function* told(cellar: Cellar, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {
+  const own = shelf(cellar, plan.collection)
+  if (isBeside(cellar, own)) yield* isBehind(cellar) // the change may have come to its end
+  if (!isBeside(cellar, own)) return yield* steps
+  const outcome = yield* together(steps)
+  if (!isLasting(outcome)) return outcome
+  yield* tell(cellar, own, plan.key, false)
+  if (plan.do === 'update') yield* retell(cellar, plan.collection, plan.key)
+  return outcome
+}
+
+/** Rows that show something of another one show what that one has now. */
+export function* retell(cellar: Cellar, name: string, key: Key): Steps<void> {
+  for (const own of cellar.shelves.values()) {
+    const { collection, former } = own
+    const besides = former ? (collection.besides?.(former.shape) ?? []) : []
+    for (const { by } of besides.filter((one) => one.collection === name && !one.whole)) {
+      const column = collection.columns.find(({ field }) => field === by)?.name ?? collection.parent?.column
+      if (column === undefined) continue
+      const shared = collection.account === null || key.account === null ? [] : [key.account]
+      const whose = shared.length > 0 ? ` AND account = ${cellar.dialect.mark(2)}` : ''
+      const text = `SELECT ${keyColumns(collection).join(', ')} FROM ${quoted(collection.table)} WHERE ${quoted(column)} = ${cellar.dialect.mark(1)}${whose}`
+      const rows = yield { text, values: [key.id, ...shared] }
+      for (const { account = null, parent = null, id } of rows as readonly Readonly<Record<string, string | null>>[])
+        yield* tell(cellar, own, { account, parent, id: id as string }, true)
+    }
+  }
+}
+
+/** Writes what nodes of the declaration before know of a row, and the columns that only they have. */
+function* tell(cellar: Cellar, own: Shelf, key: Key, counts: boolean): Steps<void> {
+  const { collection, former, shape } = own
+  const keys = keyValues(collection, key, cellar.dialect)
+  const [row] = yield { text: own.texts.own, values: keys }
+  if (!row || !former || Number(row.shape) < shape) return
+  const seen = found(own, row)
+  const document = { ...JSON.parse(seen.hidden ?? '{}'), ...JSON.parse(seen.doc) } as Members
+  const rows: (Members | null)[] = []
+  for (const one of collection.besides?.(former.shape) ?? []) {
+    const other = shelf(cellar, one.collection)
+    const asked = one.whole
+      ? null
+      : rowStatement(other, one, document, { account: key.account, dialect: cellar.dialect })
+    const text = asked && textOf(other, one, (yield asked)[0])
+    rows.push(one.whole ? document : text === null ? null : JSON.parse(text))
+  }
+  const hidden = aside(own, seen, seen, rows)
+  const known = { ...document, ...JSON.parse(hidden ?? '{}')[asideName]?.[former.shape] } as Members
+  const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
+  const set = names.map((name, i) => `${name} = ${cellar.dialect.mark(i + 1)}`)
+  if (counts) set.push('revision = revision + 1')
+  const where = rowColumns(collection, cellar.dialect).map(
+    (name, i) => `${name} = ${cellar.dialect.mark(names.length + i + 1)}`,
+  )
+  const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
+  yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
+}
 
 /** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */
 export function* along(plan: Write, outcome: Outcome, decided: (one: Decide) => Steps<Outcome>): Steps<Outcome> {

@@ -5,9 +5,12 @@ import {
   type Brought,
   brought,
   type Collection,
+  type Column,
+  columnIn,
   type Former,
   hasAside,
   type Ladder,
+  type Members,
   type Texts as Stored,
   textsOf,
   withAside,
@@ -60,7 +63,7 @@ export interface Shelf {
   /** The numbers of the shapes whose documents are made like those of today. */
   readonly alike: ReadonlySet<number>
   /** What is served beside this declaration until all nodes are of today. */
-  readonly former: Former | null
+  readonly former: (Former & { readonly columns: readonly Column[] }) | null
   /** The columns in which no row is without a value. */
   readonly full: ReadonlySet<string>
   /** The columns that rows of before do not have yet; they cannot be asked for. */
@@ -113,7 +116,13 @@ export function cellar(
       alike: new Set(alike),
       former:
         before && before.shape !== shape
-          ? { shape: before.shape, knows: (path) => Object.hasOwn(before.kinds, path) }
+          ? {
+              shape: before.shape,
+              knows: (path) => Object.hasOwn(before.kinds, path),
+              columns: Object.entries(before.columns)
+                .filter(([name, { field }]) => field !== undefined && !Object.hasOwn(table.columns, name))
+                .map(([name, one]) => columnIn(name, { ...one, field: one.field as string })),
+            }
           : null,
       full,
       told: told(collection),
@@ -209,6 +218,9 @@ const ofRows: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'deci
 /** Whether it has to be looked whether rows are behind before a plan is carried out. */
 export const minds = ({ lag }: Cellar, plan: Plan): boolean => lag?.over === false && ofRows.has(plan.do)
 
+/** Whether nodes of the declaration before may read what is written. */
+export const isBeside = ({ lag }: Cellar, { former }: Shelf): boolean => lag?.over === false && former !== null
+
 /** Whether rows have to be brought up first. */
 export function* isBehind({ lag }: Cellar): Steps<boolean> {
   if (!lag) return false
@@ -237,7 +249,12 @@ export function found(
 }
 
 /** What is stored beside a document, with what nodes of other declarations need of it. */
-export function aside({ collection, shape, former }: Shelf, seen: Held | null, row: Stored): string | null {
+export function aside(
+  { collection, shape, former }: Shelf,
+  seen: Held | null,
+  row: Stored,
+  rows: readonly (Members | null)[] = [],
+): string | null {
   const brought = seen?.brought ?? null
-  return former || brought ? withAside(collection, { own: shape, former }, brought, row) : row.hidden
+  return former || brought ? withAside(collection, { own: shape, former }, brought, row, rows) : row.hidden
 }

@@ -93,7 +93,8 @@ function ladder({ epochs, shape }: Collection, { shapes }: TableLayout): Ladder 
   return {
     epochAt,
     raised: (other, document) => (isSame(other) ? document : epochs.raised(epochAt(other), document)),
-    lowered: (other, document) => (isSame(other) ? document : epochs.lowered(epochAt(other), document)),
+    lowered: (other, document, rows) => (isSame(other) ? document : epochs.lowered(epochAt(other), document, rows)),
+    besides: (other) => (isSame(other) ? [] : epochs.besides(epochAt(other))),
     gives: (other, document) => (isSame(other) ? [] : epochs.gives(epochAt(other), document)),
   }
 }

@@ -1,7 +1,7 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Absent, Create, Decide, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
-import { along, besideOf, completed, together } from './beside.ts'
+import { along, besideOf, completed, together, told } from './beside.ts'
 import { identify, issue, revoke, spend, stored, tally, usage } from './callers.ts'
 import {
   admitColumns,
@@ -96,9 +96,11 @@ function* write(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> 
 function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> {
   switch (plan.do) {
     case 'create':
-      return yield* create(cellar, plan)
+      return yield* cellar.lag ? told(cellar, plan, create(cellar, plan)) : create(cellar, plan)
     case 'update':
-      return yield* update(cellar, plan, seen as Held)
+      return yield* cellar.lag
+        ? told(cellar, plan, update(cellar, plan, seen as Held))
+        : update(cellar, plan, seen as Held)
     case 'remove':
       return yield* remove(cellar, plan)
     case 'keep':

@@ -119,7 +119,8 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
   const { collection } = today
   const epochs: Epochs = {
     raised: (epoch, document) => way(epoch)?.raised(document) ?? document,
-    lowered: (epoch, document) => way(epoch)?.lowered(document) ?? document,
+    lowered: (epoch, document, rows) => way(epoch)?.lowered(document, rows) ?? document,
+    besides: (epoch) => way(epoch)?.besides ?? [],
     heirs: [...new Set([...ways.values()].flatMap((one) => one?.heirs ?? []))],
     gives: (epoch, document) => way(epoch)?.gives(document) ?? [],
     source: (epoch, field) => {
@@ -139,12 +140,13 @@ function isOfRows({ change: { renamed, removed, added, retyped, required, mapped
 interface Passage {
   readonly raised: Converted
   readonly lowered: Converted
+  readonly besides: Program['beside']
   readonly source: (field: string) => string | null
   readonly gives: (document: Members) => readonly Given[]
   readonly heirs: readonly string[]
 }
 
-type Converted = (document: Readonly<Document>) => Document
+type Converted = (document: Readonly<Document>, rows?: readonly (Members | null)[]) => Document
 
 function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsewhere: Elsewhere): Passage | null {
   const steps = past.ways.get(today.name)?.steps ?? []
@@ -169,6 +171,7 @@ function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsew
     heirs: given.map(({ collection }) => collection),
     gives: (document) => (given.length === 0 ? [] : given.flatMap((one) => gift(one, today, whole(document), raise))),
     lowered: converted(down, own),
+    besides: down.beside,
     source: (field) => {
       const source = up.sources.get(field)
       const isKept = given.some(({ name }) => name === field) // only where no other row has it
@@ -206,8 +209,8 @@ function gift(
 function converted(program: Program, { members }: Resource): Converted {
   const names = members.map(({ name }) => name)
   const convert = conversion(program, names)
-  return (document) => {
-    const values = convert(document)
+  return (document, rows) => {
+    const values = convert(document, rows)
     return Object.fromEntries(names.map((name, i) => [name, values[i]]).filter(([, value]) => value !== undefined))
   }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
-import { nodeOn, places } from '../help/places.ts'
+import { alive, applied, nodeOn, places } from '../help/places.ts'
 
 const name = 'rooms'
 const v1 = { v1: { released: '2024-01-01' } }
@@ -100,6 +100,51 @@ for (const [store, make] of places)
         assert.equal((await ask('GET', '/v3/shelves?level[lte]=2')).json.data.length, 2)
         await close()
       }
+    })
+
+    test('is shown by nodes of both declarations, whichever writes it', async (t) => {
+      const place = await make(t)
+      const old = nodeOn(place, first)
+      t.after(old.close)
+      const shelfId = (await old.ask('POST', '/shelves', { label: 'n' })).json.id
+      const one = (await old.ask('POST', '/books', { title: 'a', shelfId, room: 'nord', floor: 1 })).json
+      const two = (await old.ask('POST', '/books', { title: 'b', shelfId, room: 'nord', floor: 1 })).json
+      const lone = (await old.ask('POST', '/books', { title: 'c', room: 'sued' })).json
+      await alive(place)
+      assert.deepEqual((await applied(place, third)).waitsFor, ['old'])
+      const young = nodeOn(place, third)
+      t.after(young.close)
+      const shelf = async () => {
+        const { hall, level } = (await young.ask('GET', `/v3/shelves/${shelfId}`)).json
+        return [hall, level]
+      }
+      const rooms = async (path: string, node = old) =>
+        (await node.ask('GET', path)).json.data.map(({ room, floor }: Record<string, unknown>) => `${room} ${floor}`)
+      assert.deepEqual(await shelf(), ['north', 1])
+      assert.equal((await old.ask('PATCH', `/books/${one.id}`, { room: 'sued', title: 'A' })).status, 200)
+      assert.deepEqual(await shelf(), ['south', 1])
+      assert.deepEqual((await old.ask('GET', `/books/${two.id}`)).json.room, 'sued')
+      assert.equal((await young.ask('PATCH', `/v3/shelves/${shelfId}`, { hall: 'north', level: 7 })).status, 200)
+      const all = ['nord 7', 'nord 7', 'sued 0']
+      assert.deepEqual(await rooms('/books?sort=title'), all)
+      assert.deepEqual(await rooms('/v1/books?sort=title', young), all)
+      assert.deepEqual(await rooms('/books?room=nord&floor[gte]=7'), all.slice(0, 2))
+      assert.deepEqual(await rooms('/books?room=sued'), ['sued 0'])
+      assert.equal((await old.ask('PATCH', `/books/${two.id}`, { title: 'B' })).status, 200)
+      assert.deepEqual(await shelf(), ['north', 7])
+      assert.equal((await young.ask('PATCH', `/v1/books/${lone.id}`, { room: 'nord' })).status, 200)
+      assert.equal((await old.ask('GET', `/books/${lone.id}`)).json.room, 'nord')
+      const made = await young.ask('POST', '/v3/books', { title: 'd', shelfId })
+      assert.deepEqual((await old.ask('GET', `/books/${made.json.id}`)).json.floor, 7)
+      await place.rows('DELETE FROM bylaw_nodes')
+      assert.deepEqual((await applied(place, third)).left, [])
+      assert.deepEqual(await shelf(), ['north', 7])
+      const rest = ['nord 7', 'nord 7', 'nord 0', 'nord 7']
+      assert.deepEqual(await rooms('/v1/books?sort=title', young), rest)
+      assert.equal((await young.ask('PATCH', `/v1/books/${one.id}`, { floor: 8 })).status, 200)
+      assert.deepEqual(await shelf(), ['north', 8])
+      const [row] = await place.rows('SELECT count(*) AS count FROM books WHERE hidden LIKE \'%"*"%\'')
+      assert.equal(Number(row?.count), 0)
     })
 
     test('is refused, and stays, where rows do not agree', async (t) => {
