@@ -3,7 +3,7 @@ import type { Field } from './field.ts'
 
 export type { Given, Members } from './shape.ts'
 
-import { carried, completed, formerly, type Given, type Members, narrowed, type Shaped } from './shape.ts'
+import { type Besides, carried, completed, formerly, type Given, type Members, narrowed, type Shaped } from './shape.ts'
 import { scaled, sortable } from './texts.ts'
 import { defaultPrecision, isObject, lengthsOf } from './values.ts'
 
@@ -85,12 +85,6 @@ export interface Epochs {
   readonly gives: (epoch: string, document: Members) => readonly Given[]
   /** The collections that something is given to. */
   readonly heirs: readonly string[]
-}
-
-interface Besides {
-  readonly by: string
-  readonly collection: string
-  readonly whole?: true
 }
 
 /** The version that made a structure. */

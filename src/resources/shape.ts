@@ -153,3 +153,10 @@ export interface Given {
   /** Whether rows of a former version had no such field of their own. */
   readonly isNew: (epoch: string) => boolean
 }
+
+/** Another row that a document is completed from: the field that leads to it; `whole` is the own one, with what is never answered. */
+export interface Besides {
+  readonly by: string
+  readonly collection: string
+  readonly whole?: true
+}
