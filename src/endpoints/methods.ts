@@ -5,7 +5,8 @@ import { type Change, majorOf, type Versioned } from '../resources/change.ts'
 import type { Operation, ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
-import type { Elsewhere } from '../versions/program.ts'
+import { isOfRows } from '../versions/epoch.ts'
+import type { Elsewhere, Step } from '../versions/program.ts'
 import { older, stored } from '../versions/translate.ts'
 import { elsewhereOf, type Past, pasts, type Way } from '../versions/version.ts'
 import { change } from './change.ts'
@@ -77,6 +78,12 @@ function edition(past: Past<Versioned>, declared: Declared, elsewhere: Elsewhere
   }
 }
 
+/** Whether items are sent, answered or asked for otherwise since then. */
+const isOfFields = (step: Step): boolean => {
+  const { shown, filters, sorts } = step.change
+  return isOfRows(step) || [shown, filters, sorts].some((one) => one !== undefined)
+}
+
 /** A resource as a version has it: where nothing changed since, it is that of today. */
 function sceneOf(
   { label, declaration }: Past<Versioned>,
@@ -99,7 +106,7 @@ function sceneOf(
   const changes = steps.map(({ change }) => change)
   return {
     resource: { ...own, collection: today.collection },
-    form: older(own, today, steps, { elsewhere, resources: declared.today }),
+    form: steps.some(isOfFields) ? older(own, today, steps, { elsewhere, resources: declared.today }) : stored(today),
     view: views({ resource: own, today, major: majorOf(label), made: changes }),
   }
 }

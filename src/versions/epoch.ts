@@ -132,7 +132,7 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
 }
 
 /** Whether documents hold something else since then. */
-function isOfRows({ change: { renamed, removed, added, retyped, required, mapped, moved } }: Step): boolean {
+export function isOfRows({ change: { renamed, removed, added, retyped, required, mapped, moved } }: Step): boolean {
   return [renamed, removed, added, retyped, required, mapped, moved].some((one) => Object.keys(one ?? {}).length > 0)
 }
 
