@@ -89,6 +89,25 @@ test('nobody refers to what is gone, however a deletion and a creation meet', as
   assert.deepEqual(count, { same: true })
 })
 
+test('a row that is told of and not there yet is waited for, and never passed over', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const { call } = nodes[0] as Node
+  const made = await call('POST', '/customers', { email: 'a@b.c' })
+  const [id, order] = [made.json.id as string, 'ord_01hzxw3k5qf7m8n9p0r1s2t300']
+  const told = `(${homeOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
+  await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${told}`)
+  const early = await call('DELETE', `/customers/${id}`)
+  assert.deepEqual([early.status, early.json.type, early.retryAfter !== null], [503, 'overloaded', true])
+  assert.equal((await call('GET', `/customers/${id}`)).status, 200)
+  const doc = JSON.stringify({ id: order, customerId: id })
+  const row = `(${homeOf(order)}, '${order}', 1, 1, '${doc}', '${id}')`
+  await sql(url, `INSERT INTO orders (home, id, revision, shape, doc, "by_customerId") VALUES ${row}`)
+  assert.equal((await call('DELETE', `/customers/${id}`)).status, 409)
+  await sql(url, `UPDATE orders SET doc = replace(doc, '${id}', 'cus_other')`)
+  assert.equal((await call('DELETE', `/customers/${id}`)).status, 204)
+  assert.deepEqual(await rows(url, 'bylaw_links'), [])
+})
+
 test('a resource lies where the key does that it was made with', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call } = nodes[0] as Node
