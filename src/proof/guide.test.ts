@@ -57,6 +57,15 @@ test('the guide tells what changed, by resource, with both bodies', async () => 
   assert.deepEqual(JSON.parse(sent), { title: 'Title' })
   const [, now = ''] = /and in v3:\n\n```json\n(.*?)```/s.exec(text) ?? []
   assert.deepEqual(JSON.parse(now), { name: 'Title', rank: 1 })
+  assert.match(
+    text,
+    /- \*\*breaking\*\* `clients` is called `customers`, in paths[^\n]*\n- \*\*breaking\*\* `title` is called `name`\./,
+  )
+  assert.doesNotMatch(
+    text,
+    /The resource (clients|customers)|\/clients|\/customers|`title` is gone|`name` is new/,
+    'what has another name is neither gone nor new',
+  )
   assert.match(text, /## orders\n\nOrders came\./)
   assert.doesNotMatch(text, /## notes/)
   assert.match(

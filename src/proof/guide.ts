@@ -1,4 +1,5 @@
 /** Guide: how to move from one version to another, with bodies as both versions have them. Part 9, versioning. */
+import type { Contract } from '../contract/contract.ts'
 import type { Difference } from '../contract/difference.ts'
 import { differences, parting } from '../contract/differences.ts'
 import { contractAt } from '../contract/gate.ts'
@@ -32,12 +33,56 @@ export interface Journey {
 /** Markdown for those who have to move. */
 export async function guide(journey: Journey): Promise<string> {
   const { service, from, to } = journey
-  const found = differences(contractAt(service, from), contractAt(service, to))
+  const [old, now] = [from, to].map((label) => contractAt(service, label)) as [Contract, Contract]
+  const found = differences(calledAs(old, now, journey), now)
   const bodies = await samples(journey)
   const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, found, bodies.get(name)))
   const general = found.filter(({ place }) => !place.startsWith('resources.'))
   const rest = general.length === 0 ? [] : [`## The whole service\n\n${listed(general)}`]
   return `${[`# From ${from} to ${to}`, times(journey), ways(to), ...parts, ...rest].join('\n\n')}\n`
+}
+
+/** An older contract with the names that its resources have in the newer one: what has another name is neither gone nor new. */
+function calledAs(old: Contract, now: Contract, { service, from, to }: Omit<Journey, 'ask'>): Contract {
+  const names = new Map(
+    [...service.resources.keys()].flatMap((name): [string, string][] => {
+      const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
+      return was === undefined || is === undefined || was === is ? [] : [[was, is]]
+    }),
+  )
+  const named = (name: string) => names.get(name) ?? name
+  const bare = (path: string) => path.replace(/\{[^}]*\}/g, '{}')
+  const resources = Object.entries(old.resources).map(([name, one]) => {
+    const paths = Object.entries(one.paths).map(([path, methods]) => {
+      const renamed = path.split('/').map(named).join('/')
+      const same = Object.keys(now.resources[named(name)]?.paths ?? {}).find((other) => bare(other) === bare(renamed))
+      return [same ?? renamed, methods]
+    })
+    const told = JSON.parse(JSON.stringify(one.fields), (key, value) => (key === 'to' ? named(value) : value))
+    const called = fieldNames(name, { service, from, to })
+    const field = (term: string) => term.replace(/^(-?)([^.]*)/, (_, sign, top) => sign + (called.get(top) ?? top))
+    const fields = Object.fromEntries(Object.entries(told).map(([top, terms]) => [field(top), terms]))
+    const sorts = Object.fromEntries(Object.entries(one.sorts).map(([custom, terms]) => [custom, terms.map(field)]))
+    const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
+    const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
+    return [named(name), { ...one, parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths) }]
+  })
+  return { ...old, resources: Object.fromEntries(resources) }
+}
+
+/** The fields of a resource, under its older name, that have another name in the newer version. */
+function fieldNames(was: string, { service, from, to }: Omit<Journey, 'ask'>): ReadonlyMap<string, string> {
+  const today = [...service.resources.keys()].find((name) => nameAt(service.changes, name, from) === was)
+  let names = new Map<string, string>()
+  for (const { version, renamed = {} } of today === undefined
+    ? []
+    : between(service.changes, today, from).toReversed()) {
+    if (majorOf(version) > majorOf(to)) continue
+    const kept = [...names].map(([old, now]) => [old, renamed[now] ?? now] as const)
+    const known = new Set(names.values())
+    names = new Map([...Object.entries(renamed).filter(([old]) => !known.has(old)), ...kept])
+  }
+  return names
 }
 
 function times({ service, from, to }: Journey): string {
@@ -71,7 +116,7 @@ function resourcePart(
   sample?: Sample,
 ): string[] {
   const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
-  const places = new Set([was, is].filter((one) => one !== undefined).map((one) => `resources.${one}`))
+  const places = new Set([is ?? was].filter((one) => one !== undefined).map((one) => `resources.${one}`))
   const isOwn = (place: string) => [...places].some((one) => place === one || place.startsWith(`${one}.`))
   const own = found.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
   const told = between(service.changes, name, from)
@@ -79,12 +124,18 @@ function resourcePart(
     .toReversed()
   const left = Object.entries(contractAt(service, to).resources[is ?? '']?.deprecations ?? {})
   if (own.length + told.length + left.length === 0) return []
+  const isCalled = (old: string, now: string, where = '') => `- **breaking** \`${old}\` is called \`${now}\`${where}.`
+  const lines = [
+    ...(was && is && was !== is ? [isCalled(was, is, ', in paths and wherever it is referred to')] : []),
+    ...(was && is ? [...fieldNames(was, { service, from, to })].map(([old, now]) => isCalled(old, now)) : []),
+    ...(own.length === 0 ? [] : [listed(own)]),
+  ]
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
   const about = told.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
   return [
     title,
     ...about,
-    ...(own.length === 0 ? [] : [listed(own)]),
+    ...(lines.length === 0 ? [] : [lines.join('\n')]),
     ...left.map(([operation, one]) => `In ${to}, \`${operation}\` ${parting(one)}: do not build on it.`),
     ...(sample ? [shownPair('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
     ...(sample ? [shownPair('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
