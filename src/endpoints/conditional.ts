@@ -109,7 +109,7 @@ function failed(name: string, seen: Found | null, view: View): Problem {
   return new Problem(
     'precondition-failed',
     message,
-    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen.revision) } } : {},
+    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen.revision, seen.beside) } } : {},
   )
 }
 

@@ -43,7 +43,7 @@ function* performed(cellar: Cellar, plan: Plan, held: boolean): Steps<Outcome> {
     case 'create':
       return yield* write(cellar, plan, null)
     case 'decide': {
-      const seen = yield* read(cellar, plan.read, held)
+      const seen = yield* whole(cellar, plan.read, held)
       return yield* write(cellar, plan.decide(seen), seen)
     }
     case 'once':
@@ -76,7 +76,7 @@ function* once(
   { claim, admit, decide: { read: target, decide } }: Once,
   held: boolean,
 ): Steps<Outcome> {
-  const seen = yield* read(cellar, target, held)
+  const seen = yield* whole(cellar, target, held)
   admit(seen)
   const taken = yield* hold(cellar, target, claim)
   if (taken) return taken
@@ -106,6 +106,13 @@ function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> 
     case 'keep':
       return { is: 'kept', seen: seen as Seen }
   }
+}
+
+/** A row with those beside it, which its tag is made of too. */
+const whole = (cellar: Cellar, plan: Read, held: boolean): Steps<Seen> => {
+  const steps = read(cellar, plan, held)
+  const { beside = [], key } = plan
+  return beside.length === 0 ? steps : (completed(cellar, steps, beside, key.account) as Steps<Seen>)
 }
 
 function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {

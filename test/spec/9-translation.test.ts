@@ -100,6 +100,16 @@ doors('one state, four versions', history, (door) => {
     assert.deepEqual([unchanged.status, unchanged.json.data], [200, []])
     const wrong = await door.send('PATCH', `/v3/customers/${ann.id}`, { json: { country: 'XX' } })
     assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [400, '/country'])
+    const { etag } = (await door.send('GET', `/v3/customers/${ann.id}`)).headers
+    for (const [method, json] of [
+      ['PATCH', { country: 'IT' }],
+      ['PATCH', { country: 'XX' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const headers = { 'if-match': '"zz-3-abcdef"' }
+      const stale = await door.send(method, `/v3/customers/${ann.id}`, json ? { json, headers } : { headers })
+      assert.deepEqual([stale.status, stale.headers.etag], [412, etag], method)
+    }
   })
 
   spec('R122 R196', 'a condition holds for the state of its own version alone', async () => {
