@@ -207,13 +207,18 @@ function partings(place: string, before: ResourceContract, after: ResourceContra
     if (!has) return [told(at, 'additive', `\`${operation}\` is not deprecated any more.`)]
     const says = `\`${operation}\` ${parting(has)}${had ? `, and not ${parting(had)}` : ''}.`
     const sooner = had?.sunset && has.sunset && has.sunset < had.sunset
-    return [told(at, sooner ? 'breaking' : 'additive', says, `Leave its end at ${had?.sunset}, or put it off.`)]
+    return [
+      told(at, sooner ? 'breaking' : 'additive', says, `Leave its end at ${day(had?.sunset ?? '')}, or put it off.`),
+    ]
   })
 }
 
 /** When something goes, in words. */
 export const parting = ({ deprecated, sunset }: Parting): string =>
-  `is deprecated from ${deprecated} on${sunset === null ? '' : ` and planned to end on ${sunset}`}`
+  `is deprecated from ${day(deprecated)} on${sunset === null ? '' : ` and planned to end on ${day(sunset)}`}`
+
+/** A moment as it is declared where it begins a day. */
+const day = (moment: string): string => moment.replace('T00:00:00.000Z', '')
 
 const breadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
 /** Whether all who were let in by one rule are by another. */

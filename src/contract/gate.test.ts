@@ -162,7 +162,7 @@ describe('changes', () => {
     assert.equal(told(end('2028-12-31'), locks), '')
     assert.match(
       told(end('2027-11-30'), locks),
-      /^resources\.customers\n.*\n {3}- .*planned to end on 2027-11-30T.*\nLeave its end at 2027-12-31T/,
+      /^resources\.customers\n.*\n {3}- .*planned to end on 2027-11-30, and not .*\nLeave its end at 2027-12-31, or/,
     )
   })
   test('cannot be judged before the version before is locked', () => {

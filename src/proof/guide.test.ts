@@ -70,7 +70,7 @@ test('the guide tells what changed, by resource, with both bodies', async () => 
   assert.doesNotMatch(text, /## notes/)
   assert.match(
     text,
-    /## plans\n\nIn v3, `remove` is deprecated from 2026-12-01T00:00:00.000Z on and planned to end on 2027-12-31T00:00:00.000Z: do not build on it\./,
+    /## plans\n\nIn v3, `remove` is deprecated from 2026-12-01 on and planned to end on 2027-12-31: do not build on it\./,
   )
 })
 
