@@ -75,6 +75,21 @@ export const refused = [
   shop.change('v2', 'customers', { about: '', mapped: { stats: { open: 'active' } } }),
   // @ts-expect-error no such method
   shop.change('v2', 'customers', { about: '', methods: { added: ['delete'] } }),
+  // @ts-expect-error no such method
+  shop.change('v2', 'customers', { about: '', deprecations: { delete: { deprecated: '2026-12-01' } } }),
+  // @ts-expect-error it is not said from when on
+  shop.change('v2', 'customers', { about: '', deprecations: { remove: { sunset: '2026-12-01' } } }),
+  service({
+    name: 'notes',
+    resources: {
+      notes: {
+        fields: { text: f.text() },
+        access: 'public',
+        // @ts-expect-error no such method
+        deprecations: { delete: { deprecated: '2026-12-01' } },
+      },
+    },
+  }),
   // @ts-expect-error the old document has no such field
   shop.change('v2', 'customers', { about: '', added: ['name'], request: (old) => ({ name: old.last }) }),
   // @ts-expect-error a text
