@@ -83,6 +83,8 @@ export interface Epochs {
   /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
   readonly source: (epoch: string, field: string) => string | null
   readonly gives: (epoch: string, document: Members) => readonly Given[]
+  /** The newest version that is declared. */
+  readonly newest: string
   /** The collections that something is given to. */
   readonly heirs: readonly string[]
 }

@@ -5,7 +5,7 @@ import { type Dialect, quoted } from '../store/dialect.ts'
 import { heirOf, isConverted, type Layout, layoutOf, lost, placed, type TableLayout, unlike } from '../store/layout.ts'
 import { existing, gone, reservedSteps, shared } from './shared.ts'
 import type { Phase, Step } from './step.ts'
-import { created, creation, indexText, named, refuseHidden } from './tables.ts'
+import { created, creation, indexText, named, refuseHidden, refuseLater } from './tables.ts'
 
 /** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
 export interface State {
@@ -33,7 +33,10 @@ export function changeBetween(before: State | null, collections: readonly Collec
   function tableSteps(was: Layout | null, is: Layout): Step[] {
     const steps = inheriting(placed(collections, is)).flatMap(({ collection, table }) => {
       const old = heirOf(collection, all, was)
-      if (old) return [...named(collection, was), ...changed(collection, old, table, dialect)]
+      if (old) {
+        refuseLater(collection, old)
+        return [...named(collection, was), ...changed(collection, old, table, dialect)]
+      }
       refuseHidden(collection.name, all, was)
       return created(collection, table, dialect)
     })

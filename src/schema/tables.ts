@@ -1,8 +1,8 @@
 /** Tables: how they are made, and kept under another name. Pure. The cellar. */
-import { type Collection, keyColumns } from '../resources/collection.ts'
+import { type Collection, epochOf, keyColumns } from '../resources/collection.ts'
 import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import type { Layout, TableLayout } from '../store/layout.ts'
+import { type Layout, lost, type TableLayout } from '../store/layout.ts'
 import { indexTerm } from '../store/width.ts'
 import { homeColumn, homeKey } from './shared.ts'
 import type { Step } from './step.ts'
@@ -21,6 +21,16 @@ export function refuseHidden(name: string, all: readonly Collection[], was: Layo
   if (holder === undefined || all.some((one) => one.name === holder)) return
   throw new Error(
     `The rows of ${name} are those of ${holder} since a version that this declaration does not have. Start with the declaration that has ${holder}; it serves ${name} in its older versions.`,
+  )
+}
+
+/** Rows of a later version are nothing that an older declaration could make its own of. */
+export function refuseLater(one: Collection, was: TableLayout): void {
+  const epoch = epochOf(was.shapes[was.shape - 1] as string)
+  const isLater = one.epochs ? Number(epoch.slice(1)) > Number(one.epochs.newest.slice(1)) : lost(one, was).length > 0
+  if (epoch === '' || !isLater) return
+  throw new Error(
+    `The rows of ${one.name} are those of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
   )
 }
 

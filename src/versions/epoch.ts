@@ -121,6 +121,7 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
     raised: (epoch, document) => way(epoch)?.raised(document) ?? document,
     lowered: (epoch, document, rows) => way(epoch)?.lowered(document, rows) ?? document,
     besides: (epoch) => way(epoch)?.besides ?? [],
+    newest: all.at(-1)?.label ?? '',
     heirs: [...new Set([...ways.values()].flatMap((one) => one?.heirs ?? []))],
     gives: (epoch, document) => way(epoch)?.gives(document) ?? [],
     source: (epoch, field) => {

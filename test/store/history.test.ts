@@ -132,6 +132,36 @@ for (const [store, make] of places)
       }
     })
 
+    test('is not taken back by a declaration that does not have its version', async (t) => {
+      const place = await make(t)
+      const dated = { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } }
+      const two = service({
+        name: 'things',
+        versions: dated,
+        resources: { things: { fields: { name: f.text(), note: f.text({ optional: true }) }, access: 'public' } },
+      }).change('v2', 'things', {
+        about: '`label` is called `name`, and `note` is new.',
+        renamed: { label: 'name' },
+        added: ['note'],
+      })
+      const node = nodeOn(place, two)
+      t.after(node.close)
+      const made = (await node.ask('POST', '/v2/things', { name: 'a', note: 'b' })).json
+      await node.close()
+      const one = service({
+        name: 'things',
+        versions: { v1: dated.v1 },
+        resources: { things: { fields: { label: f.text() }, access: 'public' } },
+      })
+      await assert.rejects(
+        async () => nodeOn(place, one).ask('GET', '/things'),
+        /The rows of things are those of v2, which this declaration does not have/,
+      )
+      const again = nodeOn(place, two)
+      t.after(again.close)
+      assert.deepEqual((await again.ask('GET', `/v2/things/${made.id}`)).json, made)
+    })
+
     test('is served by both, whatever either writes, until the first one is gone', async (t) => {
       const place = await make(t)
       const { old, ...made } = await stored(place, t)
