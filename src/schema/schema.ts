@@ -2,10 +2,10 @@
 import { type Collection, keyColumns } from '../resources/collection.ts'
 import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import { heirOf, isConverted, type Layout, layoutOf, lost, placed, type TableLayout, unlike } from '../store/layout.ts'
+import { heirOf, isConverted, type Layout, layoutOf, placed, type TableLayout, unlike } from '../store/layout.ts'
 import { existing, gone, reservedSteps, shared } from './shared.ts'
 import type { Phase, Step } from './step.ts'
-import { created, creation, indexText, named, refuseHidden, refuseLater } from './tables.ts'
+import { created, creation, indexText, lost, named, refuseHidden, refuseLater } from './tables.ts'
 
 /** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
 export interface State {
@@ -35,7 +35,7 @@ export function changeBetween(before: State | null, collections: readonly Collec
       const old = heirOf(collection, all, was)
       if (old) {
         refuseLater(collection, old)
-        return [...named(collection, was), ...changed(collection, old, table, dialect)]
+        return [...named(collection, was), ...changed(collection, old, table, { was, dialect })]
       }
       refuseHidden(collection.name, all, was)
       return created(collection, table, dialect)
@@ -93,8 +93,13 @@ interface Difference {
   readonly goneIndexes: readonly string[]
 }
 
-function changed(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect): Step[] {
-  const reason = unlike(one, was)
+function changed(
+  one: Collection,
+  was: TableLayout,
+  is: TableLayout,
+  { was: layout, dialect }: { readonly was: Layout | null; readonly dialect: Dialect },
+): Step[] {
+  const reason = unlike(one, was, layout)
   if (reason !== null) return [anew(one, was, is, dialect, reason)]
   const [old, now] = [Object.keys(was.columns), Object.keys(is.columns)]
   const same = (name: string) => JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name])

@@ -2,7 +2,7 @@
 import { type Collection, epochOf, keyColumns } from '../resources/collection.ts'
 import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import { type Layout, lost, type TableLayout } from '../store/layout.ts'
+import { type Layout, sources, type TableLayout } from '../store/layout.ts'
 import { indexTerm } from '../store/width.ts'
 import { homeColumn, homeKey } from './shared.ts'
 import type { Step } from './step.ts'
@@ -59,4 +59,10 @@ export function creation(one: Collection, is: TableLayout, dialect: Dialect): st
 export function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
   return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
+}
+
+/** The fields whose values go, as nothing of today is made from them. */
+export function lost(one: Collection, was: TableLayout): string[] {
+  const all = sources(one.fields, was.kinds)
+  return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
 }

@@ -122,7 +122,12 @@ export function layoutOf(
   const taken = new Set(Object.values(before?.tables ?? {}).map(({ table }) => table))
   for (const one of all) {
     const heir = heirs.get(one.name)
-    tables[one.name] = columnsOf({ ...one, ...placeIn(one, heir, before, taken) }, before?.tables[heir ?? ''], dialect)
+    tables[one.name] = columnsOf(
+      { ...one, ...placeIn(one, heir, before, taken) },
+      before?.tables[heir ?? ''],
+      before,
+      dialect,
+    )
   }
   for (const { collection, table } of placed(all, { tables }))
     tables[collection.name] = {
@@ -166,8 +171,13 @@ function placeIn(
   return taken.has(table) ? { table: `${table}__2`, called: `${name}__2` } : { table }
 }
 
-function columnsOf(one: Collection, was: TableLayout | undefined, dialect: Dialect): TableLayout {
-  const before = was && unlike(one, was) === null ? was : undefined
+function columnsOf(
+  one: Collection,
+  was: TableLayout | undefined,
+  layout: Layout | null,
+  dialect: Dialect,
+): TableLayout {
+  const before = was && unlike(one, was, layout) === null ? was : undefined
   const all = sources(one.fields, before?.kinds ?? {})
   const columns: Record<string, TableLayout['columns'][string]> = {}
   for (const column of one.columns) {
@@ -261,7 +271,7 @@ interface Source {
   readonly from: string | null
 }
 
-function sources(fields: Collection['fields'], kinds: TableLayout['kinds'], at = '', before = ''): Source[] {
+export function sources(fields: Collection['fields'], kinds: TableLayout['kinds'], at = '', before = ''): Source[] {
   return fields.flatMap(({ name, was = name, kind, inner }) => {
     const path = at + name
     const from = [before + name, before + was].find((one) => Object.hasOwn(kinds, one)) ?? null
@@ -270,13 +280,16 @@ function sources(fields: Collection['fields'], kinds: TableLayout['kinds'], at =
 }
 
 /** Why the rows of before cannot be brought to today's declaration; null where they can. */
-export function unlike(one: Collection, was: TableLayout): string | null {
+export function unlike(one: Collection, was: TableLayout, layout: Layout | null): string | null {
   if (was.identity !== one.identity || was.composite !== one.composite)
     return `its rows had ${was.identity} and are declared with ${one.identity} now`
   if ((was.account === undefined) !== (one.account === null))
     return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
   if (isConverted(one, was)) return null
-  const other = sources(one.fields, was.kinds).find(({ kind, from }) => from !== null && was.kinds[from] !== kind)
+  // References name a resource as it was called when rows were first written; later declarations may not know that name.
+  const named = (kind: string) => kind.replace(/^ref (.*)$/, (_, name) => `ref ${layout?.tables[name]?.called ?? name}`)
+  const isOther = ({ kind, from }: Source) => from !== null && named(was.kinds[from] as string) !== named(kind)
+  const other = sources(one.fields, was.kinds).find(isOther)
   if (!other) return null
   const { path, kind, from } = other
   return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
@@ -285,9 +298,3 @@ export function unlike(one: Collection, was: TableLayout): string | null {
 /** Whether the changes of versions say what becomes of the rows of before. */
 export const isConverted = ({ epochs, shape }: Collection, was: TableLayout): boolean =>
   epochs !== undefined && epochOf(was.shapes[was.shape - 1] as string) !== epochOf(shape)
-
-/** The fields whose values go, as nothing of today is made from them. */
-export function lost(one: Collection, was: TableLayout): string[] {
-  const all = sources(one.fields, was.kinds)
-  return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
-}

@@ -1,7 +1,7 @@
 /** Proves that a renamed resource keeps its rows, what refers to them and what is remembered of them. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { f, service } from 'bylaw'
+import { f, type Service, service } from 'bylaw'
 import { alive, applied, nodeOn, places } from '../help/places.ts'
 
 const name = 'shop'
@@ -58,6 +58,23 @@ const renamed = service({
   resources: { customers: { ...titled, fields: { ...text, rank: f.integer({ optional: true, sort: true }) } } },
 }).change('v2', 'customers', { about: 'Clients are customers with a rank.', was: 'clients', added: ['rank'] })
 
+const referring = (to: string) => ({ fields: { clientId: f.ref(to, { filter: true }) }, access: open })
+const parents = service({
+  name,
+  versions: v1,
+  resources: { clients: titled, orders: referring('clients') },
+} as never) as Service
+const now = { customers: titled, orders: referring('customers') }
+const v2 = { v2: { released: '2026-01-01' } }
+const children = (
+  service({ name, versions: { ...v1, ...v2 }, resources: now } as never) as ReturnType<typeof service>
+).change(
+  'v2' as never,
+  'customers' as never,
+  { about: 'Clients are customers.', was: 'clients' } as never,
+) as unknown as Service
+const grown = service({ name, versions: v2, resources: now } as never) as Service
+
 for (const [store, make] of places)
   describe(`a renamed resource (${store})`, () => {
     test('has the rows of before, from the first request on', async (t) => {
@@ -93,6 +110,22 @@ for (const [store, make] of places)
         const other = (await ask('POST', '/v2/clients', { title: 'new' })).json
         assert.equal((await ask('GET', `/v2/clients/${other.id}`)).json.title, 'new')
         await close()
+      }
+    })
+
+    test('has them still when the version of its first name is no longer declared', async (t) => {
+      const place = await make(t)
+      const old = nodeOn(place, parents)
+      t.after(old.close)
+      const ann = (await old.ask('POST', '/clients', { title: 'Ann' })).json
+      const order = (await old.ask('POST', '/orders', { clientId: ann.id })).json
+      await old.close()
+      for (const api of [children, grown]) {
+        const node = nodeOn(place, api)
+        t.after(node.close)
+        assert.equal((await node.ask('GET', `/customers/${ann.id}?version=v2`)).json.title, 'Ann')
+        assert.equal((await node.ask('GET', `/orders?version=v2&clientId=${ann.id}`)).json.data[0].id, order.id)
+        await node.close()
       }
     })
 
