@@ -28,9 +28,11 @@ export function keyed(call: Call, body: Document, settings: Settings): Keyed {
   return { key: header ?? carried, body: carried === null ? body : without(body, field as string) }
 }
 
+const ownField = { camel: cased('idempotency-key', 'camel'), snake: cased('idempotency-key', 'snake') } as const
+
 /** The name of the field that may carry the key; null where it is off. R93. */
 function bodyField({ naming, idempotency }: Settings): string | null {
-  return idempotency.bodyField === '' ? cased('idempotency-key', naming) : idempotency.bodyField
+  return idempotency.bodyField === '' ? ownField[naming] : idempotency.bodyField
 }
 
 function fromHeader(call: Call): string | null {
