@@ -30,6 +30,20 @@ interface Gathering {
   readonly shares: boolean
 }
 
+/** Asks one question once for all that a turn of the event loop brings; what comes when it was sent may know of more, and asks again. */
+export function onceATurn<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asking: Promise<T> | null = null
+  return () => {
+    asking ??= new Promise((resolve) =>
+      setImmediate(() => {
+        asking = null
+        resolve(ask())
+      }),
+    )
+    return asking
+  }
+}
+
 /** As many are asked in one, and as many characters. */
 const [most, mostText] = [100, 1_000_000]
 

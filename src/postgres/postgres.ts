@@ -7,6 +7,7 @@ import { type Cellar, finishLater, isBehind, minds, type Steps } from '../store/
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
+import { onceATurn } from './gather.ts'
 import { look, reads } from './look.ts'
 import type { Pool } from './pool.ts'
 import { states } from './state.ts'
@@ -46,8 +47,9 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
   const presence = attending(pool, name)
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
+  const lags = onceATurn(async () => finishLater(isBehind(cellar), (await pool.share()).ask))
   const behind = async (): Promise<void> => {
-    if (await finishLater(isBehind(cellar), (await pool.share()).ask)) await write(writing, { do: 'raise' })
+    if (await lags()) await write(writing, { do: 'raise' })
   }
   return {
     execute: (plan) => (minds(cellar, plan) ? behind().then(() => execute(plan)) : execute(plan)),

@@ -2,6 +2,7 @@
 import type { Collection } from '../resources/collection.ts'
 import { shortened } from '../store/dialect.ts'
 import type { Connection, Question } from './connect.ts'
+import { onceATurn } from './gather.ts'
 import type { Pool } from './pool.ts'
 
 /**
@@ -21,7 +22,6 @@ const [restless, rest] = [32, 200]
 
 /** Asked once for all that one turn of the event loop brings; null where it cannot be told, or would be of no use. */
 export function states(pool: Pool): () => Promise<string | null> {
-  let asking: Promise<string | null> | null = null
   let before: string | null = null
   let changes = 0
   let until = 0
@@ -42,16 +42,8 @@ export function states(pool: Pool): () => Promise<string | null> {
     }
   }
 
-  return () => {
-    if (performance.now() < until) return Promise.resolve(null)
-    asking ??= new Promise((resolve) =>
-      setImmediate(() => {
-        asking = null // what comes from now on may have been acknowledged since
-        resolve(told())
-      }),
-    )
-    return asking
-  }
+  const ask = onceATurn(told)
+  return () => (performance.now() < until ? Promise.resolve(null) : ask())
 }
 
 /** PostgreSQL itself, as it or a packager names it: what speaks like it may keep its transactions otherwise. */

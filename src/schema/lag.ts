@@ -1,4 +1,5 @@
 /** Lag: rows that nodes of the declaration before have written while those of today run beside them, and how they are brought up. The cellar. */
+import { keyColumns } from '../resources/collection.ts'
 import type { Cellar, Ground, Lag, Shelf } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
@@ -15,9 +16,11 @@ function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag 
   const beside = [...cellar.shelves.values()].filter(isBeside)
   if (!open || beside.length === 0) return undefined
   const all = beside.filter(isBehind)
-  const rows = all.map(
-    ({ collection, shape }) => `EXISTS (SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape})`,
-  )
+  // In order, or a database that believes that many are behind reads the table for the first of them, and finds none at its end.
+  const rows = all.map(({ collection, shape }) => {
+    const order = keyColumns(collection).join(', ')
+    return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1) IS NOT NULL`
+  })
   // Behind the end of the change there is no index to find them by, nor any of them.
   const isOpen = `EXISTS (SELECT 1 FROM ${meta} WHERE name = 'former')`
   const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
