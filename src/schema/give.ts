@@ -14,6 +14,7 @@ import { retell } from '../store/beside.ts'
 import { type Answer, type Cellar, moved, type Shelf, type Steps } from '../store/cellar.ts'
 import { updateText } from '../store/compile.ts'
 import { keyValues } from '../store/dialect.ts'
+import { remark } from '../store/spread.ts'
 
 interface Giving {
   readonly cellar: Cellar
@@ -79,6 +80,9 @@ function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
   const kept = former ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
   const hidden = mark ? marked(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
   const values = [shape, texts.doc, hidden, ...cells(collection, document), ...keys, Number(row.revision)]
+  const was = { ...textsOf(collection, seen.document), shape }
+  const clash = yield* remark(cellar, shelf, { key, time: 0 }, was, { ...texts, shape })
+  if (clash) throw new Error(`${says}, and another row has the same ${clash.fields.join(' and ')} as ${place}. ${mend}`)
   const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
   if (!done) throw moved(given.collection)
   if (latest) yield* retell(cellar, given.collection, key)

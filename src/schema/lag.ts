@@ -17,14 +17,15 @@ function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag 
   if (!open || beside.length === 0) return undefined
   const all = beside.filter(isBehind)
   // In order, or a database that believes that many are behind reads the table for the first of them, and finds none at its end.
-  const rows = all.map(({ collection, shape }) => {
+  const firsts = all.map(({ collection, shape }) => {
     const order = keyColumns(collection).join(', ')
-    return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1) IS NOT NULL`
+    return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1)`
   })
+  const rows = firsts.map((one) => `${one} IS NOT NULL`)
   // Behind the end of the change there is no index to find them by, nor any of them.
   const isOpen = `EXISTS (SELECT 1 FROM ${meta} WHERE name = 'former')`
   const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
-  const text = `SELECT CASE WHEN ${isOpen} THEN ${some} ELSE 0 END AS behind`
+  const text = dialect.spread ? counted(firsts) : `SELECT CASE WHEN ${isOpen} THEN ${some} ELSE 0 END AS behind`
   return {
     probe: { text, values: [], lone: 'read' },
     *raise() {
@@ -38,6 +39,14 @@ function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag 
     },
     over: false,
   }
+}
+
+/** The same where rows are spread: what is asked on other machines stands behind FROM alone. */
+function counted(firsts: readonly string[]): string {
+  const behind = firsts.map((one, i) => `(SELECT count(*) AS rows FROM ${one} AS one) AS t${i}`)
+  const some = ['0', ...firsts.map((_, i) => `t${i}.rows`)].join(' + ')
+  const former = `(SELECT count(*) AS rows FROM ${meta} WHERE name = 'former') AS former`
+  return `SELECT CASE WHEN former.rows = 0 THEN 0 WHEN ${some} > 0 THEN 2 ELSE 1 END AS behind FROM ${[former, ...behind].join(', ')}`
 }
 
 /** Whether rows lack what is asked for today. */

@@ -144,7 +144,7 @@ const relationsIn = (node: Node): string[] => [
 ]
 
 /** Reads of many rows: lists, counts, and looks whether there are any. */
-const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found)/
+const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|CASE WHEN former)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
 async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {
@@ -158,6 +158,7 @@ async function judged(client: pg.Client, { text, values }: Sent): Promise<string
   const writes = !/^\s*SELECT/.test(text)
   const wrong = [
     ...(homes.size > 1 && (writes || holds.test(text) || !many.test(text)) ? [`goes to ${homes.size} parts`] : []),
+    ...(/^\s*SELECT (?:(?! FROM ).)*\(SELECT\b/s.test(text) ? ['asks in what it tells'] : []),
     ...(/^\s*WITH\b/.test(text) ? ['has a part that is a statement of its own'] : []),
     ...(/clock_timestamp|\bnow\(|random\(/.test(text) ? ['asks for what changes meanwhile'] : []),
     ...(/^\s*INSERT/.test(text) && (!/\bhome\b/.test(text) || /\bSELECT\b/.test(text))
