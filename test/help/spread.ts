@@ -143,8 +143,8 @@ const relationsIn = (node: Node): string[] => [
   ...(node.Plans ?? []).flatMap(relationsIn),
 ]
 
-/** Reads of many rows: lists, counts, and looks whether there are any. */
-const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|CASE WHEN former)/
+/** Reads of many rows: lists, counts, looks whether there are any, and what is to be written again. */
+const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |CASE WHEN former)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
 async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {

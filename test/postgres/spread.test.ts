@@ -225,6 +225,20 @@ test('what is unique no longer, and rows of before, are brought to the newest de
   assert.equal((await own.call('POST', '/customers', { email: 'a1@b.c' })).status, 201)
 })
 
+test('while nodes of before run, rows of theirs are found by what is new', async (t) => {
+  const { url, nodes } = await spread(t, 1)
+  const before = nodes.pop() as Node
+  for (let i = 0; i < 9; i++) await before.call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 3}` })
+  await sql(url, `INSERT INTO bylaw_nodes (node, name, seen) VALUES ('far:1', 'x', EXTRACT(EPOCH FROM now()) * 1000)`)
+  const next = shop({ email: f.email({ unique: true }), name: f.text({ default: '', filter: true, sort: true }) })
+  const now = await node(url, next)
+  nodes.push(before, now)
+  watched(url)
+  assert.equal((await now.call('GET', '/customers?name=n1')).json.data.length, 3)
+  await before.call('POST', '/customers', { email: 'z@b.c', name: 'n1' })
+  assert.equal((await now.call('GET', '/customers?name=n1&sort=name')).json.data.length, 4)
+})
+
 test('where values were reserved, nodes of the declaration before run no more, though steps are left', async (t) => {
   const before = shop({ email: f.email(), name: f.text({ default: '', filter: true }) })
   const { url, nodes } = await spread(t, 1, before)
