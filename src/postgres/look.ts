@@ -27,12 +27,15 @@ const commit: Statement = { text: 'COMMIT', values: [] }
 /** How long a read is tried where something is in its way, and how long it rests between at most, in milliseconds. */
 const [patience, longestRest] = [3000, 250]
 
+export const look = (looking: Looking, plan: Glance): Promise<Outcome> =>
+  patiently(() => (plan.do === 'list' ? listed(looking, plan) : shortly(looking, plan)))
+
 /** A read can be asked again, where the connection was lost under it; while it rests it holds none. */
-export async function look(looking: Looking, plan: Glance): Promise<Outcome> {
+export async function patiently<T>(read: () => Promise<T>): Promise<T> {
   const until = performance.now() + patience
   for (let tries = 1; ; tries++) {
     try {
-      return await (plan.do === 'list' ? listed(looking, plan) : shortly(looking, plan))
+      return await read()
     } catch (error) {
       const again = isPassing(error) ? performance.now() < until : isLost(error) && tries === 1
       if (!again) throw told(error)

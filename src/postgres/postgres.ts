@@ -8,7 +8,7 @@ import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
 import { onceATurn } from './gather.ts'
-import { look, reads } from './look.ts'
+import { look, patiently, reads } from './look.ts'
 import type { Pool } from './pool.ts'
 import { states } from './state.ts'
 import { lonely, write } from './write.ts'
@@ -47,7 +47,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
   const presence = attending(pool, name)
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
-  const lags = onceATurn(async () => finishLater(isBehind(cellar), (await pool.share()).ask))
+  const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
   const behind = async (): Promise<void> => {
     if (await lags()) await write(writing, { do: 'raise' })
   }
