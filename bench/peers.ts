@@ -93,7 +93,7 @@ await app.listen(${port}, '127.0.0.1')\n`,
   },
   {
     name: 'Directus',
-    packages: ['directus@12.4.1', 'sqlite3'],
+    packages: ['directus@12.4.0', 'sqlite3'],
     made: (folder, port, books) => {
       const file = tableOf(folder, books)
       const env = {
