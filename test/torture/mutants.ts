@@ -107,7 +107,7 @@ import { keys } from '../store/compile.ts'`,
   'stale-rows': {
     about: 'a row that is remembered stays so when it is written',
     file: 'sqlite/batch.ts',
-    changes: [{ from: '      rows.written(plan)\n', to: '' }],
+    changes: [{ from: 'else rows.written(plan)', to: '' }],
   },
   'no-sync': {
     about: 'nobody waits until what was written is on the disk',
