@@ -1,6 +1,7 @@
 /** Both sides on a store, filled with the same books: ours as it is served, the expert's beside it. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { cluster } from '../test/help/cluster.ts'
@@ -44,12 +45,17 @@ async function guardedOn(database: string, { started }: Scene): Promise<Pair['gu
 
 export async function onSqlite(scene: Scene): Promise<Pair> {
   const { folder, rows, started } = scene
-  const [file, other] = [join(folder, 'ours.db'), join(folder, 'expert.db')]
+  const [file, beside, other] = ['ours.db', 'guarded.db', 'expert.db'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
   fill(file, rows)
+  copyFileSync(file, beside) // another declaration: on one file nodes of both would tell each other what they write
   fillExpert(other, manyBooks(rows))
   const ours = await started('ours', served(`sqlite:${file}`, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert.ts'), other, String(port)])
-  return { sides: [ours, expert], guarded: await guardedOn(`sqlite:${file}`, scene), close: async () => {} }
+  return { sides: [ours, expert], guarded: await guardedOn(`sqlite:${beside}`, scene), close: async () => {} }
 }
 
 /** On a server of its own, as it comes, with durable commits. */
@@ -62,8 +68,11 @@ export async function onPostgres(scene: Scene): Promise<Pair> {
   await fillPostgres(client, server.url, books)
   await fillExpertPostgres(client, books)
   await client.query('VACUUM ANALYZE')
+  await client.query(`CREATE DATABASE guarded TEMPLATE "${new URL(server.url).pathname.slice(1)}"`)
   await client.end()
+  const beside = new URL(server.url)
+  beside.pathname = '/guarded'
   const ours = await started('ours', served(server.url, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert-postgres.ts'), server.url, String(port)])
-  return { sides: [ours, expert], guarded: await guardedOn(server.url, scene), close: server.close }
+  return { sides: [ours, expert], guarded: await guardedOn(beside.href, scene), close: server.close }
 }

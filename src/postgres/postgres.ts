@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
-import { type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
+import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
 import { plannedOnce, type Times } from './connect.ts'
@@ -48,11 +48,9 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const presence = attending(pool, name)
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
   const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
-  const behind = async (): Promise<void> => {
-    if (await lags()) await write(writing, { do: 'raise' })
-  }
+  const keepUp = abreast(lags, () => write(writing, { do: 'raise' }))
   return {
-    execute: (plan) => (minds(cellar, plan) ? behind().then(() => execute(plan)) : execute(plan)),
+    execute: (plan) => (minds(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
     mark: () => null,
     ...(tells && { asked: states(pool) }),

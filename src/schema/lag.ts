@@ -32,9 +32,7 @@ function lagOf(cellar: Cellar, { tables, open }: Layout, dialect: Dialect): Lag 
       for (const shelf of all) {
         const { name } = shelf.collection
         const fill = { collection: name, again: false, ahead: true, latest: true }
-        let key: readonly string[] | null = null
-        do key = yield* refill({ shelf, table: tables[name], fill, dialect, cellar }, key)
-        while (key)
+        yield* refill({ shelf, table: tables[name], fill, dialect, cellar }, null)
       }
     },
     over: false,

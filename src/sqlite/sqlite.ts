@@ -6,7 +6,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { attend, attendance, depart } from '../schema/state.ts'
-import { type Answer, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
+import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import { batches } from './batch.ts'
@@ -112,10 +112,11 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
     }
   }
   const behind = () => snapshot.within(() => finish(isBehind(cellar), run))
+  const keepUp = abreast(behind, () => writes.join({ do: 'raise' }))
   return {
     execute: (plan) => {
       if (!minds(cellar, plan) || !behind()) return execute(plan)
-      return writes.join({ do: 'raise' }).then(() => execute(plan))
+      return keepUp().then(() => execute(plan))
     },
     hold: snapshot.hold,
     secret,

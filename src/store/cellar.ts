@@ -221,6 +221,19 @@ export const minds = ({ lag }: Cellar, plan: Plan): boolean => lag?.over === fal
 /** Whether nodes of the declaration before may read what is written. */
 export const isBeside = ({ lag }: Cellar, { former }: Shelf): boolean => lag?.over === false && former !== null
 
+/** Brings up what is behind before anything is asked, some rows in a transaction; all who wait for it wait for the same one. */
+export function abreast(lags: () => boolean | Promise<boolean>, raise: () => Promise<unknown>): () => Promise<void> {
+  let raising: Promise<unknown> | null = null
+  return async () => {
+    while (await lags()) {
+      raising ??= raise().finally(() => {
+        raising = null
+      })
+      await raising
+    }
+  }
+}
+
 /** Whether rows have to be brought up first. */
 export function* isBehind({ lag }: Cellar): Steps<boolean> {
   if (!lag) return false
