@@ -162,6 +162,40 @@ for (const [store, make] of places)
       assert.deepEqual((await again.ask('GET', `/v2/things/${made.id}`)).json, made)
     })
 
+    test('is brought up some rows at a time, however many nodes of before have written meanwhile', async (t) => {
+      const place = await make(t)
+      const dated = { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } }
+      const field = (...values: [string, ...string[]]) => ({ status: f.enum(values, { filter: true }) })
+      const one = service({
+        name: 'things',
+        versions: { v1: dated.v1 },
+        resources: { things: { fields: field('open', 'shut'), access: 'public' } },
+      })
+      const two = service({
+        name: 'things',
+        versions: dated,
+        resources: { things: { fields: field('active', 'closed'), access: 'public' } },
+      }).change('v2', 'things', {
+        about: '`open` is called `active`, and `shut` `closed`.',
+        mapped: { status: { open: 'active', shut: 'closed' } },
+      })
+      const old = nodeOn(place, one)
+      t.after(old.close)
+      await old.ask('POST', '/things', { status: 'open' })
+      await alive(place)
+      await applied(place, two)
+      const young = nodeOn(place, two)
+      t.after(young.close)
+      await Promise.all(Array.from({ length: 1700 }, () => old.ask('POST', '/things', { status: 'shut' })))
+      const totals = await Promise.all(
+        ['closed', 'active', 'closed'].map((status) => young.ask('GET', `/v2/things?status=${status}&page_size=1`)),
+      )
+      assert.deepEqual(
+        totals.map(({ json }) => json.pagination.totalRecords),
+        [1700, 1, 1700],
+      )
+    })
+
     test('is served by both, whatever either writes, until the first one is gone', async (t) => {
       const place = await make(t)
       const { old, ...made } = await stored(place, t)
