@@ -14,7 +14,7 @@ import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
   options: {
-    rows: { type: 'string', default: '100000,1000000' },
+    rows: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
     stores: { type: 'string', default: 'sqlite,postgres' },

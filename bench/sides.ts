@@ -39,8 +39,19 @@ const served = (database: string, declaration: string) => (port: number) => [
 async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
   const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
   const made = [main, ...words, '--database', database, '--json']
-  const { key } = JSON.parse(execFileSync(process.execPath, made, { encoding: 'utf8' }))
+  const { key } = JSON.parse(insistently(() => execFileSync(process.execPath, made, { encoding: 'utf8' })))
   return { ...(await started('guarded', served(database, 'guarded.ts'))), key }
+}
+
+/** The database may look after its new rows, and keep their table from being changed meanwhile. */
+function insistently<T>(act: () => T): T {
+  for (let tries = 1; ; tries++) {
+    try {
+      return act()
+    } catch (error) {
+      if (tries === 5) throw error
+    }
+  }
 }
 
 export async function onSqlite(scene: Scene): Promise<Pair> {
