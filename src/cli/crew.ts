@@ -50,7 +50,8 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
         announce(url)
         for (let i = 1; i < size; i++) begin()
       })
-      member.once('exit', (code, signal) => gone(member, code ?? 1, signal, performance.now() - since))
+      // not its exit: what it wrote last is still to come then
+      member.process.once('close', (code, signal) => gone(member, code ?? 1, signal, performance.now() - since))
     }
 
     function gone(member: Worker, code: number, signal: string | null, age: number): void {

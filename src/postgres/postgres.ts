@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { attend, attendance, depart } from '../schema/state.ts'
+import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
@@ -83,22 +83,31 @@ const local = (times: Times | null): readonly string[] =>
         `idle_in_transaction_session_timeout = ${times.idle}`,
       ]
 
-/** A node that cannot say that it runs says so the next time. */
-function attending(pool: Pool, name: string): { begin: () => void; end: () => Promise<void> } {
+/** A node that cannot say that it runs says so again soon. */
+function attending(pool: Pool, name: string): { begin: () => Promise<void>; end: () => Promise<void> } {
   const node = `${hostname()}:${process.pid}`
   let timer: NodeJS.Timeout | undefined
-  const say = async (steps: Steps<void>): Promise<void> => {
+  let saying: Promise<boolean> | undefined
+  let over = false
+  const said = async (steps: Steps<void>): Promise<boolean> => {
     try {
       await finishLater(steps, (await pool.share()).ask)
-    } catch {}
+      return true
+    } catch {
+      return false
+    }
   }
-  const begin = (): void => {
-    void say(attend(postgres, node, name))
-    timer = setInterval(() => void say(attend(postgres, node, name)), attendance).unref()
+  const begin = async (): Promise<void> => {
+    saying = said(attend(postgres, node, name))
+    const rest = (await saying) ? attendance : insistence
+    if (!over) timer = setTimeout(begin, rest).unref()
   }
   const end = async (): Promise<void> => {
-    clearInterval(timer)
-    if (timer) await say(depart(postgres, node))
+    over = true
+    clearTimeout(timer)
+    if (saying === undefined) return
+    await saying // else what is on its way would come behind the farewell
+    await said(depart(postgres, node))
   }
   return { begin, end }
 }

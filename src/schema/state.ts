@@ -130,6 +130,8 @@ export function* writeProgress({ mark }: Dialect, key: string, done: number): St
 const silence = 30_000
 /** How often a node says that it runs. */
 export const attendance = 10_000
+/** How soon it says so again where it could not, as others were in the way. */
+export const insistence = 1000
 
 /** Says that a node runs, and what it is declared by. */
 export function* attend({ mark, now }: Dialect, node: string, name: string): Steps<void> {

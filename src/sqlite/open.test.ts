@@ -1,8 +1,12 @@
-/** Tables of the URLs of stores. The cellar. */
+/** The URLs of stores, and how a store says that it runs. The cellar. */
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { fileOf } from './open.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileOf, openStore } from './open.ts'
 
 test('a URL names a file', () => {
   const table = [
@@ -36,4 +40,21 @@ test('what names no file is refused with what would', () => {
     assert.throws(() => fileOf(url), {
       message: `The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db or sqlite::memory:.`,
     })
+})
+
+test('a node that another one is in the way of says soon that it runs', async (t) => {
+  const file = join(mkdtempSync(join(tmpdir(), 'bylaw-attend-')), 'a.db')
+  t.after(() => rmSync(dirname(file), { recursive: true }))
+  const store = openStore(`sqlite:${file}`, [], 'apply')
+  const other = new DatabaseSync(file)
+  const seen = (): number => other.prepare('SELECT node FROM bylaw_nodes').all().length
+  other.exec('BEGIN IMMEDIATE')
+  store.attend()
+  assert.equal(seen(), 0)
+  other.exec('COMMIT')
+  for (let i = 0; i < 100 && seen() === 0; i++) await pause(50)
+  assert.equal(seen(), 1)
+  await store.close()
+  assert.equal(seen(), 0)
+  other.close()
 })

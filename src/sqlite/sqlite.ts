@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { attend, attendance, depart } from '../schema/state.ts'
+import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
@@ -133,25 +133,28 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
   }
 }
 
-/** A node that cannot say that it runs, as another process is in the way, says so the next time. */
+/** A node that cannot say that it runs, as another process is in the way, says so again soon. */
 function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => void; end: () => void } {
   const node = `${hostname()}:${process.pid}`
   let timer: NodeJS.Timeout | undefined
-  const say = (steps: Steps<void>): void => {
+  const said = (steps: Steps<void>): boolean => {
     try {
       snapshot.end()
       finish(steps, run)
-    } catch {}
+      return true
+    } catch {
+      return false
+    }
   }
   const begin = (): void => {
-    say(attend(sqlite, node, name))
-    timer = setInterval(() => say(attend(sqlite, node, name)), attendance).unref()
+    const rest = said(attend(sqlite, node, name)) ? attendance : insistence
+    timer = setTimeout(begin, rest).unref()
   }
   const end = (): void => {
-    clearInterval(timer)
+    clearTimeout(timer)
     if (!timer) return
     run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // nobody is served any more who would wait
-    say(depart(sqlite, node))
+    said(depart(sqlite, node))
   }
   return { begin, end }
 }

@@ -18,7 +18,7 @@ const nodesOf = (file: string): number[] => {
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 400; i++) {
     if (await holds()) return
     await pause(50)
   }

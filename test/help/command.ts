@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 export const checkout = fileURLToPath(new URL('../../', import.meta.url))
 const main = join(checkout, 'src/cli/main.ts')
-const patience = 20_000
+const patience = 60_000
 /** Sources are stripped and compiled once, not by every process. */
 const cache = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
 
