@@ -50,7 +50,6 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
         announce(url)
         for (let i = 1; i < size; i++) begin()
       })
-      // not its exit: what it wrote last is still to come then
       member.process.once('close', (code, signal) => gone(member, code ?? 1, signal, performance.now() - since))
     }
 
@@ -75,7 +74,10 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
   })
 }
 
-/** One log of all: whole lines, as two processes that write to one pipe would tear those of each other. */
+/**
+ * One log of all: whole lines, as two processes that write to one pipe would tear those of each other.
+ * A member is gone when its pipes are closed, not when it exits: what it wrote last comes behind its exit.
+ */
 function passOn(from: Readable): void {
   let rest: Buffer = Buffer.alloc(0)
   from.on('data', (chunk: Buffer) => {
