@@ -1,0 +1,132 @@
+/** Judges an answer by an OpenAPI document: whatever the document does not say, or says otherwise, is told in words. Part 13. */
+import { type Doc, type Schema, type Schemas, schemasOf } from './schemas.ts'
+
+/** A request and its answer; the names of headers are in lower case. */
+export interface Exchange {
+  readonly method: string
+  readonly target: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The content as text, its coding undone. */
+  readonly text: string
+}
+
+export type Judge = (exchange: Exchange) => string[]
+
+/** What every HTTP server sends, and what browsers are told: the Fetch standard says it of all services alike. */
+const everywhere = /^(?:date|connection|keep-alive|content-length|content-type|transfer-encoding|access-control-.*)$/
+
+interface Template {
+  readonly path: string
+  readonly fits: RegExp
+  readonly item: Schema
+}
+
+export interface Document {
+  readonly schemas: Schemas
+  /** The path item of a target, with its template; null where the document has none. */
+  readonly find: (target: string) => Template | null
+}
+
+/** The parts of a document that requests and answers are looked up in. */
+export function documentOf(document: Doc): Document {
+  const schemas = schemasOf(document)
+  const paths = Object.entries((document.paths ?? {}) as Record<string, unknown>)
+  const templates = paths.map(([path, item]) => ({ path, fits: fitting(path), item: schemas.at(item) }))
+  const literal = ({ path }: Template): number => path.split('/').filter((segment) => !segment.startsWith('{')).length
+  templates.sort((a, b) => literal(b) - literal(a))
+  const servers = ((document.servers ?? []) as { url: string }[]).map(({ url }) => url.replace(/\/$/, ''))
+  const prefixes = [...new Set([...servers, ''])].sort((a, b) => b.length - a.length)
+  const find = (target: string): Template | null => {
+    const path = target.split('?', 1)[0] as string
+    for (const prefix of prefixes.filter((one) => path.startsWith(one))) {
+      const found = templates.find(({ fits }) => fits.test(path.slice(prefix.length)))
+      if (found) return found
+    }
+    return null
+  }
+  return { schemas, find }
+}
+
+const fitting = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '[^/]+')}$`)
+
+/** Judges exchanges with the service that a document describes. */
+export function judgeOf(described: Doc): Judge {
+  const document = documentOf(described)
+  return (exchange) => {
+    const template = document.find(exchange.target)
+    if (!template) return beyond(exchange, 404, 'route-not-found', 'the path is not described')
+    const method = exchange.method.toLowerCase()
+    const operation = operationOf(template.item, method)
+    if (!operation) return beyond(exchange, 405, 'method-not-allowed', `${exchange.method} is not described`)
+    return answered(operation, exchange, document.schemas)
+  }
+}
+
+/** The operation of a method; a HEAD is a GET whose content stays away. */
+export function operationOf(item: Schema, method: string): Schema | null {
+  const more = item.additionalOperations as Record<string, Schema> | undefined
+  const own = item[method] ?? more?.[method.toUpperCase()] ?? (method === 'head' ? item.get : undefined)
+  return (own as Schema | undefined) ?? null
+}
+
+/** What is not described has to be refused as what is not there. */
+function beyond({ status, text }: Exchange, expected: number, type: string, complaint: string): string[] {
+  if (status === expected && (text === '' || text.includes(type))) return []
+  return status >= 400 && status !== 404 && status !== 405 ? [] : [`${complaint}, and the answer was ${status}`]
+}
+
+function answered(operation: Schema, exchange: Exchange, schemas: Schemas): string[] {
+  const { status } = exchange
+  const responses = (operation.responses ?? {}) as Record<string, unknown>
+  const found = responses[status] ?? responses[`${String(status)[0]}XX`]
+  const known = Object.keys(responses).join(', ')
+  if (found === undefined) return [`status ${status} is not described; described are ${known}`]
+  const response = schemas.at(found)
+  return [...headersOf(response, exchange, schemas), ...contentOf(response, exchange, schemas)]
+}
+
+function headersOf(response: Schema, { headers }: Exchange, schemas: Schemas): string[] {
+  const described = Object.entries((response.headers ?? {}) as Record<string, unknown>)
+  const byName = new Map(described.map(([name, header]) => [name.toLowerCase(), schemas.at(header)]))
+  const unknown = Object.keys(headers).filter((name) => !everywhere.test(name) && !byName.has(name))
+  const wrong = [...byName].flatMap(([name, header]) => {
+    const value = headers[name]
+    if (value === undefined) return header.required ? [`the header ${name} is missing`] : []
+    const complaints = header.schema ? schemas.check(header.schema as Schema, read(value, header.schema, schemas)) : []
+    return complaints.map((one) => `the header ${name} is "${value}": ${one}`)
+  })
+  return [...unknown.map((name) => `the header ${name} is not described`), ...wrong]
+}
+
+/** A text of a header, a path or a query as the value that its schema means. */
+export function read(text: string, schema: unknown, schemas: Schemas): unknown {
+  const { type } = schemas.at(schema)
+  if (type === 'integer' || type === 'number') return /^-?[0-9.]+$/.test(text) ? Number(text) : text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): string[] {
+  const { method, status, headers, text } = exchange
+  const content = (response.content ?? {}) as Record<string, { schema?: Schema }>
+  const kinds = Object.keys(content).join(', ') || 'none'
+  if (text === '') return method === 'HEAD' || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]
+  const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
+  const { schema } = content[kind] ?? {}
+  if (!schema) return [`content of the type ${kind} is not described; described is ${kinds}`]
+  const value: unknown = /json$/.test(kind) ? JSON.parse(text) : text
+  const complaints = schemas.check(schema, value).map((one) => `the content: ${one}`)
+  const open = schemas.unnamed(schema, value).map((place) => `no schema names the member ${place}`)
+  return [...complaints, ...open, ...(status < 400 ? [] : typed(schema, value, schemas))]
+}
+
+/** The type of an error has to be one of those that are listed; an error without one has its own schema. */
+function typed(schema: Schema, value: unknown, schemas: Schemas): string[] {
+  const { type } = value as { type?: string }
+  if (type === undefined) return []
+  const described = schemas.texts(schema, 'type')
+  if (described === null) return ['the types of the error are not listed']
+  return described.has(type) ? [] : [`the type ${type} is not described; described are ${[...described].join(', ')}`]
+}

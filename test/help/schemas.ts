@@ -1,0 +1,156 @@
+/** Reads the schemas of an OpenAPI document: follows references, checks values, and finds members that no schema names. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats, { type FormatsPlugin } from 'ajv-formats'
+
+export type Schema = Readonly<Record<string, unknown>>
+export type Doc = Readonly<Record<string, unknown>>
+
+/** What is wrong with a value, in words; nothing where it fits. */
+export type Check = (value: unknown) => string[]
+
+export interface Schemas {
+  /** What stands at the end of references. */
+  readonly at: (part: unknown) => Schema
+  readonly check: (schema: Schema, value: unknown) => string[]
+  /** The places of members of a value that no schema names; a schema that is open names nothing. */
+  readonly unnamed: (schema: Schema, value: unknown) => string[]
+  /** The texts that one member may be, by all alternatives; null where one of them leaves it open. */
+  readonly texts: (schema: Schema, member: string) => ReadonlySet<string> | null
+}
+
+const shared = '#/components/schemas/'
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const partsOf = (schema: Schema, words: readonly string[]): Schema[] =>
+  words.flatMap((word) => {
+    const part = schema[word]
+    return Array.isArray(part) ? part : isObject(part) ? [part] : []
+  })
+const alternatives = ['anyOf', 'oneOf', 'then', 'else'] as const
+const inPlace = ['allOf', ...alternatives] as const
+
+/** The one that a JSON Pointer leads to. */
+function pointed(document: Doc, pointer: string): unknown {
+  const steps = pointer.slice(2).split('/')
+  const named = steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+  return named.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), document)
+}
+
+/** A schema of a document as one that stands alone with the shared ones. */
+function rooted(part: unknown, marks: Set<string>): unknown {
+  if (Array.isArray(part)) return part.map((one) => rooted(one, marks))
+  if (!isObject(part)) return part
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => {
+      if (name.startsWith('x-')) marks.add(name)
+      if (name === '$ref' && typeof value === 'string' && value.startsWith(shared))
+        return [name, `shared#/$defs/${value.slice(shared.length)}`]
+      return [name, name === 'enum' || name === 'const' || name === 'default' ? value : rooted(value, marks)]
+    }),
+  )
+}
+
+/** Compiles each schema when it is first asked for. Words and formats that JSON Schema does not know are mistakes. */
+export function schemasOf(document: Doc): Schemas {
+  const ajv = new Ajv2020({
+    ...{ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true },
+    ...{ allErrors: true, validateSchema: false, meta: false },
+  })
+  ;(addFormats as unknown as FormatsPlugin)(ajv)
+  for (const word of ['example', 'externalDocs', 'xml']) ajv.addKeyword(word)
+  const marks = new Set<string>()
+  const { schemas = {} } = (document.components ?? {}) as { schemas?: object }
+  const compiled = new WeakMap<Schema, ValidateFunction>()
+  const ready = (schema: Schema): ValidateFunction => {
+    const made = compiled.get(schema) ?? compile(schema)
+    compiled.set(schema, made)
+    return made
+  }
+  const compile = (schema: Schema): ValidateFunction => {
+    const alone = rooted(schema, marks) as Schema
+    if (!ajv.getSchema('shared')) ajv.addSchema({ $id: 'shared', $defs: rooted(schemas, marks) })
+    for (const mark of marks) if (!ajv.getKeyword(mark)) ajv.addKeyword(mark)
+    return ajv.compile(alone)
+  }
+  const at = (part: unknown): Schema => {
+    const { $ref } = (part ?? {}) as { $ref?: string }
+    if ($ref === undefined) return (part ?? {}) as Schema
+    const found = pointed(document, $ref)
+    if (found === undefined) throw new Error(`${$ref} leads nowhere.`)
+    return at(found)
+  }
+  const check = (schema: Schema, value: unknown): string[] => {
+    const validate = ready(schema)
+    if (validate(value)) return []
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
+    )
+  }
+  return { at, check, unnamed: (schema, value) => unnamedIn([schema], value, '', at), texts: textsIn(at) }
+}
+
+/** All that is said about a value in one place, alternatives counted. */
+function spread(schemas: readonly unknown[], at: Schemas['at']): Schema[] {
+  return schemas.flatMap((part) => {
+    if (!isObject(part)) return []
+    const own = at(part)
+    const beside = own === part ? [] : [{ ...part, $ref: undefined }]
+    return [own, ...beside, ...spread(partsOf(own, inPlace), at)]
+  })
+}
+
+function unnamedIn(schemas: readonly unknown[], value: unknown, place: string, at: Schemas['at']): string[] {
+  const all = spread(schemas, at)
+  if (Array.isArray(value))
+    return value.flatMap((one, i) => {
+      const items = all.flatMap(({ items, prefixItems }) => (prefixItems as unknown[])?.[i] ?? items ?? [])
+      return unnamedIn(items, one, `${place}/${i}`, at)
+    })
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    const about = all.flatMap((schema) => membersOf(schema, name))
+    return about.length === 0 ? [`${place}/${name}`] : unnamedIn(about, member, `${place}/${name}`, at)
+  })
+}
+
+/** What a schema says of a member. */
+function membersOf({ properties = {}, patternProperties = {}, additionalProperties }: Schema, name: string): Schema[] {
+  const own = (properties as Record<string, Schema>)[name]
+  const byPattern = Object.entries(patternProperties as object).filter(([pattern]) =>
+    new RegExp(pattern, 'u').test(name),
+  )
+  const named = [...(own === undefined ? [] : [own]), ...byPattern.map(([, schema]) => schema as Schema)]
+  return named.length === 0 && isObject(additionalProperties) ? [additionalProperties] : named
+}
+
+function textsIn(at: Schemas['at']): Schemas['texts'] {
+  const of = (schema: Schema): ReadonlySet<string> | null => {
+    const { const: only, enum: some, anyOf, oneOf, allOf, $ref } = schema
+    if (only !== undefined) return new Set([String(only)])
+    if (Array.isArray(some)) return new Set(some.map(String))
+    if ($ref !== undefined) return of(at(schema))
+    const either = (anyOf ?? oneOf) as Schema[] | undefined
+    if (either) return together(either.map(of))
+    return (allOf as Schema[] | undefined)?.map(of).find((texts) => texts !== null) ?? null
+  }
+  const texts = (schema: Schema, member: string): ReadonlySet<string> | null => {
+    const own = at(schema)
+    const said = (own.properties as Record<string, Schema> | undefined)?.[member]
+    const here = said === undefined ? null : of(said)
+    if (here) return here
+    const both = ((own.allOf ?? []) as Schema[]).map((part) => texts(part, member)).find((found) => found !== null)
+    const either = (own.anyOf ?? own.oneOf) as Schema[] | undefined
+    return both ?? (either ? together(either.map((part) => texts(part, member))) : null)
+  }
+  return texts
+}
+
+function together(sets: readonly (ReadonlySet<string> | null)[]): ReadonlySet<string> | null {
+  const all = new Set<string>()
+  for (const set of sets) {
+    if (set === null) return null
+    for (const text of set) all.add(text)
+  }
+  return all
+}
