@@ -63,9 +63,21 @@ async function found(word: string): Promise<Command> {
   throw complaint(`bylaw has no command "${word}".`, mend)
 }
 
+/**
+ * What a request leaves is garbage at once: a young generation of 8 MB, where V8 takes up to 32 three times over, saves 40 MB and
+ * costs nothing that could be measured. V8 wants to know before it begins, so the process becomes what it was called for anew.
+ */
+function lean(): void {
+  const { execArgv, execPath, argv, env } = process
+  const chosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
+  if (chosen || process.send || process.platform === 'win32') return // a channel to who began it would be lost
+  process.execve?.(execPath, [execPath, '--max-semi-space-size=8', ...execArgv, ...argv.slice(1)])
+}
+
 // A script of this package runs in its root, whereas its user names files from where he stands.
 const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: stand } = process.env
 if (script === 'bylaw' && home === 'bylaw' && stand) process.chdir(stand)
+if (process.argv[2] === 'serve') lean()
 process.stdout.on('error', () => {}) // a reader that went away ends neither a server nor a listing
 const code = await main(process.argv.slice(2)).catch(tell)
 process.stdout.write('', () => process.exit(code)) // what a declaration left running does not keep the command alive

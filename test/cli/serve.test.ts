@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -66,6 +66,18 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     })
     assert.equal(said.stderr, '')
   })
+  test('keeps what is new in little memory, unless another size is asked for', async () => {
+    for (const [env, size] of [
+      [{}, '--max-semi-space-size=8'],
+      [{ NODE_OPTIONS: '--max-semi-space-size=24' }, undefined],
+    ] as const) {
+      const { child, stop } = await served(memory, { cwd, env })
+      const command = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+      assert.equal(/--max-semi-space-size=\d+/.exec(command)?.[0], size)
+      assert.equal(await stop(), 0)
+    }
+  })
+
   test('takes port, host, database and log level from the environment, flags win', async () => {
     const env = { PORT: '1', HOST: '127.0.0.2', DATABASE_URL: 'sqlite:./mine.db', LOG_LEVEL: 'silent' }
     const { url, said, stop } = await served(['api.ts'], { cwd, env })
