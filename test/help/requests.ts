@@ -1,0 +1,260 @@
+/** Makes requests from a document, right ones and ones with a single mistake, sends them, and tells what is not as described. Part 13. */
+import fc from 'fast-check'
+import { breaks, fitting, type Known, withBreak } from './arbitrary.ts'
+import { type Document, documentOf, type Exchange, judgeOf } from './described.ts'
+import type { Answer, Sent } from './door.ts'
+import type { Doc, Schema } from './schemas.ts'
+
+export interface Trial {
+  readonly document: Doc
+  readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
+  readonly seed: number
+  /** How many right requests each operation gets, and of how many of them each constraint is broken once. */
+  readonly runs: number
+}
+
+export interface Verdict {
+  readonly complaints: readonly string[]
+  /** How many requests were sent, right and wrong ones, and how many of the right ones were done as asked. */
+  readonly right: number
+  readonly done: number
+  readonly wrong: number
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly schema: Schema
+}
+
+interface Operation {
+  readonly path: string
+  readonly method: string
+  readonly id: string
+  readonly parameters: readonly Parameter[]
+  readonly content: Readonly<Record<string, { schema: Schema }>>
+  readonly bodyRequired: boolean
+  readonly creates: boolean
+}
+
+interface Asked {
+  readonly method: string
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly json?: unknown
+}
+
+/** What a description has no words for: what is there, what stands beside it, what a cursor or another page means. */
+const beyondWords = new Set([
+  ...['immutable-field', 'invalid-cursor', 'cursor-mismatch', 'cursor-expired', 'pagination-conflict'],
+  ...['unsupported-filter', 'read-only-field'],
+])
+
+const order = ['post', 'get', 'head', 'patch', 'put', 'delete']
+
+function operationsOf(described: Doc, { schemas }: Document): Operation[] {
+  const paths = Object.entries(described.paths as Record<string, Schema>)
+  const all = paths.flatMap(([path, item]) =>
+    order.flatMap((method): Operation[] => {
+      const operation = item[method] as Schema | undefined
+      if (!operation) return []
+      const listed = [...((item.parameters ?? []) as unknown[]), ...((operation.parameters ?? []) as unknown[])]
+      const body = operation.requestBody ? schemas.at(operation.requestBody) : {}
+      return [
+        {
+          ...{ path, method, id: String(operation.operationId ?? `${method} ${path}`) },
+          parameters: listed.map((one) => schemas.at(one) as unknown as Parameter),
+          content: (body.content ?? {}) as Operation['content'],
+          bodyRequired: body.required === true,
+          creates: method === 'post' && '201' in (operation.responses as object),
+        },
+      ]
+    }),
+  )
+  return all.sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method))
+}
+
+/** Sends requests to every operation of a document. */
+export async function tried(trial: Trial): Promise<Verdict> {
+  const { document: described, seed, runs } = trial
+  const desk = deskOf(trial)
+  const operations = operationsOf(described, desk.document)
+  for (let round = 0; round < 3; round++)
+    for (const one of operations.filter(({ creates }) => creates)) await asRight(one, desk, seed + round)
+  for (const one of operations) {
+    for (let run = 0; run < runs; run++) await asRight(one, desk, seed + 100 + run)
+    if (one.method !== 'delete') await asWrong(one, desk, seed)
+  }
+  const never = operations.filter(({ id }) => !desk.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
+  return { ...desk.count, complaints: [...desk.complaints, ...never] }
+}
+
+/** What is known while requests are made. */
+interface Desk {
+  readonly document: Document
+  readonly complaints: string[]
+  readonly reached: Set<string>
+  readonly count: { right: number; done: number; wrong: number }
+  readonly places: Set<string>
+  readonly known: Known
+  readonly ask: (asked: Asked, about: string) => Promise<Answer>
+}
+
+function deskOf({ document: described, send }: Trial): Desk {
+  const judge = judgeOf(described)
+  const places = new Set<string>()
+  const complaints: string[] = []
+  return {
+    ...{ document: documentOf(described), complaints, reached: new Set<string>(), places },
+    count: { right: 0, done: 0, wrong: 0 },
+    known: ({ pattern }) => {
+      const prefix = /^\^\(?(?:\?:)?([a-z]+_)/.exec(String(pattern ?? ''))?.[1]
+      if (prefix === undefined) return []
+      const ids = [...places].map((place) => place.slice(place.lastIndexOf('/') + 1))
+      return ids.filter((id) => id.startsWith(prefix) && new RegExp(String(pattern), 'u').test(id))
+    },
+    ask: async ({ method, target, ...sent }, about) => {
+      const answer = await send(method.toUpperCase(), target, sent)
+      const { status, headers, text } = answer
+      const exchange: Exchange = { method: method.toUpperCase(), target, status, headers, text }
+      complaints.push(...judge(exchange).map((one) => `${about}: ${one}`))
+      if (status === 201 && headers.location) places.add(headers.location)
+      return answer
+    },
+  }
+}
+
+const sample = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => fc.sample(arbitrary, { numRuns: 1, seed })[0] as T
+
+/** A request that the document allows; null where nothing is there yet that it could be about. */
+function rightOf(operation: Operation, { document, known, places }: Desk, seed: number): Asked | null {
+  const { schemas } = document
+  const making = { schemas, known }
+  const valued = (parameter: Parameter): [string, string] => {
+    const { name, schema } = parameter
+    return [name, String(sample(fitting(schema, making), seed))]
+  }
+  const path = addressed(operation, [...places], seed)
+  if (path === null) return null
+  const chosen = operation.parameters.filter(
+    (one, i) => one.in !== 'path' && (one.required || (seed + i * 7) % operation.parameters.length < 2),
+  )
+  const { query, header } = Object.groupBy(chosen, (one) => one.in)
+  const kinds = Object.keys(operation.content)
+  const kind = kinds[seed % kinds.length]
+  const search = new URLSearchParams(together((query ?? []).map(valued), operation, seed)).toString()
+  return {
+    method: operation.method,
+    target: search === '' ? path : `${path}?${search}`,
+    headers: {
+      ...Object.fromEntries((header ?? []).map(valued)),
+      ...(kind === undefined ? {} : { 'content-type': kind }),
+    },
+    ...(kind === undefined
+      ? {}
+      : { json: sample(fitting((operation.content[kind] as { schema: Schema }).schema, making), seed) }),
+  }
+}
+
+/** The path of something that is there. */
+function addressed({ path, parameters, method }: Operation, places: readonly string[], seed: number): string | null {
+  if (!path.includes('{')) return path
+  const end = path.lastIndexOf('}') + 1
+  const fits = new RegExp(`^${path.slice(0, end).replace(/\{[^}]*\}/g, '[^/]+')}$`)
+  const there = places.filter((place) => fits.test(place))
+  const place = there[(method === 'delete' ? 0 : seed) % there.length]
+  return place === undefined || parameters.length === 0 ? null : place + path.slice(end)
+}
+
+/** Parameters that mean something only beside others get these; of several ways to page only one is taken. */
+function together(pairs: [string, string][], { parameters }: Operation, seed: number): [string, string][] {
+  const has = (name: string): boolean => pairs.some(([own]) => own === name)
+  const sorts = parameters.find(({ name }) => name === 'sort')
+  const sorted = (has('order') || has('nulls')) && !has('sort') && !has('custom_sort')
+  const some = (sorts?.schema.enum as string[] | undefined) ?? ['createdAt']
+  const more: [string, string][] = sorted ? [['sort', some[seed % some.length] as string]] : []
+  const styles = [['page', 'page_size'], ['offset'], ['cursor']]
+  const style = styles.find((names) => names.some(has))
+  const foreign = new Set(styles.filter((one) => one !== style).flat())
+  if (style?.includes('page')) foreign.add('limit')
+  if (has('sort')) foreign.add('custom_sort')
+  else if (has('custom_sort')) foreign.add('nulls')
+  return [...pairs, ...more].filter(([name]) => !foreign.has(name) && name !== 'cursor')
+}
+
+/** The document has no words for the reason of a refusal. */
+function isExcused({ status, json }: Answer): boolean {
+  if (status < 400 || [404, 409, 410, 412].includes(status)) return true
+  if (status !== 400) return false
+  const errors = (json?.errors ?? [json]) as { type: string; message: string }[]
+  return errors.every(({ type, message }) => beyondWords.has(type) || /There is no .* with this id/.test(message))
+}
+
+async function asRight(operation: Operation, desk: Desk, seed: number): Promise<void> {
+  const asked = rightOf(operation, desk, seed)
+  if (asked === null) return
+  const about = told(asked, seed)
+  const answer = await desk.ask(asked, about)
+  desk.count.right++
+  if (answer.status < 400) {
+    desk.count.done++
+    desk.reached.add(operation.id)
+  }
+  if (!isExcused(answer))
+    desk.complaints.push(`${about}: fits the document, but was answered ${answer.status} ${answer.text}`)
+}
+
+async function asWrong(operation: Operation, desk: Desk, seed: number): Promise<void> {
+  const asked = rightOf(
+    { ...operation, parameters: operation.parameters.filter(({ required }) => required) },
+    desk,
+    seed,
+  )
+  if (asked === null) return
+  for (const [wrong, what] of [...wrongBodies(operation, asked, desk), ...wrongParameters(operation, asked, desk)]) {
+    const about = `${what}: ${told(wrong, seed)}`
+    const { status, text } = await desk.ask(wrong, about)
+    desk.count.wrong++
+    if (status !== 400) desk.complaints.push(`${about}: does not fit the document, but was answered ${status} ${text}`)
+  }
+}
+
+function* wrongBodies(
+  { content, bodyRequired }: Operation,
+  asked: Asked,
+  { document }: Desk,
+): Generator<[Asked, string]> {
+  for (const [kind, { schema }] of Object.entries(content)) {
+    const own = { ...asked, headers: { ...asked.headers, 'content-type': kind } }
+    for (const broken of breaks(schema, asked.json, document.schemas)) {
+      const json = withBreak(asked.json, broken)
+      if (document.schemas.check(schema, json).length === 0) continue
+      yield [{ ...own, json }, `${broken.constraint} broken at /${broken.pointer.join('/')}`]
+    }
+    const { json, ...without } = own
+    if (bodyRequired) yield [without, 'without content']
+  }
+}
+
+function* wrongParameters({ parameters }: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+  const [path] = asked.target.split('?')
+  for (const { name, schema, in: place } of parameters.filter((one) => one.in === 'query')) {
+    for (const { constraint, value } of breaks(schema, 'a text', document.schemas)) {
+      const text = Array.isArray(value) || value === null ? '' : String(value)
+      if (place !== 'query' || fitsAsText(schema, text, document)) continue
+      yield [
+        { ...asked, target: `${path}?${new URLSearchParams({ [name]: text })}` },
+        `${constraint} broken of ${name}`,
+      ]
+    }
+  }
+}
+
+function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolean {
+  const number = text.trim() === '' ? Number.NaN : Number(text)
+  return [text, number, text === 'true'].some((value) => schemas.check(schema, value).length === 0)
+}
+
+const told = ({ method, target, json, headers }: Asked, seed: number): string =>
+  `${method.toUpperCase()} ${target} ${JSON.stringify(headers)} ${json === undefined ? '' : JSON.stringify(json)} (seed ${seed})`
