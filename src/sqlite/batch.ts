@@ -36,6 +36,9 @@ interface Batching {
 export function batches({ db, run, snapshot, cellar, patience, totals, rows }: Batching) {
   let waiting: Member[] = []
   let planned = false
+  /** Whether members are kept apart by savepoints, as one of those before had to be undone. */
+  let apart = false
+  let undone = false
   const idle: (() => void)[] = []
 
   function join(plan: Deed): Promise<Outcome> {
@@ -82,18 +85,31 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
   function settle(members: readonly Member[]): void {
     const answers: (() => void)[] = []
     let tell = told
+    undone = false
     try {
       for (const member of members) answers.push(attempt(member))
       tell = toldOfCommit
       run(commit)
       forget(members)
     } catch (error) {
+      if (error === spoilt) {
+        separately(members)
+        return
+      }
       forget(members) // it may have been committed all the same
       for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
       return
     }
+    apart = undone
     for (const answer of answers) answer()
+  }
+
+  /** Nothing of it was written, and all are tried again in the next batch. */
+  function separately(members: readonly Member[]): void {
+    db.exec('ROLLBACK')
+    apart = true
+    waiting = [...members, ...waiting]
   }
 
   function forget(members: readonly Member[]): void {
@@ -105,21 +121,32 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
     }
   }
 
-  /** One member in a savepoint of its own; a failure of the whole transaction is thrown on. */
+  /** One member; a failure of the whole transaction is thrown on. */
   function attempt({ plan, done, fail }: Member): () => void {
-    run(savepoint)
+    const before = changes()
+    if (apart) run(savepoint)
     try {
       const outcome = finish(perform(cellar, plan), run)
-      if (!isLasting(outcome)) run(rollback) // what was refused leaves nothing behind
-      run(release)
+      if (!isLasting(outcome)) undo(before)
+      if (apart) run(release)
       return () => done(outcome)
     } catch (error) {
-      if (!db.isTransaction || isOutage(error)) throw error
-      run(rollback)
-      run(release)
+      if (error === spoilt || !db.isTransaction || isOutage(error)) throw error
+      undo(before)
+      if (apart) run(release)
       const taken = duplicate(error, cellar)
       return taken ? () => done(taken) : () => fail(told(error))
     }
+  }
+
+  const changes = () => run(changed)[0]?.count as number
+
+  /** What was refused leaves nothing behind. */
+  function undo(before: number): void {
+    if (changes() === before) return
+    if (!apart) throw spoilt
+    run(rollback)
+    undone = true
   }
 
   const whenIdle = (): Promise<void> =>
@@ -137,6 +164,10 @@ function collectionsOf(plan: Deed): readonly string[] {
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
+/** How many rows this connection has written so far. */
+const changed: Statement = { text: 'SELECT total_changes() AS count', values: [] }
+/** Says that one member has to be undone while nothing keeps it apart from the others. */
+const spoilt = new Error('A member of the batch has to be undone.')
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
 const release: Statement = { text: 'RELEASE member', values: [] }
 const rollback: Statement = { text: 'ROLLBACK TO member', values: [] }

@@ -65,6 +65,38 @@ describe('a batch', () => {
     assert.deepEqual(names(file), ['a', 'b', 'c'])
   })
 
+  test('undoes a member that wrote before it was refused, and keeps the others, also the next time', async (t) => {
+    const { file, store } = await staged(t)
+    const keyed = (n: number) => ({ hash: `key-${n}`, fingerprint: '1', time: 1, expired: null, keeps: false })
+    const refused = (n: number) => ({
+      ...creation(n, `x${n}`),
+      claim: keyed(n),
+      references: [{ field: 'thingId', collection: 'things', id: 'thg_nowhere' }],
+    })
+    for (const [at, ...rest] of [
+      [10, 'created', 'unmet', 'broken', 'created', 'duplicate', 'created'],
+      [20, 'created', 'unmet', 'broken', 'created', 'duplicate', 'created'],
+    ] as const) {
+      const ends = await Promise.allSettled([
+        store.execute({ ...creation(at, `a${at}`), claim: keyed(at) }),
+        store.execute(refused(at + 1)),
+        store.execute({ ...refused(at + 2), references: null as unknown as [] }),
+        store.execute(creation(at + 3, `b${at}`)),
+        store.execute({ ...creation(at + 4, `b${at}`), claim: keyed(at + 4) }),
+        store.execute(creation(at + 5, `c${at}`)),
+      ])
+      assert.deepEqual(
+        ends.map((end) => (end.status === 'fulfilled' ? end.value.is : 'broken')),
+        rest,
+      )
+      const used = rows(file, 'SELECT hash FROM bylaw_keys ORDER BY time, hash').map(({ hash }) => hash)
+      assert.deepEqual(used, at === 10 ? ['key-10'] : ['key-10', 'key-20'])
+    }
+    assert.deepEqual(names(file), ['a10', 'a20', 'b10', 'b20', 'c10', 'c20'])
+    const again = await store.execute({ ...creation(11, 'again'), claim: keyed(11) })
+    assert.equal(again.is, 'created')
+  })
+
   test('sees its members in their order', async (t) => {
     const { store } = await staged(t)
     const key = { id: creation(1).key.id, parent: null, account: null }

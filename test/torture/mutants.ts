@@ -109,6 +109,11 @@ import { keys } from '../store/compile.ts'`,
     file: 'sqlite/batch.ts',
     changes: [{ from: 'else rows.written(plan)', to: '' }],
   },
+  'nobody-undone': {
+    about: 'what is refused after it wrote stays in the batch',
+    file: 'sqlite/batch.ts',
+    changes: [{ from: 'if (!apart) throw spoilt', to: 'if (!apart) return' }],
+  },
   'no-sync': {
     about: 'nobody waits until what was written is on the disk',
     file: 'sqlite/sqlite.ts',
