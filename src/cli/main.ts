@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   check: async () => (await import('./check.ts')).check,
   routes: async () => (await import('./routes.ts')).routes,
+  openapi: async () => (await import('./routes.ts')).openapi,
   explain: async () => (await import('./explain.ts')).explain,
   keys: async () => (await import('./keys.ts')).keys,
   verify: async () => (await import('./verify.ts')).verify,

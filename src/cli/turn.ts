@@ -9,7 +9,7 @@ import type { Service } from '../service.ts'
 import { type Given, table } from '../terminal/command.ts'
 import { isComplaint, tell } from '../terminal/complaint.ts'
 import { load, mistakesText } from '../terminal/load.ts'
-import { broken, databaseOf, hostOf, portOf } from '../terminal/place.ts'
+import { broken, databaseOf, hostOf, numbersOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
 import { hasRules } from '../terminal/secrets.ts'
 import { start, storeOf, untilSignal } from '../terminal/start.ts'
@@ -34,7 +34,8 @@ export async function turn(given: Given): Promise<number> {
   const log = readableLog()
   const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
-  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known })
+  const numbers = () => numbersOf(given.arguments[0] as string)
+  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known, numbers })
   const ended = untilSignal(log, () => stop(times))
   const hint = styleText(
     'dim',

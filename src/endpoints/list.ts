@@ -16,7 +16,7 @@ import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
 import { pairs, parameters, search as searchOf, wrong } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
-import { type Rules, rules } from '../lists/rules.ts'
+import { offerOf, type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Form } from '../versions/translate.ts'
@@ -56,6 +56,7 @@ export function list(scene: Scene): Route {
       return pageReply(scene, intent, outcome as Page)
     },
     recall: null,
+    offer: offerOf(accepted),
     beside: scene.form.beside.map(({ collection }) => collection),
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),

@@ -1,10 +1,14 @@
-/** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1. */
+/** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1; part 13. */
+import { hash } from 'node:crypto'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Service } from '../service.ts'
+import { coded, willCode } from './coding.ts'
+import { varied } from './headers.ts'
 import type { House } from './house.ts'
+import { unchanged } from './unchanged.ts'
 
 const place = bare('/healthz', 'GET, HEAD, OPTIONS')
 
@@ -25,11 +29,100 @@ async function told(call: Call, { store, open }: House, ready: boolean): Promise
   return json(ready ? '{"status":"ready"}' : '{"status":"alive"}', 'no-store')
 }
 
-/** A document about the service, which is for everybody; null for all paths that have none. R171. */
-export function document(call: Call, { documents }: Service): Reply | null {
-  if (documents.size === 0) return null
-  const text = documents.get(call.target.split('?', 1)[0] as string)
-  return text === undefined ? null : (optionsOf(call) ?? json(text, 'no-cache'))
+/** A document about the service, outside the versioned interface; null for all other paths. R171, R197, R214. */
+export function document(call: Call, house: House): Promise<Reply> | null {
+  const { target } = call
+  const second = target.charCodeAt(1)
+  const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
+  if (!apart) return null
+  const path = target.split('?', 1)[0] as string
+  const described = /^\/openapi(?:\/(v\d+))?\.json$/.exec(path)
+  if (described) return description(call, described[1] ?? null, house)
+  const text = house.service.documents.get(path)
+  if (text !== undefined) return shown(call, { path, text }, house)
+  const told = path === '/' || path === '/.well-known/api-catalog'
+  return told ? pointed(call, path, house) : null
+}
+
+/** The root, and the catalog: where the descriptions are. R214. */
+async function pointed(call: Call, path: string, house: House): Promise<Reply> {
+  const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
+  const { service } = house
+  const reply = await shown(call, { path, text: path === '/' ? rootText(service) : catalogText(service) }, house)
+  if (call.method === 'OPTIONS') return reply
+  reply.headers.Link = rootLinks
+  if (path !== '/' && reply.status === 200)
+    reply.headers['Content-Type'] = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+  return reply
+}
+
+/** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
+async function description(call: Call, label: string | null, house: House): Promise<Reply> {
+  const { service, world, authenticate } = house
+  const open = service.settings.openapi.public
+  if (!open && call.method !== 'OPTIONS') await authenticate(call, 'authenticated')
+  const named = labelOf(service, label, world.now())
+  const path = label === null ? '/openapi.json' : `/openapi/${label}.json`
+  return shown(call, { path, text: () => written(house, named), closed: !open }, house)
+}
+
+function labelOf({ choice }: Service, label: string | null, now: number): string {
+  const isEnded = (one: string) => (choice.ended.get(one) ?? Number.POSITIVE_INFINITY) <= now
+  const served = choice.served.filter((one) => !isEnded(one))
+  const newest = served.at(-1) as string
+  if (label === null || served.includes(label)) return label ?? newest
+  if (isEnded(label)) throw new Problem('version-retired', `${label} is not served any more. Take that of ${newest}.`)
+  throw new Problem('unknown-version', `There is no version of this name. Described: ${served.join(', ')}.`)
+}
+
+/** Made when it is first asked for, and by what is only then loaded. */
+async function written({ service, numbers }: House, label: string): Promise<string> {
+  const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
+  const version = known?.get(label)
+  return openapiText(service, label, version === undefined ? {} : { version })
+}
+
+/** A document as it is kept: its text, its tag, and what it was coded as. */
+interface Kept {
+  readonly text: string
+  readonly tag: string
+  readonly coded: Map<string, Buffer>
+}
+
+const kept = new WeakMap<Service, Map<string, Promise<Kept>>>()
+
+function keptOf(house: House, path: string, text: () => Promise<string> | string): Promise<Kept> {
+  const own = kept.get(house.service) ?? new Map<string, Promise<Kept>>()
+  kept.set(house.service, own)
+  const before = own.get(path)
+  if (before) return before
+  const made = (async () => {
+    const whole = await text()
+    return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, coded: new Map() }
+  })()
+  made.catch(() => own.delete(path)) // it is tried again
+  own.set(path, made)
+  return made
+}
+
+interface Shown {
+  readonly path: string
+  readonly text: string | (() => Promise<string>)
+  /** Whether it is only for callers that are known. */
+  readonly closed?: boolean
+}
+
+async function shown(call: Call, { path, text, closed = false }: Shown, house: House): Promise<Reply> {
+  const options = optionsOf(call)
+  if (options) return options
+  const { settings } = house.service
+  const own = await keptOf(house, path, typeof text === 'string' ? () => text : text)
+  const reply = json(own.text, closed ? 'private, no-cache' : 'no-cache')
+  reply.headers.ETag = own.tag
+  reply.headers.Vary = closed ? varied(settings.auth) : 'Accept-Encoding'
+  const coding = willCode(call, reply, settings)
+  const found = unchanged(call, reply, coding)
+  return coding !== null && found === reply ? coded(call, reply, coding, own.coded) : found
 }
 
 function optionsOf({ method }: Call): Reply | null {

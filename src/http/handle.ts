@@ -46,8 +46,8 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitStrain(house, call.id) //                                         503
     leave = enter(house, settings.limits.concurrency) //                   503
     admitHost(call, house.hosts) //                                        421
-    const told = document(call, service)
-    if (told) return told
+    const told = document(call, house) //                                   400, 401, 404, 405, 410
+    if (told) return await told
     const said = versionIn(call, service, world.now()) //                  400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     const hinted = early ? await house.authenticate(call, 'public') : nobody // R191

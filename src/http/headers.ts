@@ -25,7 +25,7 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
 /** Whether an answer is the same whoever asks. */
 const isForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.veiled
 
-const varied = ({ apiKeyHeader }: Settings['auth']): string =>
+export const varied = ({ apiKeyHeader }: Settings['auth']): string =>
   `Accept-Encoding, Authorization${apiKeyHeader === null ? '' : `, ${apiKeyHeader}`}`
 
 /** How long an answer may be used without asking again: not at all, unless declared. R143. */

@@ -30,6 +30,8 @@ export interface House {
   readonly open: () => boolean
   /** The hosts that it answers for; all where there are none. R17. */
   readonly hosts?: readonly string[]
+  /** The full numbers of versions, where contracts were locked. R187. */
+  readonly numbers?: () => Promise<ReadonlyMap<string, string>>
   /** Whether callers are shown what a failure was caused by: for development alone. R157. */
   readonly exposed?: boolean
 }

@@ -11,7 +11,8 @@ export interface Keyed {
   readonly body: Document
 }
 
-const plain = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
+/** A key as it is written in a body, and may be in a header. R95. */
+export const keyForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 const quoted = /^"([\x21\x23-\x5b\x5d-\x7e]{1,255})"$/
 
 /** R93 to R95, R107. */
@@ -31,20 +32,20 @@ export function keyed(call: Call, body: Document, settings: Settings): Keyed {
 const ownField = { camel: cased('idempotency-key', 'camel'), snake: cased('idempotency-key', 'snake') } as const
 
 /** The name of the field that may carry the key; null where it is off. R93. */
-function bodyField({ naming, idempotency }: Settings): string | null {
+export function bodyField({ naming, idempotency }: Settings): string | null {
   return idempotency.bodyField === '' ? ownField[naming] : idempotency.bodyField
 }
 
 function fromHeader(call: Call): string | null {
   if (call.headers['idempotency-key'] === undefined) return null
   const [line = '', ...more] = lines(call, 'idempotency-key')
-  const found = quoted.exec(line)?.[1] ?? plain.exec(line)?.[0]
+  const found = quoted.exec(line)?.[1] ?? keyForm.exec(line)?.[0]
   if (found !== undefined && more.length === 0) return found
   throw invalid('Idempotency-Key', { in: 'header', name: 'Idempotency-Key' })
 }
 
 function fromBody(field: string, value: unknown): string {
-  if (typeof value === 'string' && plain.test(value)) return value
+  if (typeof value === 'string' && keyForm.test(value)) return value
   throw invalid(field, { in: 'body', pointer: `/${field}` })
 }
 

@@ -10,16 +10,19 @@ export type IdSource = (prefix: string) => string
 /** A test whether a text can be an identifier at all, so that no store is asked for what cannot be. R9. */
 export type IdCheck = (text: string) => boolean
 
+export const typeIdForm = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+export const chosenIdForm = (prefix: string): RegExp => new RegExp(`^${prefix}_[A-Za-z0-9_-]{1,100}$`)
+
 /** The identifiers that the service makes itself: 128 bits, hence a first character of at most 7. */
 export function typeIdCheck(prefix: string): IdCheck {
   const length = prefix.length + 27
-  const pattern = new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+  const pattern = typeIdForm(prefix)
   return (text) => text.length === length && pattern.test(text)
 }
 
 /** Identifiers chosen by clients or made by a declared generator: the prefix and a short text that is safe in URLs. R91. */
 export function chosenIdCheck(prefix: string): IdCheck {
-  const pattern = new RegExp(`^${prefix}_[A-Za-z0-9_-]{1,100}$`)
+  const pattern = chosenIdForm(prefix)
   return (text) => text.length <= prefix.length + 101 && pattern.test(text)
 }
 

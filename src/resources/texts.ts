@@ -1,13 +1,25 @@
 /** Values that travel as texts: whole numbers and decimals, codes of countries (ISO 3166-1 alpha-2) and currencies (ISO 4217). Part 2, fields. */
 
-const whole = /^-?(0|[1-9][0-9]{0,18})$/
+export const wholeForm = /^-?(0|[1-9][0-9]{0,18})$/
 const fractional = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 const least = -(2n ** 63n)
 const most = 2n ** 63n - 1n
 
+/** An e-mail address, and the beginning of every URL that is taken. */
+export const emailForm =
+  /^(?=[^@]{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/
+export const urlForm = /^[Hh][Tt]{2}[Pp][Ss]?:\/\/[^\s\\]+$/
+
+/** The pattern of a decimal: as it is answered, padded to its scale, or as it may be sent. R44. */
+export function decimalForm(precision: number, scale: number, padded: boolean): string {
+  const units = precision > scale ? `(0|[1-9][0-9]{0,${precision - scale - 1}})` : '0'
+  const fraction = padded ? `\\.[0-9]{${scale}}` : `(\\.[0-9]{1,${scale}})?`
+  return `^-?${units}${scale === 0 ? '' : fraction}$`
+}
+
 /** The text of a 64-bit number, or why it is none. */
 export function bigint(text: string): string | 'format' | 'range' {
-  if (!whole.test(text)) return /^-?[1-9][0-9]{19,}$/.test(text) ? 'range' : 'format'
+  if (!wholeForm.test(text)) return /^-?[1-9][0-9]{19,}$/.test(text) ? 'range' : 'format'
   const value = BigInt(text)
   return value < least || value > most ? 'range' : String(value)
 }

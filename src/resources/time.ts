@@ -6,6 +6,29 @@ const weeks = /^P\d{1,9}(?:\.\d{1,9})?W$/
 const period =
   /^P(?:(\d{1,9}(?:\.\d{1,9})?)Y)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)D)?(?:T(?:(\d{1,9}(?:\.\d{1,9})?)H)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$/
 
+/** As the service writes it, in UTC, or with any offset. */
+type Zoned = 'written' | 'utc' | 'any'
+
+const dayForm = String.raw`\d{4}-\d\d-\d\d`
+const zones = {
+  written: String.raw`\.\d{3}Z`,
+  utc: String.raw`(?:\.\d{1,9})?Z`,
+  any: String.raw`(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)`,
+}
+const momentForm = (zoned: Zoned): string => String.raw`${dayForm}T\d\d:\d\d:\d\d` + zones[zoned]
+const amount = String.raw`\d{1,9}(?:\.\d{1,9})?`
+/** Something follows each P and T, and nothing a fraction. */
+const spanForm = String.raw`P(?=\d|T\d)(?![^/]*\.\d+[A-Z]T?\d)(?:${amount}W|(?:${amount}Y)?(?:${amount}M)?(?:${amount}D)?(?:T(?=\d)(?:${amount}H)?(?:${amount}M)?(?:${amount}S)?)?)`
+
+/** The forms that texts have, for those who describe them: patterns of what is checked here. */
+export const timestampForm = (zoned: Zoned): string => `^${momentForm(zoned)}$`
+export const durationForm = `^${spanForm}$`
+export function intervalForm(zoned: Zoned): string {
+  const moment = momentForm(zoned)
+  const point = `(?:${moment}|${dayForm})`
+  return `^(?:${moment}/${moment}|${dayForm}/${dayForm}|${point}/${spanForm}|${spanForm}/${point})$`
+}
+
 function daysIn(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

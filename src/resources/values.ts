@@ -4,7 +4,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Field, Fields } from './field.ts'
 import { nearest, oneOf } from './naming.ts'
 import type { Settings } from './settings.ts'
-import { bigint, countries, currencies, decimal, scaled } from './texts.ts'
+import { bigint, countries, currencies, decimal, emailForm, scaled, urlForm } from './texts.ts'
 import { date, duration, interval, timestamp } from './time.ts'
 
 /** Gives the value in its one form; where it does not fit, what it gives is not used. */
@@ -130,12 +130,9 @@ function codePoints(value: string): number {
   return count
 }
 
-const isEmail = (value: string): boolean =>
-  /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(
-    value,
-  ) && value.indexOf('@') <= 64
+const isEmail = (value: string): boolean => emailForm.test(value)
 
-const isUrl = (value: string): boolean => /^https?:\/\/[^\s\\]+$/i.test(value) && URL.canParse(value)
+const isUrl = (value: string): boolean => urlForm.test(value) && URL.canParse(value)
 
 function integer({ options }: Field): Check {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options as { min?: number; max?: number }

@@ -45,6 +45,14 @@ export const databaseOf = (given: Given, { name }: Service): string =>
 /** Where published contracts are kept: beside the declaration. */
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')
 
+/** The full numbers of the versions whose contracts are kept there. R187. */
+export async function numbersOf(file: string): Promise<ReadonlyMap<string, string>> {
+  const folder = contractFolder(file)
+  if (!existsSync(folder)) return new Map()
+  const locks = (await import('./locks.ts')).readLocks(folder)
+  return new Map([...locks].map(([label, { version }]) => [label, version]))
+}
+
 /** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */
 export async function broken(file: string, service: Service): Promise<readonly Mistake[]> {
   const folder = contractFolder(file)

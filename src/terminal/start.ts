@@ -41,6 +41,8 @@ export interface Terms {
   /** The hosts that it answers for; all where there are none. R17. */
   readonly hosts?: readonly string[]
   readonly exposed?: boolean
+  /** The full numbers of versions, where contracts were locked. R187. */
+  readonly numbers?: () => Promise<ReadonlyMap<string, string>>
   /** The proxies that are believed when they say where a call comes from. R184. */
   readonly proxies?: readonly Network[]
   /** Counts requests against quotas, where the store does not. R184. */

@@ -1,0 +1,115 @@
+/** Describes the answers of an operation: what it does where it succeeds, and everything that it can be refused with. Part 13. */
+import type { Edition, Place, Route } from '../flow/route.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+import { itemRef, listRef } from './bodies.ts'
+import { nameOfStatus, refusalContent, titleOf } from './errors.ts'
+import { type Heads, refusedWith } from './headers.ts'
+import { refusalsOf, takesKeys } from './refusals.ts'
+import { type Part, pascal } from './shelf.ts'
+import type { Around } from './values.ts'
+
+/** What answers are made from. */
+export interface Scene {
+  readonly service: Service
+  readonly edition: Edition
+  readonly around: Around
+  readonly heads: Heads
+}
+
+/** The answers of a route; those of OPTIONS where there is none. */
+export function answersOf(scene: Scene, place: Place, method: string, route: Route | null): Part {
+  const done = route === null ? optionsAnswer(scene, place) : successes(scene, method, route)
+  const refused = refusalsOf(scene.service, scene.edition, place, route).map((refusal) => {
+    const { status, types } = refusal
+    const { shelf } = scene.around
+    const part = {
+      description: `${titleOf(status)}: ${types.join(', ')}`,
+      headers: scene.heads(['Content-Language', ...refusedWith(status, route)], true),
+      content: refusalContent(refusal, route?.resource ?? null, shelf),
+    }
+    const [name, how] = [nameOfStatus(status), route === null ? 'Options' : pascal(operationName(method, route))]
+    const own = `${name}On${pascal(route?.resource.name ?? '')}${how}`
+    return [status, shelf.put('responses', [name, `${name}On${how}`, own], part)]
+  })
+  return Object.fromEntries([...Object.entries(done), ...refused])
+}
+
+const names = {
+  list: 'list',
+  read: 'get',
+  create: 'create',
+  replace: 'replace',
+  change: 'update',
+  remove: 'delete',
+} as const
+
+export const operationName = (method: string, { operation }: Route): string =>
+  method === 'QUERY' ? 'query' : names[operation]
+
+function optionsAnswer({ around, heads, service }: Scene, { options }: Place): Part {
+  const browsers = ['Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age']
+  const own = service.settings.cors.origins.length > 0 ? browsers : []
+  const part = { description: 'What is offered here.', headers: heads([...Object.keys(options), ...own], false) }
+  return { 204: around.shelf.put('responses', ['Offered', 'OfferedWith'], part) }
+}
+
+const json = (schema: Part): Part => ({ 'application/json': { schema } })
+
+/** The answers of a route that does what it is asked for. */
+// long because: one answer after the other
+function successes(scene: Scene, method: string, route: Route): Part {
+  const { heads, around } = scene
+  const { resource, operation } = route
+  const { settings, title } = resource
+  const reads = operation === 'list' || operation === 'read'
+  const tag = settings.etag.mode === 'off' ? [] : ['ETag']
+  const groups = settings.cache.groups ? [reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
+  const item = () => ({ content: json({ ...itemRef(resource, around) }) })
+  const of = (description: string, own: readonly string[], more: Part = {}): Part => ({
+    description,
+    headers: heads([...groups, ...own], 'content' in more),
+    ...more,
+  })
+  const dated = [...tag, 'Last-Modified']
+  const replayed = takesKeys(route) && settings.idempotency.mode === 'replay' ? ['Idempotency-Replayed'] : []
+  const unchanged = of('It is as the client has it.', [...dated, 'Content-Location', 'Link'])
+  const short = ['Preference-Applied']
+  switch (operation) {
+    case 'list': {
+      const page = of('A page of the list.', [...tag, 'Link'], { content: json({ ...listRef(resource, around) }) })
+      return method === 'QUERY' ? { 200: page } : { 200: page, 304: unchanged }
+    }
+    case 'read':
+      return { 200: of(`${title}.`, dated, item()), 304: unchanged }
+    case 'create': {
+      const how = settings.prefer.minimalOnCreate ? short : []
+      return {
+        201: of(`${title} was created.`, [...dated, 'Location', 'Content-Location', ...how, ...replayed], item()),
+      }
+    }
+    case 'replace': {
+      const replaced = of(`${title} was replaced.`, [...dated, 'Content-Location'], item())
+      const less = of(`${title} was replaced, as Prefer asked without content.`, [
+        ...dated,
+        'Content-Location',
+        ...short,
+      ])
+      const created = of(`${title} was created.`, [...dated, 'Location', 'Content-Location'], item())
+      return { 200: replaced, ...(makes(resource) ? { 201: created } : {}), 204: less }
+    }
+    case 'change': {
+      const changed = of(`${title} was changed.`, [...dated, ...replayed], item())
+      return {
+        200: changed,
+        204: of(`${title} was changed, as Prefer asked without content.`, [...dated, ...short, ...replayed]),
+      }
+    }
+    case 'remove':
+      return { 204: of(`${title} is no longer there.`, []) }
+  }
+}
+
+/** Whether PUT makes what is not there. R110. */
+const makes = ({ settings, methods, collection, parent }: Resource): boolean =>
+  settings.resource.putCreates && methods.includes('create') && (collection.composite || !parent)

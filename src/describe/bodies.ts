@@ -1,0 +1,130 @@
+/** Describes the bodies of a resource: as it is answered, created, replaced, changed and listed. Part 13; part 2. */
+import type { Terms } from '../contract/terms.ts'
+import { bodyField, keyForm } from '../idempotency/key.ts'
+import { informationOf } from '../lists/page.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import { type Part, pascal, present, type Ref } from './shelf.ts'
+import { type Around, closing, idSchema, requiring, schemaOf } from './values.ts'
+
+/** The schema of the item of a resource. */
+export function itemRef(resource: Resource, around: Around): Ref {
+  const seen = resource.members.filter(({ hidden }) => !hidden)
+  return kept(resource, '', around, {
+    title: resource.title,
+    type: 'object',
+    properties: properties(seen, (member) => answered(resource, member, around)),
+    ...requiring(seen.filter(({ read }) => read === null).map(({ name }) => name)),
+  })
+}
+
+export function createRef(resource: Resource, around: Around): Ref {
+  const { settings, key } = resource
+  const taken = resource.members.filter(
+    (member) =>
+      member.from === 'caller' ||
+      member.name === key ||
+      (member.name === 'id' && key === null && settings.resource.id === 'client'),
+  )
+  const needed = taken.filter(({ name, absent }) => absent === undefined && name !== 'id')
+  return kept(resource, 'Create', around, {
+    title: `${resource.title}, as it is created`,
+    type: 'object',
+    properties: {
+      ...properties(taken, ({ name }) =>
+        name === 'id' ? idSchema(resource, around) : field(resource, name, 'sent', around),
+      ),
+      ...keyed(resource, 'create'),
+    },
+    ...requiring(needed.map(({ name }) => name)),
+    ...closing(settings),
+  })
+}
+
+/** What a PUT leaves out keeps its value where it is never answered, or takes scopes; all else has to be there. R111. */
+export function replaceRef(resource: Resource, around: Around): Ref {
+  const needed = resource.members.filter(
+    ({ from, absent, hidden, write }) => from === 'caller' && absent === undefined && !hidden && write.length === 0,
+  )
+  return kept(resource, 'Replace', around, {
+    title: `${resource.title}, as it is replaced`,
+    type: 'object',
+    properties: properties(resource.members, (member) => returned(resource, member, 'sent', around)),
+    ...requiring(needed.map(({ name }) => name)),
+    ...closing(resource.settings),
+  })
+}
+
+export function changeRef(resource: Resource, around: Around): Ref {
+  return kept(resource, 'Update', around, {
+    title: `${resource.title}, as it is changed: a merge patch`,
+    type: 'object',
+    properties: {
+      ...properties(resource.members, (member) => returned(resource, member, 'patched', around)),
+      ...keyed(resource, 'change'),
+    },
+    ...closing(resource.settings),
+  })
+}
+
+export function listRef(resource: Resource, around: Around): Ref {
+  const { settings } = resource
+  const { pagination, maxPageSize, links } = settings.list
+  const inside = links === 'body' || links === 'both'
+  const url = { type: 'string', format: 'uri-reference' }
+  const relations = ['self', 'first', 'prev', 'next', 'last'].map((relation) => [relation, url])
+  return kept(resource, 'List', around, {
+    title: `${resource.title}: a page of a list`,
+    type: 'object',
+    properties: {
+      data: { type: 'array', items: itemRef(resource, around), maxItems: maxPageSize },
+      [pagination.field]: around.shelf.put('schemas', ['PageInformation', `${nameOf(resource)}PageInformation`], {
+        description: 'Where the page stands.',
+        anyOf: informationOf(settings),
+      }),
+      ...(inside ? { _links: { type: 'object', properties: Object.fromEntries(relations), required: ['self'] } } : {}),
+    },
+    required: ['data', pagination.field, ...(inside ? ['_links'] : [])],
+  })
+}
+
+const nameOf = ({ singular }: Resource): string => pascal(singular)
+
+/** Resources may share a singular, or have that of a shared schema. */
+function kept(resource: Resource, what: string, { shelf }: Around, part: Part): Ref {
+  const names = [nameOf(resource) + what, `${pascal(resource.name)}Item${what}`] as const
+  return shelf.put('schemas', names, part)
+}
+
+const properties = (members: readonly Member[], schema: (member: Member) => Part): Part =>
+  Object.fromEntries(members.map((member) => [member.name, schema(member)]))
+
+const field = ({ name }: Resource, own: string, way: 'answered' | 'sent' | 'patched', around: Around): Part =>
+  schemaOf(around.termsOf(name)[own] as Terms, way, around)
+
+function answered(resource: Resource, { name }: Member, around: Around): Part {
+  const owner = name === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
+  if (name === 'id') return { ...idSchema(resource, around), readOnly: true }
+  return owner ? { ...idSchema(owner, around), readOnly: true } : field(resource, name, 'answered', around)
+}
+
+/** What a body in place of another may hold: the address has to agree, and what the service sets is ignored. R48. */
+function returned(resource: Resource, member: Member, way: 'sent' | 'patched', around: Around): Part {
+  const { name, from } = member
+  if (from === 'caller') return field(resource, name, way, around)
+  if (from === 'service') return { readOnly: true, description: 'Set by the service; ignored here.' }
+  const {
+    default: _,
+    description: __,
+    ...schema
+  } = name === resource.key ? field(resource, name, way, around) : answered(resource, member, around)
+  return { ...schema, readOnly: true, description: 'As in the address, or left out.' }
+}
+
+/** The key that a body may carry. R93. */
+function keyed({ settings }: Resource, operation: 'create' | 'change'): Part {
+  const name = bodyField(settings)
+  const takes = operation === 'create' || settings.idempotency.methods.includes('PATCH')
+  if (name === null || !takes) return {}
+  const description = 'The idempotency key, where the header does not carry it.'
+  return { [name]: present({ type: 'string', pattern: keyForm.source, writeOnly: true, description }) }
+}

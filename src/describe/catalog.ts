@@ -1,0 +1,28 @@
+/** Says where the descriptions of a service stand: at its root, and in the catalog of RFC 9727. Part 13. */
+import type { Service } from '../service.ts'
+
+const newestPath = '/openapi.json'
+const catalogPath = '/.well-known/api-catalog'
+const pathOf = (label: string): string => `/openapi/${label}.json`
+
+/** What the root tells of the service. R214. */
+export const rootText = ({ name }: Service): string =>
+  JSON.stringify({ name, _links: { self: '/', 'service-desc': newestPath, 'api-catalog': catalogPath } })
+
+export const rootLinks = `<${newestPath}>; rel="service-desc"; type="application/json", <${catalogPath}>; rel="api-catalog"`
+
+/** One entry for each version that the path can name, else one for all of them. RFC 9264. */
+export function catalogText({ choice, notices }: Service): string {
+  const { carriers, served } = choice
+  const described = (label: string) => ({ href: pathOf(label), type: 'application/json' })
+  const usual = {
+    anchor: '/',
+    'service-desc': [{ href: newestPath, type: 'application/json' }, ...served.map(described)],
+  }
+  const versions = served.map((label) => {
+    const next = notices.get(label)?.successor ?? null
+    const successor = next === null ? {} : { 'successor-version': [{ href: `/${next}` }] }
+    return { anchor: `/${label}`, 'service-desc': [described(label)], ...successor }
+  })
+  return JSON.stringify({ linkset: [usual, ...(carriers.includes('path') ? versions : [])] })
+}

@@ -1,0 +1,74 @@
+/** Writes the OpenAPI document of a version of a service, from what serves its requests. Part 13. */
+import { termsOf } from '../contract/terms.ts'
+import type { Edition } from '../flow/route.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+import { headsOf } from './headers.ts'
+import { pathsOf } from './operations.ts'
+import { securingOf } from './security.ts'
+import { type Part, present, shelf } from './shelf.ts'
+import { introductionOf } from './words.ts'
+
+export interface Options {
+  /** The version of OpenAPI; that of the settings unless given. */
+  readonly openapi?: '3.1' | '3.2'
+  /** The full number of the contract; `<major>.0.0` where it is not known. R187. */
+  readonly version?: string
+}
+
+const full = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
+
+/** The document of a version; the same one for the same declaration, whenever it is made. R214, R218. */
+export function openapi(service: Service, label: string, { openapi, version }: Options = {}): Part {
+  const edition = service.editions.get(label) as Edition
+  const { settings, declaration } = service
+  const told = openapi ?? settings.openapi.version
+  const parts = shelf()
+  const terms = new Map<string, ReturnType<typeof termsOf>>()
+  const around = {
+    settings,
+    shelf: parts,
+    resources: edition.resources,
+    termsOf: (name: string) => {
+      const own = terms.get(name) ?? termsOf(edition.resources.get(name) as Resource, edition.resources)
+      terms.set(name, own)
+      return own
+    },
+  }
+  const paths = pathsOf({
+    service,
+    edition,
+    around,
+    heads: headsOf(service, edition, parts),
+    secured: securingOf(service, parts),
+    queries: told === '3.2',
+  })
+  const leaving = declaration.versions?.[label]
+  return present({
+    openapi: full[told],
+    info: present({
+      title: service.name,
+      version: version ?? `${label.slice(1)}.0.0`,
+      description: introductionOf(service, label),
+      'x-deprecation': leaving && (leaving.deprecated ?? leaving.sunset) !== undefined ? { ...leaving } : undefined,
+    }),
+    servers: serversOf(service, label),
+    tags: [...edition.resources.values()].map(({ name, title }) => ({ name, description: `${title}: a resource.` })),
+    paths,
+    components: parts.all(),
+  })
+}
+
+/** Where the version is, relative to the service. R188. */
+function serversOf({ choice, declaration }: Service, label: string): Part[] {
+  const { carriers, usual, fromFeatures } = choice
+  const root = { url: '/', description: carriers.includes('path') ? 'Where no version is named.' : 'The service.' }
+  const own = { url: `/${label}`, description: `The path names ${label}.` }
+  if (!carriers.includes('path')) return [root]
+  if (usual !== label || fromFeatures !== null) return [own]
+  return declaration.versions ? [own, root] : [root, own]
+}
+
+/** The text of a document. */
+export const openapiText = (service: Service, label: string, options: Options = {}): string =>
+  JSON.stringify(openapi(service, label, options))

@@ -1,0 +1,135 @@
+/** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
+import type { Place, Route } from '../flow/route.ts'
+import type { Deprecation } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { answersOf, operationName, type Scene } from './answers.ts'
+import { changeRef, createRef, replaceRef } from './bodies.ts'
+import { formOf, headerParameters, listParameters, placeParameters } from './parameters.ts'
+import type { Securing } from './security.ts'
+import { type Part, present } from './shelf.ts'
+
+/** How operations are told. */
+export interface Telling extends Scene {
+  readonly secured: Securing
+  /** Whether QUERY can be said: not before OpenAPI 3.2. */
+  readonly queries: boolean
+}
+
+/** The paths of a version, a collection before its items. */
+export function pathsOf(telling: Telling): Part {
+  const places = telling.edition.places.toSorted((a, b) => (a.template < b.template ? -1 : 1))
+  return Object.fromEntries(places.map((place) => [place.template, pathItem(telling, place)]))
+}
+
+function pathItem(telling: Telling, place: Place): Part {
+  const { service, edition, around, queries } = telling
+  const all = [...place.methods].filter(([method]) => method !== 'HEAD')
+  const told = all.filter(([method]) => method !== 'QUERY' || queries)
+  const unsaid =
+    told.length < all.length
+      ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
+      : undefined
+  const [[, { resource }]] = all as [[string, Route]]
+  return present({
+    description: unsaid,
+    parameters: placeParameters(service, edition, place, around),
+    ...Object.fromEntries(
+      told.map(([method, route]) => [method.toLowerCase(), operation(telling, place, method, route)]),
+    ),
+    options: {
+      operationId: `${idOf(place, resource)}.options${isItem(place) ? '-of-item' : ''}`,
+      summary: 'Tells what is offered here',
+      tags: [resource.name],
+      security: [],
+      responses: answersOf(telling, place, 'OPTIONS', null),
+    },
+  })
+}
+
+const isItem = ({ template }: Place): boolean => template.endsWith('}')
+
+/** What is below an owner is named after both: `orders.order-lines`. */
+function idOf({ template }: Place, { name, collection, parent }: Resource): string {
+  const below = parent !== null && (template.startsWith(`/${parent.resource}/`) || collection.composite)
+  return below ? `${parent?.resource}.${name}` : name
+}
+
+function operation(telling: Telling, place: Place, method: string, route: Route): Part {
+  const { around, secured, edition, service } = telling
+  const { resource } = route
+  const { versions = {} } = service.declaration
+  const own = resource.declaration.deprecations?.[route.operation]
+  const leaving = [own, versions[edition.label]].flatMap((one) =>
+    (one?.deprecated ?? one?.sunset) === undefined ? [] : [one as Deprecation],
+  )
+  const listed = listParameters(route, around)
+  const parameters = [...(method === 'QUERY' ? [] : listed), ...headerParameters(route, around.shelf)]
+  return present({
+    operationId: `${idOf(place, resource)}.${operationName(method, route)}`,
+    summary: summaryOf(method, route, place),
+    description: [...notesOf(route), ...leaving.flatMap(partingOf)].join(' ') || undefined,
+    tags: [resource.name],
+    deprecated: leaving.some(({ deprecated }) => deprecated !== undefined) || undefined,
+    ...(leaving.length > 0 ? { 'x-deprecation': leaving.map((one) => ({ ...one })) } : {}),
+    security: secured(route),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: requestOf(telling, method, route, listed),
+    responses: answersOf(telling, place, method, route),
+  })
+}
+
+function summaryOf(method: string, { operation, resource }: Route, { template }: Place): string {
+  const one = resource.title.toLowerCase()
+  const below = resource.parent && template.split('/').length > 3 ? ` of one of ${resource.parent.resource}` : ''
+  const summaries = {
+    list: `Lists ${resource.name}${below}${method === 'QUERY' ? ', asked for by a form' : ''}`,
+    read: `Reads one ${one}`,
+    create: `Creates one ${one}${below}`,
+    replace: `Replaces one ${one}`,
+    change: `Changes the given fields of one ${one}`,
+    remove: `Removes one ${one}`,
+  }
+  return summaries[operation]
+}
+
+/** What the parts of an operation do not say. */
+function notesOf({ resource, operation, rule }: Route): string[] {
+  const { settings, collection, declaration } = resource
+  const { maxFilters } = settings.list
+  const restricting = collection.dependents.filter(({ onDelete }) => onDelete === 'restrict').length > 0
+  return [
+    ...(rule === 'public'
+      ? []
+      : [rule === 'authenticated' ? 'For callers that are known.' : `Takes the scope ${rule}.`]),
+    ...(collection.account === null
+      ? []
+      : [`Callers see what belongs to their ${collection.account}, and nothing else.`]),
+    ...(operation === 'list'
+      ? [
+          `At most ${maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
+        ]
+      : []),
+    ...(operation === 'remove' && restricting ? ['Not while others depend on it.'] : []),
+    ...(operation === 'remove' && settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
+  ]
+}
+
+function partingOf({ deprecated, sunset, guide, successor }: Partial<Deprecation>): string[] {
+  return [
+    ...(deprecated === undefined ? [] : [`To be left from ${deprecated} on.`]),
+    ...(sunset === undefined ? [] : [`Planned to end on ${sunset}.`]),
+    ...(successor === undefined ? [] : [`Instead: ${successor}.`]),
+    ...(guide === undefined ? [] : [`How to move: ${guide}.`]),
+  ]
+}
+
+function requestOf({ around }: Telling, method: string, route: Route, listed: readonly Part[]): Part | undefined {
+  const { content, resource, operation } = route
+  if (content.length === 0) return undefined
+  const most = `At most ${resource.settings.limits.body} bytes.`
+  if (method === 'QUERY')
+    return { description: most, required: true, content: { [content[0] as string]: { schema: formOf(listed) } } }
+  const bodies = { create: createRef, replace: replaceRef, change: changeRef }
+  const schema = bodies[operation as keyof typeof bodies](resource, around)
+  return { description: most, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
+}

@@ -1,0 +1,250 @@
+/** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
+import type { Terms } from '../contract/terms.ts'
+import type { Edition, Offer, Place, Route } from '../flow/route.ts'
+import { parameterOf } from '../lists/rules.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+import { takesKeys } from './refusals.ts'
+import { type Part, pascal, type Shelf } from './shelf.ts'
+import { type Around, idSchema, schemaOf } from './values.ts'
+
+/** What all methods of a place take: what stands in the path, and what names the version and the request. */
+export function placeParameters(
+  service: Service,
+  edition: Edition,
+  { template, methods }: Place,
+  around: Around,
+): Part[] {
+  const resource = [...methods.values()][0]?.resource as Resource
+  const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
+    const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
+    return { name, in: 'path', required: true, schema: idSchema(owner ?? resource, around) }
+  })
+  return [...inPath, ...versionParameters(service, edition.label, around.shelf), requestId(around.shelf)]
+}
+
+const requestId = (shelf: Shelf): Part => ({
+  ...shelf.put('parameters', ['RequestId'], {
+    name: 'Request-Id',
+    in: 'header',
+    description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+  }),
+})
+
+/** Where the path does not name the version, something else has to, unless it is the usual one. R188, R192. */
+function versionParameters({ choice }: Service, label: string, shelf: Shelf): Part[] {
+  const { carriers, usual, fromFeatures } = choice
+  const named = carriers.includes('path') || (usual === label && fromFeatures === null)
+  const other = carriers.includes('header') && carriers.includes('query')
+  const of = (where: 'header' | 'query', required: boolean) => {
+    const description = `Names this version. ${required ? '' : 'Only where nothing else does.'}`.trimEnd()
+    const part = {
+      name: 'version',
+      in: where,
+      description,
+      ...(required ? { required } : {}),
+      schema: { const: label },
+    }
+    return { ...shelf.put('parameters', [where === 'header' ? 'Version' : 'VersionQuery'], part) }
+  }
+  return [
+    ...(carriers.includes('header') ? [of('header', !named)] : []),
+    ...(carriers.includes('query') ? [of('query', !named && !other)] : []),
+  ]
+}
+
+const tags = '^(?:\\*|(?:W/)?"[^"]*"(?:, *(?:W/)?"[^"]*")*)$'
+
+const headers: Readonly<Record<string, readonly [name: string, description: string, schema: Part]>> = {
+  match: [
+    'If-Match',
+    'Only if one of these tags is the present one, or with * if there is anything.',
+    { type: 'string', pattern: tags },
+  ],
+  noneMatch: [
+    'If-None-Match',
+    'Only if none of these tags is the present one, or with * if there is nothing.',
+    { type: 'string', pattern: tags },
+  ],
+  unmodifiedSince: ['If-Unmodified-Since', 'Only if it was not changed since, an HTTP date.', { type: 'string' }],
+  modifiedSince: ['If-Modified-Since', 'Only if it was changed since, an HTTP date.', { type: 'string' }],
+  prefer: [
+    'Prefer',
+    'With return=minimal the answer has no content.',
+    { type: 'string', examples: ['return=minimal'] },
+  ],
+}
+
+/** The headers that an operation reads. */
+export function headerParameters(route: Route, shelf: Shelf): Part[] {
+  const { operation, content, resource } = route
+  const reads = operation === 'list' || operation === 'read'
+  const { minimalOnCreate } = resource.settings.prefer
+  const prefers = operation === 'replace' || operation === 'change' || (operation === 'create' && minimalOnCreate)
+  const names = [
+    ...(reads && content.length > 0
+      ? []
+      : operation === 'create'
+        ? ['noneMatch']
+        : ['match', 'noneMatch', 'unmodifiedSince']),
+    ...(reads && content.length === 0 ? ['modifiedSince'] : []),
+    ...(prefers ? ['prefer'] : []),
+  ]
+  const found = names.map((one) => {
+    const [name, description, schema] = headers[one] as [string, string, Part]
+    return { ...shelf.put('parameters', [name.replaceAll('-', '')], { name, in: 'header', description, schema }) }
+  })
+  return takesKeys(route) ? [...found, keyParameter(route, shelf)] : found
+}
+
+const inUnits = (milliseconds: number): string => `${milliseconds / 1000} seconds`
+
+/** R93 to R107. */
+function keyParameter({ resource: { settings, name }, operation }: Route, shelf: Shelf): Part {
+  const { mode, required, retention, bodyField } = settings.idempotency
+  const repeat =
+    mode === 'replay'
+      ? 'A repeat is answered as the first request was.'
+      : 'A repeat is answered by 409 with old_id, which means that it is done already.'
+  const kept = retention === null ? 'Keys are kept for ever.' : `Keys are kept for ${inUnits(retention)}.`
+  const part = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: `A key of the client's, so that the request can be repeated safely. ${repeat} ${kept}`,
+    ...(required && operation === 'create' && bodyField === null ? { required: true } : {}),
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 257,
+      pattern: '^(?:"[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,255}"|[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,255})$',
+    },
+  }
+  return { ...shelf.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascal(name)}`], part) }
+}
+
+/** What a list can be asked. R216. */
+export function listParameters({ offer, resource }: Route, around: Around): Part[] {
+  if (!offer) return []
+  const own = (name: string, description: string, schema: Part): Part => ({ name, in: 'query', description, schema })
+  return [
+    ...offer.filters.flatMap((one) => filterParameters(one, resource, around)),
+    ...offer.parameters.flatMap((name) => plainParameter(name, offer, resource, own)),
+  ]
+}
+
+type Own = (name: string, description: string, schema: Part) => Part
+
+// long because: one parameter after the other
+function plainParameter(name: string, { sorts, customs }: Offer, { settings }: Resource, own: Own): Part[] {
+  const { maxPageSize, pageSize, overMax, maxOffset, nullsDefault } = settings.list
+  const usual = Math.min(pageSize, maxPageSize)
+  const most = overMax === 'reject' ? { maximum: maxPageSize } : {}
+  const size = { type: 'integer', minimum: 1, ...most, default: usual }
+  switch (name) {
+    case 'sort':
+      return sorts.length === 0
+        ? []
+        : [own(name, 'The field to sort by; not together with custom_sort.', { type: 'string', enum: sorts })]
+    case 'custom_sort':
+      return [own(name, 'A declared order; not together with sort.', { type: 'string', enum: customs })]
+    case 'order':
+      return [
+        own(name, 'The direction, where sort or custom_sort is given.', { type: 'string', enum: ['asc', 'desc'] }),
+      ]
+    case 'nulls': {
+      const where = nullsDefault === 'sql' ? 'as if they were the greatest' : nullsDefault
+      return sorts.length === 0
+        ? []
+        : [
+            own(name, `Where items without a value stand, where sort is given; else ${where}.`, {
+              type: 'string',
+              enum: ['first', 'last'],
+            }),
+          ]
+    }
+    case 'limit':
+      return [own(name, 'How many items at most; with offset or cursor.', size)]
+    case 'page_size':
+      return [own(name, 'How many items on a page.', size)]
+    case 'offset':
+      return [own(name, 'How many items are passed over.', { type: 'integer', minimum: 0, maximum: maxOffset })]
+    case 'page':
+      return [
+        own(name, `The number of the page; at most ${maxOffset} items can be passed over.`, {
+          type: 'integer',
+          minimum: 1,
+          maximum: 9_999_999_999,
+        }),
+      ]
+    case 'cursor':
+      return [
+        own(name, 'A place that an answer gave; empty for the first page.', {
+          type: 'string',
+          pattern: '^[A-Za-z0-9_-]*$',
+        }),
+      ]
+    default:
+      return []
+  }
+}
+
+const operators: Readonly<Record<string, string>> = {
+  eq: 'Equal, also where the value reads like a set.',
+  ne: 'Has another value.',
+  gte: 'At least this.',
+  lte: 'At most this.',
+  gt: 'More than this.',
+  lt: 'Less than this.',
+  like: 'Contains this; with % for any run of characters, it matches as a whole. Write \\% for a percent sign and \\\\ for a backslash.',
+  null: 'Has no value, or has one.',
+}
+
+function filterParameters({ field, operator }: Offer['filters'][number], resource: Resource, around: Around): Part[] {
+  const terms = termsAt(resource, field, around)
+  const textual = ['text', 'email', 'url'].includes(terms.kind)
+  const value = valueSchema(resource, field, terms, around)
+  const plain = { type: 'string', pattern: '^[^\\u0000]*$' }
+  const raw = textual && operator !== 'eq' && operator !== 'ne' ? plain : value
+  const schema = operator === 'null' ? { type: 'boolean' } : operator === 'like' ? { ...plain, maxLength: 256 } : raw
+  const one = { name: `${field}[${operator}]`, in: 'query', description: `${field}: ${operators[operator]}`, schema }
+  if (operator !== 'eq' || parameterOf(field) !== field) return [one]
+  const most = resource.settings.list.maxSetSize
+  const set = {
+    type: 'string',
+    pattern: '^in:\\(.*\\)$',
+    description: `A set of at most ${most} values, as in:(a,"b, c").`,
+  }
+  const equal = {
+    name: field,
+    in: 'query',
+    description: `${field}: equal, or one of a set.`,
+    schema: { anyOf: [unlikeSet(value), set] },
+  }
+  return [equal, one]
+}
+
+/** A text that reads like the beginning of a set is one. */
+const unlikeSet = (value: Part): Part =>
+  value.type === 'string' && value.pattern === undefined && value.enum === undefined && value.format === undefined
+    ? { ...value, pattern: '^(?!in:\\()[^\\u0000]*$' }
+    : value
+
+/** The terms of a field, a nested one by its path. */
+function termsAt({ name }: Resource, field: string, around: Around): Terms {
+  const [top = '', ...rest] = field.split('.')
+  return rest.reduce((terms, one) => terms.fields?.[one] as Terms, around.termsOf(name)[top] as Terms)
+}
+
+function valueSchema(resource: Resource, field: string, terms: Terms, around: Around): Part {
+  const owner = field === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
+  if (field === 'id') return idSchema(resource, around)
+  return owner ? idSchema(owner, around) : schemaOf(terms, 'asked', around)
+}
+
+/** The content of QUERY: the parameters of the list as a form. R15. */
+export const formOf = (parameters: readonly Part[]): Part => ({
+  type: 'object',
+  properties: Object.fromEntries(parameters.map(({ name, schema }) => [name as string, schema])),
+  additionalProperties: false,
+})

@@ -1,0 +1,37 @@
+/** Describes how callers say who they are, and what each operation takes of them. Part 13; part 5. */
+import type { Route } from '../flow/route.ts'
+import type { Service } from '../service.ts'
+import { isScope } from './refusals.ts'
+import type { Part, Shelf } from './shelf.ts'
+
+/** What an operation takes; nothing where it is public. */
+export type Securing = (route: Route) => readonly Part[]
+
+export function securingOf({ settings, declaration }: Service, shelf: Shelf): Securing {
+  const { tokens, apiKeyHeader } = settings.auth
+  const scopes = Object.entries(declaration.scopes ?? {}).map(([scope, meaning]) => `${scope}: ${meaning}`)
+  const meant = scopes.length === 0 ? '' : ` Scopes: ${scopes.join('; ')}.`
+  const all: Readonly<Record<string, Part>> = {
+    apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'API key', description: `An API key.${meant}` },
+    ...(apiKeyHeader === null
+      ? {}
+      : { apiKeyHeader: { type: 'apiKey', in: 'header', name: apiKeyHeader, description: `An API key.${meant}` } }),
+    ...(tokens === null
+      ? {}
+      : {
+          token: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: `An access token of ${tokens.issuer} for ${tokens.audience}.${meant}`,
+          },
+        }),
+  }
+  return ({ rule }) => {
+    if (rule === 'public') return []
+    return Object.entries(all).map(([name, scheme]) => {
+      shelf.put('securitySchemes', [name], scheme)
+      return { [name]: isScope(rule) ? [rule] : [] }
+    })
+  }
+}

@@ -1,0 +1,65 @@
+/** Says in words what a description has no members for: limits, quotas, versions, what holds everywhere. Part 13; part 8. */
+import type { Service } from '../service.ts'
+
+/** The introduction of a document, in Markdown. */
+export function introductionOf(service: Service, label: string): string {
+  return [general(service), versions(service, label), limits(service), quotas(service)].filter(Boolean).join('\n\n')
+}
+
+function general({ settings }: Service): string {
+  return [
+    'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
+    'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
+    `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels.`,
+  ].join(' ')
+}
+
+function versions({ choice, declaration }: Service, label: string): string {
+  const { carriers, usual, fromFeatures } = choice
+  const ways = {
+    path: `the path (\`/${label}/…\`)`,
+    query: `the query (\`?version=${label}\`)`,
+    header: `a header (\`version: ${label}\`)`,
+  }
+  const named = carriers.map((one) => ways[one]).join(', ')
+  const none =
+    fromFeatures !== null
+      ? 'the features of the caller decide'
+      : usual === null
+        ? 'the request is refused'
+        : `${usual} answers`
+  const { deprecated, sunset, guide } = declaration.versions?.[label] ?? {}
+  return [
+    `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`,
+    deprecated === undefined ? '' : `To be left from ${deprecated} on.`,
+    sunset === undefined ? '' : `Planned to end on ${sunset}.`,
+    guide === undefined ? '' : `How to move: ${guide}.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function limits({ settings: { limits } }: Service): string {
+  const seconds = (milliseconds: number) => `${milliseconds / 1000} seconds`
+  return [
+    `Limits: content of ${limits.body} bytes, a URL of ${limits.url} bytes, headers of ${limits.headers} bytes in ${limits.headerFields} fields.`,
+    `A request has to come in within ${seconds(limits.requestTimeout)}, and is handled within ${seconds(limits.handlerTimeout)}.`,
+    limits.callerConcurrency === null
+      ? ''
+      : `At most ${limits.callerConcurrency} requests of a caller are handled at a time.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function quotas({ quotas }: Service): string {
+  if (quotas === null) return ''
+  const tiers = [...quotas.tiers.values(), ...(quotas.anonymous ? [quotas.anonymous] : [])]
+  const lines = tiers.flatMap(({ policies }) =>
+    policies.map(
+      ({ tier, name, quota, window, partition }) =>
+        `- ${tier}: ${name}, ${quota} requests in ${window / 1000} seconds, counted by ${partition}`,
+    ),
+  )
+  return lines.length === 0 ? '' : `Quotas:\n\n${lines.join('\n')}`
+}
