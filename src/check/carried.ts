@@ -1,9 +1,9 @@
-/** Finds what a change leaves without a source: values that nothing gives, filters and sorts that nothing answers. Part 9, versions. */
-import { type Change, shownAs, targetOf, type Versioned } from '../resources/change.ts'
+/** Finds what a change leaves without a source: values that nothing gives. Part 9, versions. */
+import { type Change, targetOf, type Versioned } from '../resources/change.ts'
 import { type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
 import { isObject } from '../resources/values.ts'
-import { type Given, has } from './bounds.ts'
+import { has } from './bounds.ts'
 import { type Finding, note, type Path } from './soundness.ts'
 
 /** What one change is judged against: the declaration as its version has it. */
@@ -23,7 +23,7 @@ const isFree = ({ kind, options }: Field): boolean =>
 /** Whether everything that has to be there comes from somewhere, and what can be asked can be answered. */
 export function checkFlow(scene: Scene): void {
   const { change, path, own, around, found } = scene
-  const { added = [], removed = {}, retyped = {}, moved = {}, required = {}, request, response, begins, ends } = change
+  const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
   const concepts = around.concepts ?? {}
   const whole = (field: Field) => resolved(field, concepts)
@@ -50,11 +50,6 @@ export function checkFlow(scene: Scene): void {
     if (isFree(whole(own.fields[name] as Field)))
       note({ found }, [...path, 'required', name], `\`${name}\` does not have to be given.`, 'Leave it out here.')
   checkVeil(scene)
-  checkSorts(scene)
-  checkAsked(
-    [...Object.entries(removed), ...fields(Object.keys(retyped)).map((name) => [name, retyped[name]] as const)],
-    { change, path, found },
-  )
 }
 
 function checkKinds({ change, path, own, around, found }: Scene): void {
@@ -97,51 +92,4 @@ function checkVeil({ change, path, own, around, found }: Scene): void {
   }
 }
 
-/** Values in another order are another order of rows. */
-function checkSorts({ change, path, own, around, found }: Scene): void {
-  const { mapped = {}, shown = {}, renamed = {}, sorts = {} } = change
-  for (const name of new Set([...Object.keys(mapped), ...Object.keys(shown)])) {
-    const given = own.fields[name]
-    const field = given && resolved(given, around.concepts ?? {})
-    const old = Object.keys(renamed).find((one) => renamed[one] === name) ?? name
-    if (!field?.options.sort || has(sorts as Given, old)) continue
-    const down = [...shownAs(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})].sort(([a], [b]) =>
-      a < b ? -1 : 1,
-    )
-    const kept = down.every(([, value], i) => i === 0 || (down[i - 1]?.[1] as string) <= value)
-    if (!kept)
-      note(
-        { found },
-        [...path, 'mapped', name],
-        'Its values have another order now than before.',
-        `Write sorts: { ${old}: ['${name}'] } to sort by the new values.`,
-      )
-  }
-}
-
 const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)
-
-/** A field that was filtered or sorted by still is, or says so. */
-function checkAsked(
-  fields: readonly (readonly [name: string, field: unknown])[],
-  { change, path, found }: Pick<Scene, 'change' | 'path' | 'found'>,
-): void {
-  for (const [name, field] of fields) {
-    if (!isFieldLike(field)) continue
-    const place = Object.hasOwn(change.removed ?? {}, name) ? 'removed' : 'retyped'
-    if (field.options.filter && !has((change.filters ?? {}) as Given, name))
-      note(
-        { found },
-        [...path, place, name],
-        'Nothing says what its filter asks of the new fields.',
-        `Write filters: { ${name}: ({ is, value }) => [{ field: …, is, value }] }, or leave \`filter\` out: then it is refused.`,
-      )
-    if (field.options.sort && !has((change.sorts ?? {}) as Given, name))
-      note(
-        { found },
-        [...path, place, name],
-        'Nothing says what its order is by the new fields.',
-        `Write sorts: { ${name}: ['…'] }, or leave \`sort\` out: then it is refused.`,
-      )
-  }
-}

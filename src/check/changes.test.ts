@@ -66,16 +66,6 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
   ['another kind', { retyped: { name: f.integer() } }, `${at}.retyped.name: Its values are of another kind.`],
   ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` does not have to be given.`],
   [
-    'a filter without an answer',
-    { removed: { title: f.text({ optional: true, filter: true }) } },
-    `${at}.removed.title: Nothing says what its filter asks of the new fields.`,
-  ],
-  [
-    'a sort without an answer',
-    { removed: { title: f.text({ optional: true, sort: true }) } },
-    `${at}.removed.title: Nothing says what its order is by the new fields.`,
-  ],
-  [
     'the version before is not sound',
     { removed: { title: f.ref('titles', { optional: true }) } },
     'v1: resources.customers.fields.title: There is no resource "titles".',
@@ -168,6 +158,15 @@ test('what a caller does not see is null to `response`, which has to take that',
   )
   assert.deepEqual(
     unseen(() => JSON.parse('what needs more than plain values')),
+    [],
+  )
+  const asked = { label: f.text({ filter: true, optional: true }), worth: f.text({ optional: true, read: 'pay' }) }
+  const told = ({ name, rank }: Now) => ({ label: rank ?? name, worth: rank })
+  assert.deepEqual(unseen(told, asked), [
+    'changes.v2.customers.label: Lists are filtered or sorted by what all are shown, and callers with pay are shown another value than the others.',
+  ])
+  assert.deepEqual(
+    unseen(({ name, rank }: Now) => ({ label: name, worth: rank }), asked),
     [],
   )
 })

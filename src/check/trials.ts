@@ -21,6 +21,16 @@ export function checkUnseen({ change, path, own, around, found }: Scene): void {
     const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
     const told = answered(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
     const fault = told instanceof Error ? `It throws: ${told.message}` : lost(change, seen, told, lacking, whole)
+    const asked = told instanceof Error ? undefined : telling(change, seen, told, lacking, whole)
+    if (asked !== undefined) {
+      note(
+        { found },
+        [...path, asked],
+        `Lists are filtered or sorted by what all are shown, and callers with ${[...lacking].join(' and ')} are shown another value than the others.`,
+        `Write read: '${[...lacking][0]}' at it too, or leave \`filter\` and \`sort\` out: then they are refused.`,
+      )
+      return
+    }
     if (fault === null) continue
     const names = unseen.map((name) => `\`${name}\``).join(' and ')
     note(
@@ -44,6 +54,21 @@ function answered({ response }: Change, item: Document): Document | Error {
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+/** A field that is filtered or sorted by, and is another one for such callers; undefined where there is none. */
+function telling(
+  { removed = {}, retyped = {}, filters = {}, sorts = {} }: Change,
+  seen: Document,
+  told: Document,
+  lacking: ReadonlySet<string>,
+  whole: (field: Field) => Field,
+): string | undefined {
+  return Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
+    const { filter, sort, read } = whole(field).options
+    const isOwn = (filter && !Object.hasOwn(filters, name)) || (sort && !Object.hasOwn(sorts, name))
+    return isOwn && !lacking.has(read ?? '') && JSON.stringify(seen?.[name]) !== JSON.stringify(told?.[name])
+  })?.[0]
 }
 
 /** A value that such callers are promised and not told; null where there is none. */

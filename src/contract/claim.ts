@@ -56,7 +56,6 @@ export function claim(unclaimed: Unclaimed): string | undefined {
     ...lines,
     ...(request ? [`  request: (old) => (${request}),`] : []),
     ...(response ? [`  response: (now) => (${response}),`] : []),
-    ...asked(parts.removed, parts.added),
     '})',
   ].join('\n')
 }
@@ -136,28 +135,6 @@ function object<T>(name: string, members: Readonly<Record<string, T>>, write: (o
   const all = Object.entries(members).map(([own, one]) => `${own}: ${write(one)}`)
   return all.length === 0 ? [] : [`  ${name}: { ${all.join(', ')} },`]
 }
-
-/** The filters and orders of fields that went, by those of a field that came. */
-function asked(removed: Readonly<Record<string, Terms>>, added: Readonly<Record<string, Terms>>): string[] {
-  const gone = Object.entries(removed).map(([name, terms]) => [name, terms, sourceOf(name, terms, added)] as const)
-  const filters = gone.filter(([, { filter }, source]) => filter && source !== undefined)
-  const sorts = gone.filter(([, { sort }, source]) => sort && source !== undefined)
-  return [
-    ...object(
-      'filters',
-      Object.fromEntries(filters.map(([name, , source]) => [name, source])),
-      (source) => `({ is, value }) => [{ field: '${source}', is, value }]`,
-    ),
-    ...object(
-      'sorts',
-      Object.fromEntries(sorts.map(([name, , source]) => [name, source])),
-      (source) => `['${source}']`,
-    ),
-  ]
-}
-
-const sourceOf = (name: string, { kind }: Terms, given: Readonly<Record<string, Terms>>): string | undefined =>
-  given[name]?.kind === kind ? name : Object.keys(given).find((one) => given[one]?.kind === kind)
 
 type Named = readonly (readonly [string, Terms])[]
 

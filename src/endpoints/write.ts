@@ -9,9 +9,9 @@ import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Claiming } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
-import { cells as cellsOf } from '../resources/collection.ts'
+import { cells as cellsOf, textsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
-import { documentOf, forChange, rowOf, updatedIn, withUpdated } from '../resources/row.ts'
+import { documentOf, forChange, updatedIn, withUpdated } from '../resources/row.ts'
 import { renaming } from '../versions/ask.ts'
 import { toldBy } from '../versions/translate.ts'
 import { conditions } from './conditional.ts'
@@ -110,21 +110,19 @@ export function alongOf(scene: Scene, intent: Intent, document: Document): { alo
 
 /** The write that makes a row what it is to be; none where it is that already. R112. */
 export function update(resource: Resource, intent: Intent, seen: Found, before: Document, document: Document): Write {
-  const row = rowOf(resource, document)
-  if (row.doc === seen.doc && row.hidden === seen.hidden) return { do: 'keep' }
+  const { collection } = resource
+  const { doc, hidden } = textsOf(collection, document)
+  if (doc === seen.doc && hidden === seen.hidden) return { do: 'keep' }
   const time = later(timestampOf(intent.time), updatedIn(seen.doc))
   document[resource.updated] = time
-  const cells = resource.collection.columns.map((column, i) =>
-    column.field === resource.updated ? time : (row.cells[i] ?? null),
-  )
-  const stood = cellsOf(resource.collection, before)
+  const [stood, cells] = [cellsOf(collection, before), cellsOf(collection, document)]
   return {
     do: 'update',
     collection: resource.name,
     key: intent.key,
     revision: seen.revision,
     time: intent.time,
-    row: { ...row, doc: withUpdated(row.doc, time), cells },
+    row: { doc: withUpdated(doc, time), hidden, cells },
     moved: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
     references: referencesOf(resource, document, before),
   }

@@ -113,8 +113,8 @@ function conditionBeyond(
 }
 
 /** A comparison of a field of today; null where that cannot be filtered by. */
-function conditionOf({ field, is, value }: Comparison, { filters }: Rules): Condition | null {
-  const filter = filters.get(field)
+function conditionOf({ field, is, value }: Comparison, { filters, beneath }: Rules): Condition | null {
+  const filter = filters.get(field) ?? beneath.get(field)
   if (!filter) return null
   const { column, cell, fold } = filter
   if (is === 'null') return { column, is: value === true ? 'null' : 'present' }

@@ -24,6 +24,9 @@ export interface Filterable {
   readonly conditions: ((is: Comparison['is'], value: unknown) => readonly Condition[] | null) | null
 }
 
+/** A column that values are compared with. */
+export type Compared = Pick<Filterable, 'column' | 'cell' | 'fold'>
+
 export type Operator = 'eq' | 'null' | 'in' | FilterOperator
 type FilterOperator = 'gte' | 'lte' | 'gt' | 'lt' | 'ne' | 'like'
 
@@ -53,6 +56,8 @@ interface Sortable {
 export interface Rules {
   readonly resource: Resource
   readonly filters: ReadonlyMap<string, Filterable>
+  /** What only older versions compare, or tell apart, besides: their own columns, and what rows keep for them. */
+  readonly beneath: ReadonlyMap<string, Compared>
   /** All fields that there are, to tell those that cannot be filtered by from mere typing mistakes. */
   readonly fields: ReadonlySet<string>
   readonly sorts: ReadonlyMap<string, readonly Key[]>
@@ -88,16 +93,27 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
   const own = new Map([...sortable].map(([name, one]): [string, Key] => [name, { ...one, descending: false }]))
   const keys = (terms: readonly string[]) => terms.map((term) => keyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
-  const filtered = all.filter(({ field }) => field.options.filter)
+  const hidden = new Set(resource.members.filter((one) => one.hidden).map(({ name }) => name))
+  const beneath = resource.collection.columns.filter(({ field, of }) => of || hidden.has(field))
+  for (const { field, name: column, type, form } of beneath)
+    own.set(field, { column, type, form: form.replace(/ made .*/, ''), nullable: true, descending: false })
+  const filtered = all.filter(({ name, field }) => field.options.filter && !hidden.has(name))
   return {
     resource,
     filters: new Map(filtered.map((one) => [one.name, filterable(one, resource, resources)])),
+    beneath: new Map(
+      beneath.map(({ field, name: column, cell, form }) => [field, { column, cell, fold: /^\w+ folded/.test(form) }]),
+    ),
     fields: new Set(all.map(({ name }) => name)),
-    sorts: new Map([...own].filter((_, i) => all[i]?.field.options.sort).map(([name, key]) => [name, [key]])),
+    sorts: new Map(
+      all
+        .filter(({ name, field }) => field.options.sort && !hidden.has(name))
+        .map(({ name }) => [name, [own.get(name) as Key]]),
+    ),
     keys: own,
     customs: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     usual: keys(order),
-    columns: new Map([...sortable.values()].map((one) => [one.column, one])),
+    columns: new Map([...own.values()].map((one) => [one.column, one])),
     accepted: [...filtered.map(({ name }) => parameterOf(name)), ...offered(resource)],
     major,
   }

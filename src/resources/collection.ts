@@ -24,6 +24,8 @@ export interface Column {
   readonly required: boolean
   /** The most characters of a text that callers write; null where values are short by nature. */
   readonly most: number | null
+  /** What it is made of where no field has it: what an older version makes of the document. */
+  readonly of?: (document: Members) => unknown
 }
 
 export interface Unique {
@@ -68,6 +70,8 @@ export interface Collection {
   readonly epochs?: Epochs
   /** The names that it had in former versions. */
   readonly formerly?: readonly string[]
+  /** All columns that older versions may have, of which nodes of the declaration before may ask some that are asked no more. */
+  readonly spare?: readonly Column[]
   /** What deletions and keys are remembered under in a database that knows it by another name. */
   readonly called?: string
   /** For how many milliseconds deletions are remembered; null for ever. R134. */
@@ -134,15 +138,13 @@ export const folded = (text: string): string => text.normalize('NFC').toLowerCas
 
 /** The column of a field, which may be optional for what it lies in. */
 export function columnOf(name: string, field: Field, optional = false): Column {
-  const type = isInteger(field) ? 'integer' : 'text'
-  const required = !optional && field.options.optional !== true
   return {
     name: `by_${name}`,
     field: name,
-    type,
+    type: isInteger(field) ? 'integer' : 'text',
     form: formOf(field),
     cell: cellOf(field),
-    required,
+    required: !optional && field.options.optional !== true,
     most: mostOf(field),
   }
 }
@@ -185,9 +187,10 @@ function cellOf({ kind, options }: Field): Column['cell'] {
   return given((value) => value as Cell)
 }
 
-function given(cell: (value: unknown) => Cell): Column['cell'] {
-  return (value) => (value === null || value === undefined ? null : cell(value))
-}
+const given =
+  (cell: (value: unknown) => Cell): Column['cell'] =>
+  (value) =>
+    (value ?? null) === null ? null : cell(value)
 
 /** The value of a field, a nested one by its path. */
 function valueAt(document: Record<string, unknown>, field: string): unknown {
@@ -198,7 +201,7 @@ function valueAt(document: Record<string, unknown>, field: string): unknown {
 
 /** What a column holds of a document. */
 export const cellIn = (column: Column, document: Record<string, unknown>): Cell =>
-  column.cell(valueAt(document, column.field))
+  column.cell(column.of ? column.of(document) : valueAt(document, column.field))
 
 export const cells = ({ columns }: Collection, document: Record<string, unknown>): readonly Cell[] =>
   columns.map((column) => cellIn(column, document))

@@ -121,7 +121,7 @@ export function cellar(
               knows: (path) => Object.hasOwn(before.kinds, path),
               columns: Object.entries(before.columns)
                 .filter(([name, { field }]) => field !== undefined && !Object.hasOwn(table.columns, name))
-                .map(([name, one]) => columnIn(name, { ...one, field: one.field as string })),
+                .map(([name, one]) => formerColumn(name, { ...one, field: one.field as string }, collection)),
             }
           : null,
       full,
@@ -133,9 +133,16 @@ export function cellar(
   return { dialect, shelves }
 }
 
+/** A column that only nodes of the declaration before ask; what versions make of a document, they make of one of today. */
+function formerColumn(name: string, was: Parameters<typeof columnIn>[1], { spare = [] }: Collection): Column {
+  const of = spare.find(({ field }) => field === was.field)?.of
+  return { ...columnIn(name, was), ...(of && { of }) }
+}
+
 function told({ columns, fields }: Collection): ReadonlySet<string> {
   const shown = new Set(fields.filter(({ hidden }) => !hidden).map(({ name }) => name))
-  const own = columns.filter(({ field }) => shown.has(field.split('.', 1)[0] as string)).map(({ name }) => name)
+  const isTold = ({ field, of }: Column) => !of && shown.has(field.split('.', 1)[0] as string)
+  const own = columns.filter(isTold).map(({ name }) => name)
   return new Set(['id', ...own])
 }
 

@@ -207,11 +207,11 @@ function columnsOf(
 /** The field of before whose values a column of today has; null where they are made in another way, so that it is a column of its own. */
 function fieldBefore(
   one: Collection,
-  { field }: Column,
+  { field, of }: Column,
   before: TableLayout | undefined,
   all: readonly Source[],
 ): string | null {
-  if (!before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
+  if (of || !before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
   const [top, ...rest] = field.split('.')
   const from = one.epochs?.source(epochOf(before.shapes[before.shape - 1] as string), top as string) ?? null
   return from === null ? null : [from, ...rest].join('.')

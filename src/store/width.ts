@@ -39,7 +39,7 @@ const isWide = ({ type, most }: Column): boolean => type === 'text' && most !== 
 /** The most bytes of what is no long text: numbers and times, ids, and the keys of resources that have their own. */
 function bytesOf({ columns, composite, identity }: Collection, name: string): number {
   const column = columns.find((one) => one.name === columnIn(name))
-  if (column) return column.form === 'ref' ? chosenKey * codePoint : madeId
+  if (column) return /^ref\b/.test(column.form) ? chosenKey * codePoint : madeId
   return composite || identity.startsWith('the key') ? chosenKey * codePoint : madeId
 }
 

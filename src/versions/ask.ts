@@ -2,6 +2,7 @@
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { type Comparison, shownAs } from '../resources/change.ts'
 import { resolved } from '../resources/declaration.ts'
+import { isColumn, ownColumn } from './derive.ts'
 import { type Elsewhere, type Step, targetIn } from './program.ts'
 
 /** A term of an order: a field, with a minus sign where it is descending. */
@@ -33,7 +34,7 @@ export function asked(
   for (const step of steps.toReversed()) {
     const next: (Comparison | Beyond<Comparison>)[] = []
     for (const one of all) {
-      const found = 'by' in one ? [since(step, one)] : (beyond(step, one, elsewhere) ?? askedBy(step, one))
+      const found = 'by' in one ? [since(step, one)] : askedIn(step, one, elsewhere)
       if (found === null) return null
       next.push(...found)
     }
@@ -46,6 +47,9 @@ export function asked(
 const since = <T>({ change: { renamed = {} } }: Step, one: Beyond<T>): Beyond<T> =>
   Object.hasOwn(renamed, one.by) ? { ...one, by: renamed[one.by] as string } : one
 
+const askedIn = (step: Step, one: Comparison, elsewhere: Elsewhere) =>
+  isColumn(one.field) ? [one] : (beyond(step, one, elsewhere) ?? askedBy(step, one))
+
 /** What is asked of a field that another row has; undefined where the own one has it. */
 function beyond(step: Step, one: Comparison, elsewhere: Elsewhere): [Beyond<Comparison>] | undefined {
   const { moved = {}, filters = {} } = step.change
@@ -56,11 +60,13 @@ function beyond(step: Step, one: Comparison, elsewhere: Elsewhere): [Beyond<Comp
   return there && asks ? [{ by: move?.by as string, resource: there.resource, asks, own: one }] : undefined
 }
 
-function askedBy({ change, own, concepts }: Step, one: Comparison): readonly Comparison[] | null {
+function askedBy({ change, own, concepts, place }: Step, one: Comparison): readonly Comparison[] | null {
   const { renamed = {}, removed = {}, moved = {}, mapped = {}, shown = {}, filters = {} } = change
   const [top, rest] = parted(one.field)
   const answer = Object.hasOwn(filters, one.field) ? filters[one.field] : undefined
   if (answer) return answer(one)
+  const column = ownColumn({ change, own, concepts, place }, one.field, 'filter')
+  if (column !== null) return [{ ...one, field: column }]
   if (Object.hasOwn(removed, top) || Object.hasOwn(moved, top)) return null
   const is = Object.hasOwn(renamed, top) ? (renamed[top] as string) : top
   const field = own.fields[is]
@@ -108,11 +114,14 @@ export function ordered(
 }
 
 function orderedBy(step: Step, term: Term, elsewhere: Elsewhere): readonly (Term | Beyond<Term>)[] | null {
+  if (isColumn(term)) return [term]
   const { renamed = {}, removed = {}, moved = {}, sorts = {} } = step.change
   const [sign, name] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
   const [top, rest] = parted(name)
   const other = Object.hasOwn(sorts, name) ? sorts[name] : undefined
   if (other) return other.map((to) => (sign === '' ? to : turned(to)))
+  const column = ownColumn(step, name, 'sort')
+  if (column !== null) return [sign + column]
   if (Object.hasOwn(removed, top)) return null
   const move = Object.hasOwn(moved, name) ? moved[name] : undefined
   if (!move)

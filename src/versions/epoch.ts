@@ -5,6 +5,7 @@ import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { completed, type Given, type Members, type Shaped, shapeName } from '../resources/shape.ts'
+import { deriving } from './derive.ts'
 import {
   back,
   conversion,
@@ -32,7 +33,12 @@ export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Decla
   const origins = originsOf(today, all)
   const kept = new Map([...today].map(([name, one]) => [name, original(keeping(one, all, declared.settings), origins)]))
   const elsewhere = elsewhereOf(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
-  return new Map([...kept].map(([name, one]) => [name, dated(one, all, declared.settings, elsewhere)]))
+  return new Map(
+    [...kept].map(([name, one]) => {
+      const whole = deriving(one, { all, ...declared }, elsewhere)
+      return [name, dated(whole, all, declared.settings, elsewhere)]
+    }),
+  )
 }
 
 /** With fields for what moved to other rows, where a row may lead to none. */

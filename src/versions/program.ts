@@ -1,6 +1,6 @@
 /** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
 import type { Beside } from '../flow/plan.ts'
-import { type Change, type Comparison, shownAs, targetOf } from '../resources/change.ts'
+import { type Change, type Comparison, shownAs, targetOf, type Versioned } from '../resources/change.ts'
 import { type Concepts, type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 
 /** One change of one resource, and what it was made to. */
@@ -9,6 +9,10 @@ export interface Step {
   /** The resource as the version of the change has it. */
   readonly own: ResourceDeclaration
   readonly concepts: Concepts
+  /** All as that version has it. */
+  readonly around: Versioned
+  /** Names the step among those of its resource: the version, and which one of several of it, counted from the newest. */
+  readonly place: string
 }
 
 export type Document = Record<string, unknown>

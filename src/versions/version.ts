@@ -57,11 +57,14 @@ export function pasts<D extends Versioned>(declaration: D, changes: readonly Cha
 function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way {
   const own = around.resources[name] as ResourceDeclaration
   const { concepts = {} } = around
+  const nth = steps.filter((one) => one.change.version === change.version).length + 1
+  const place = nth === 1 ? change.version : `${change.version}.${nth}`
   if (own && change.resource === name && !change.begins && !change.ends)
-    return { name: change.was ?? name, steps: [...steps, { change, own, concepts }] }
+    return { name: change.was ?? name, steps: [...steps, { change, own, concepts, around, place }] }
   if (own && change.was !== undefined && parentOf(own)?.resource === change.resource) {
     const { old, now } = linkBefore(around, change.resource, change.was)
-    return { name, steps: [...steps, { change: { version: change.version, renamed: { [old]: now } }, own, concepts }] }
+    const linked = { version: change.version, renamed: { [old]: now } }
+    return { name, steps: [...steps, { change: linked, own, concepts, around, place }] }
   }
   return { name, steps }
 }
