@@ -96,7 +96,7 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
   const hidden = new Set(resource.members.filter((one) => one.hidden).map(({ name }) => name))
   const beneath = resource.collection.columns.filter(({ field, of }) => of || hidden.has(field))
   for (const { field, name: column, type, form } of beneath)
-    own.set(field, { column, type, form: form.replace(/ made .*/, ''), nullable: true, descending: false })
+    own.set(field, { column, type, form: form.replace(/ (made|else) .*/, ''), nullable: true, descending: false })
   const filtered = all.filter(({ name, field }) => field.options.filter && !hidden.has(name))
   return {
     resource,

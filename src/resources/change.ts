@@ -189,10 +189,10 @@ function unnamed(field: Field): Field {
   return was === undefined ? field : { ...field, options }
 }
 
-/** Whether old values stand in the order of the new ones that they are shown for. */
+/** Whether old values stand in the order of the new ones that they are shown for, each one for one: rows of the same value are told apart by id. */
 export function keepsOrder(values: readonly string[], mapped: Words, shown: Words): boolean {
   const down = [...shownAs(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
-  return down.every((old, i) => i === 0 || (down[i - 1] as string) <= old)
+  return down.every((old, i) => i === 0 || (down[i - 1] as string) < old)
 }
 
 /** A field that is in both versions, without what the change did to it. */

@@ -152,14 +152,14 @@ function selected(
   dialect: Dialect,
 ): Statement {
   const binding_ = binding(dialect, collection, plan)
-  const { bind, values } = binding_
+  const { bind, values, from } = binding_
   const where = conditions(collection, plan, stretch.bounds, binding_)
   const order =
     stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map((one) => term(one, binding_)).join(', ')}`
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
-  return { text: `SELECT ${what} FROM ${quoted(collection.table)}${where}${order}${cut}`, values }
+  return { text: `SELECT ${what} FROM ${from}${where}${order}${cut}`, values }
 }
 
 /** What stands between joined documents, and nowhere inside them. */
@@ -181,7 +181,8 @@ export function countStatement(
 ): Statement {
   const binding_ = binding(dialect, collection, plan)
   const where = conditions(collection, plan, stretch?.bounds ?? [], binding_)
-  const some = `SELECT 1 FROM ${quoted(collection.table)}${where} LIMIT ${binding_.bind(upTo)}`
+  const from = stretch === null ? quoted(collection.table) : binding_.from // a whole list has no order to be counted by
+  const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }
 

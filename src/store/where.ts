@@ -9,24 +9,26 @@ import { narrowed } from './width.ts'
 /** Numbers the values of one statement while its text is written, and says its columns. */
 export function binding(dialect: Dialect, { table }: Collection, { order, account }: List) {
   const values: Cell[] = []
-  const reaches = new Map(order.flatMap(({ column, reach }) => (reach ? [[column, reach] as const] : [])))
+  const reached = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
   const say = (column: string): string => {
-    const reach = reaches.get(column)
-    return reach ? reaching(table, reach) : quoted(column)
+    const at = reached.findIndex((one) => one.column === column)
+    const { by, kept } = reached[at]?.reach ?? {}
+    if (by === undefined) return quoted(column)
+    return kept == null ? `reached${at}` : `CASE WHEN ${quoted(by)} IS NULL THEN ${quoted(kept)} ELSE reached${at} END`
   }
+  const from = [quoted(table), ...reached.map(({ reach }, i) => joined(reach, i))].join(' LEFT JOIN ')
   const bind = (value: Cell): string => {
     values.push(value)
     return dialect.mark(values.length)
   }
-  return { values, bind, dialect, say, account }
+  return { values, bind, dialect, say, from, account }
 }
 
-/** A column of the row that one of the own columns leads to. */
-function reaching(table: string, { by, collection, column, owned, kept }: Reach): string {
-  const own = `${quoted(table)}.${quoted(by)}`
-  const whose = owned ? ` AND other.account = ${quoted(table)}.account` : ''
-  const there = `(SELECT other.${quoted(column)} FROM ${quoted(collection)} AS other WHERE other.id = ${own}${whose})`
-  return kept === null ? there : `CASE WHEN ${own} IS NULL THEN ${quoted(kept)} ELSE ${there} END`
+/** The rows that one of the own columns leads to, their columns under names that no own one has. */
+function joined({ by, collection, column, owned }: Reach, i: number): string {
+  const [names, whose] = owned ? [`account AS whose${i}, `, ` AND whose${i} = account`] : ['', '']
+  const there = `SELECT id AS led${i}, ${names}${quoted(column)} AS reached${i} FROM ${quoted(collection)}`
+  return `(${there}) AS other${i} ON led${i} = ${quoted(by)}${whose}`
 }
 
 type Binding = ReturnType<typeof binding>

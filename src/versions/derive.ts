@@ -1,7 +1,7 @@
 /** Derive: the fields of older versions that have index columns of their own, filled by what the changes make of a document. Part 9, versions. */
 import { createHash } from 'node:crypto'
 import type { Violation } from '../errors/problem.ts'
-import { before, type Change, fieldBefore, keepsOrder, majorOf, type Versioned } from '../resources/change.ts'
+import { before, type Change, fieldBefore, keepsOrder, majorOf } from '../resources/change.ts'
 import { type Cell, type Column, cellIn, columnOf } from '../resources/collection.ts'
 import { resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
@@ -10,7 +10,6 @@ import type { Settings } from '../resources/settings.ts'
 import { isObject } from '../resources/values.ts'
 import { back, conversion, type Document, type Elsewhere, plain, type Step } from './program.ts'
 import { samples } from './samples.ts'
-import type { Past } from './version.ts'
 
 type Asks = 'filter' | 'sort'
 
@@ -59,29 +58,24 @@ export function ownColumn(
   return field && inner(field, path)?.options[asks] && !Object.hasOwn(says, path) ? columnName(path, step) : null
 }
 
-interface Declared {
-  readonly all: readonly Past<Versioned>[]
-  readonly declaration: Versioned
+interface Past {
+  /** The steps to the oldest version, the newest first. */
+  readonly steps: readonly Step[]
+  /** The oldest version that is served and has the resource. */
+  readonly served: string
   readonly settings: Settings
 }
 
 /** A resource with the columns that its older versions ask, as long as one of them is served. */
-export function deriving(today: Resource, declared: Declared, elsewhere: Elsewhere): Resource {
-  const { all, declaration } = declared
-  const steps = all.find(({ ways }) => ways.has(today.name))?.ways.get(today.name)?.steps ?? []
-  const isServed = ({ change }: Step): boolean =>
-    all.some(
-      ({ label, ways }) =>
-        majorOf(label) < majorOf(change.version as string) &&
-        ways.has(today.name) &&
-        declaration.versions?.[label]?.retired === undefined,
-    )
+export function deriving(today: Resource, past: Past, elsewhere: Elsewhere): Resource {
+  const { steps, served } = past
+  const isServed = ({ change }: Step): boolean => majorOf(served) < majorOf(change.version as string)
   const spare: Column[] = []
   const wanted: Column[] = []
   for (const [i, step] of steps.entries()) {
     const { removed, retyped, mapped, shown } = step.change
     if (!removed && !retyped && !mapped && !shown) continue
-    const old = resourceBefore(step, declared)
+    const old = resourceBefore(step, past)
     for (const column of old.collection.columns) {
       const asks = (['filter', 'sort'] as const).filter((one) => {
         const field = fieldIn(step, topOf(column.field), one)
@@ -99,7 +93,7 @@ export function deriving(today: Resource, declared: Declared, elsewhere: Elsewhe
 }
 
 /** The resource as the version before a step had it. */
-function resourceBefore({ change, around }: Step, { settings }: Declared): Resource {
+function resourceBefore({ change, around }: Step, { settings }: Past): Resource {
   const made = before(around, change as Change)
   const name = change.was ?? (change.resource as string)
   const { resources, concepts = {} } = made

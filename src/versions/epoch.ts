@@ -1,6 +1,6 @@
 /** Epoch: how rows that were stored before a version changed a resource are brought to what it is today, and back for nodes that wait to be replaced. Part 9, versions. */
 import { type Change, majorOf, type Versioned } from '../resources/change.ts'
-import type { Epochs } from '../resources/collection.ts'
+import type { Column, Epochs } from '../resources/collection.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -35,7 +35,10 @@ export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Decla
   const elsewhere = elsewhereOf(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
   return new Map(
     [...kept].map(([name, one]) => {
-      const whole = deriving(one, { all, ...declared }, elsewhere)
+      const own = all.filter(({ ways }) => ways.has(name))
+      const steps = own[0]?.ways.get(name)?.steps ?? []
+      const served = own.find(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
+      const whole = deriving(one, { steps, served: served?.label ?? '', settings: declared.settings }, elsewhere)
       return [name, dated(whole, all, declared.settings, elsewhere)]
     }),
   )
@@ -62,6 +65,10 @@ function keeping(today: Resource, all: readonly Past<Versioned>[], settings: Set
   return { ...today, members, byName, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
 }
 
+/** Where nothing is kept the older version shows what stands for it, so that this is what its lists are asked for. */
+const standing = ({ cell, form }: Column, usual: unknown): Partial<Column> =>
+  usual == null ? {} : { cell: (value) => cell(value ?? usual), form: `${form} else ${JSON.stringify(usual)}` }
+
 /** A field of an older version as one that is stored and never answered. */
 function keptOf({ byName, collection }: Resource, name: string, kept: string) {
   const member = byName.get(name)
@@ -75,7 +82,7 @@ function keptOf({ byName, collection }: Resource, name: string, kept: string) {
         .map((one) => ({ ...one, name: kept, was: undefined, hidden: true, absent: null })),
       columns: collection.columns
         .filter(({ field }) => field === name)
-        .map((one) => ({ ...one, name: `by_${kept}`, field: kept, required: false })),
+        .map((one) => ({ ...one, name: `by_${kept}`, field: kept, required: false, ...standing(one, member.absent) })),
     },
   ]
 }
