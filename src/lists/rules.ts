@@ -25,7 +25,7 @@ export interface Filterable {
 }
 
 /** A column that values are compared with. */
-export type Compared = Pick<Filterable, 'column' | 'cell' | 'fold'>
+type Compared = Pick<Filterable, 'column' | 'cell' | 'fold'>
 
 export type Operator = 'eq' | 'null' | 'in' | FilterOperator
 type FilterOperator = 'gte' | 'lte' | 'gt' | 'lt' | 'ne' | 'like'
