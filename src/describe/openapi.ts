@@ -43,14 +43,15 @@ export function openapi(service: Service, label: string, { openapi, version }: O
     secured: securingOf(service, parts),
     queries: told === '3.2',
   })
-  const leaving = declaration.versions?.[label]
+  const { deprecated, sunset, guide, policy } = declaration.versions?.[label] ?? {}
+  const leaving = deprecated !== undefined || sunset !== undefined
   return present({
     openapi: full[told],
     info: present({
       title: service.name,
       version: version ?? `${label.slice(1)}.0.0`,
       description: introductionOf(service, label),
-      'x-deprecation': leaving && (leaving.deprecated ?? leaving.sunset) !== undefined ? { ...leaving } : undefined,
+      'x-deprecation': leaving ? present({ deprecated, sunset, guide, policy }) : undefined,
     }),
     servers: serversOf(service, label),
     tags: [...edition.resources.values()].map(({ name, title }) => ({ name, description: `${title}: a resource.` })),

@@ -1,12 +1,12 @@
 /** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
 import type { Place, Route } from '../flow/route.ts'
-import type { Deprecation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { answersOf, operationName, type Scene } from './answers.ts'
 import { changeRef, createRef, replaceRef } from './bodies.ts'
 import { formOf, headerParameters, listParameters, placeParameters } from './parameters.ts'
 import type { Securing } from './security.ts'
 import { type Part, present } from './shelf.ts'
+import { partingOf } from './words.ts'
 
 /** How operations are told. */
 export interface Telling extends Scene {
@@ -57,20 +57,17 @@ function idOf({ template }: Place, { name, collection, parent }: Resource): stri
 function operation(telling: Telling, place: Place, method: string, route: Route): Part {
   const { around, secured, edition, service } = telling
   const { resource } = route
-  const { versions = {} } = service.declaration
   const own = resource.declaration.deprecations?.[route.operation]
-  const leaving = [own, versions[edition.label]].flatMap((one) =>
-    (one?.deprecated ?? one?.sunset) === undefined ? [] : [one as Deprecation],
-  )
+  const left = own !== undefined || service.declaration.versions?.[edition.label]?.deprecated !== undefined
   const listed = listParameters(route, around)
   const parameters = [...(method === 'QUERY' ? [] : listed), ...headerParameters(route, around.shelf)]
   return present({
     operationId: `${idOf(place, resource)}.${operationName(method, route)}`,
     summary: summaryOf(method, route, place),
-    description: [...notesOf(route), ...leaving.flatMap(partingOf)].join(' ') || undefined,
+    description: [...notesOf(route), ...(own ? partingOf(own) : [])].join(' ') || undefined,
     tags: [resource.name],
-    deprecated: leaving.some(({ deprecated }) => deprecated !== undefined) || undefined,
-    ...(leaving.length > 0 ? { 'x-deprecation': leaving.map((one) => ({ ...one })) } : {}),
+    deprecated: left || undefined, // from when on is told beside it: a document does not change with time
+    'x-deprecation': own && { ...own },
     security: secured(route),
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestOf(telling, method, route, listed),
@@ -111,15 +108,6 @@ function notesOf({ resource, operation, rule }: Route): string[] {
       : []),
     ...(operation === 'remove' && restricting ? ['Not while others depend on it.'] : []),
     ...(operation === 'remove' && settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
-  ]
-}
-
-function partingOf({ deprecated, sunset, guide, successor }: Partial<Deprecation>): string[] {
-  return [
-    ...(deprecated === undefined ? [] : [`To be left from ${deprecated} on.`]),
-    ...(sunset === undefined ? [] : [`Planned to end on ${sunset}.`]),
-    ...(successor === undefined ? [] : [`Instead: ${successor}.`]),
-    ...(guide === undefined ? [] : [`How to move: ${guide}.`]),
   ]
 }
 

@@ -1,12 +1,11 @@
 /** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
-import type { Terms } from '../contract/terms.ts'
 import type { Edition, Offer, Place, Route } from '../flow/route.ts'
-import { parameterOf } from '../lists/rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
+import { filterParameters } from './filters.ts'
 import { takesKeys } from './refusals.ts'
 import { type Part, pascal, type Shelf } from './shelf.ts'
-import { type Around, idSchema, schemaOf } from './values.ts'
+import { type Around, idSchema } from './values.ts'
 
 /** What all methods of a place take: what stands in the path, and what names the version and the request. */
 export function placeParameters(
@@ -126,10 +125,11 @@ function keyParameter({ resource: { settings, name }, operation }: Route, shelf:
 /** What a list can be asked. R216. */
 export function listParameters({ offer, resource }: Route, around: Around): Part[] {
   if (!offer) return []
+  const offered = offer()
   const own = (name: string, description: string, schema: Part): Part => ({ name, in: 'query', description, schema })
   return [
-    ...offer.filters.flatMap((one) => filterParameters(one, resource, around)),
-    ...offer.parameters.flatMap((name) => plainParameter(name, offer, resource, own)),
+    ...offered.filters.flatMap((one) => filterParameters(one, resource, around)),
+    ...offered.parameters.flatMap((name) => plainParameter(name, offered, resource, own)),
   ]
 }
 
@@ -187,59 +187,6 @@ function plainParameter(name: string, { sorts, customs }: Offer, { settings }: R
     default:
       return []
   }
-}
-
-const operators: Readonly<Record<string, string>> = {
-  eq: 'Equal, also where the value reads like a set.',
-  ne: 'Has another value.',
-  gte: 'At least this.',
-  lte: 'At most this.',
-  gt: 'More than this.',
-  lt: 'Less than this.',
-  like: 'Contains this; with % for any run of characters, it matches as a whole. Write \\% for a percent sign and \\\\ for a backslash.',
-  null: 'Has no value, or has one.',
-}
-
-function filterParameters({ field, operator }: Offer['filters'][number], resource: Resource, around: Around): Part[] {
-  const terms = termsAt(resource, field, around)
-  const textual = ['text', 'email', 'url'].includes(terms.kind)
-  const value = valueSchema(resource, field, terms, around)
-  const plain = { type: 'string', pattern: '^[^\\u0000]*$' }
-  const raw = textual && operator !== 'eq' && operator !== 'ne' ? plain : value
-  const schema = operator === 'null' ? { type: 'boolean' } : operator === 'like' ? { ...plain, maxLength: 256 } : raw
-  const one = { name: `${field}[${operator}]`, in: 'query', description: `${field}: ${operators[operator]}`, schema }
-  if (operator !== 'eq' || parameterOf(field) !== field) return [one]
-  const most = resource.settings.list.maxSetSize
-  const set = {
-    type: 'string',
-    pattern: '^in:\\(.*\\)$',
-    description: `A set of at most ${most} values, as in:(a,"b, c").`,
-  }
-  const equal = {
-    name: field,
-    in: 'query',
-    description: `${field}: equal, or one of a set.`,
-    schema: { anyOf: [unlikeSet(value), set] },
-  }
-  return [equal, one]
-}
-
-/** A text that reads like the beginning of a set is one. */
-const unlikeSet = (value: Part): Part =>
-  value.type === 'string' && value.pattern === undefined && value.enum === undefined && value.format === undefined
-    ? { ...value, pattern: '^(?!in:\\()[^\\u0000]*$' }
-    : value
-
-/** The terms of a field, a nested one by its path. */
-function termsAt({ name }: Resource, field: string, around: Around): Terms {
-  const [top = '', ...rest] = field.split('.')
-  return rest.reduce((terms, one) => terms.fields?.[one] as Terms, around.termsOf(name)[top] as Terms)
-}
-
-function valueSchema(resource: Resource, field: string, terms: Terms, around: Around): Part {
-  const owner = field === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
-  if (field === 'id') return idSchema(resource, around)
-  return owner ? idSchema(owner, around) : schemaOf(terms, 'asked', around)
 }
 
 /** The content of QUERY: the parameters of the list as a form. R15. */

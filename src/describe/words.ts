@@ -1,4 +1,5 @@
 /** Says in words what a description has no members for: limits, quotas, versions, what holds everywhere. Part 13; part 8. */
+import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 
 /** The introduction of a document, in Markdown. */
@@ -28,15 +29,19 @@ function versions({ choice, declaration }: Service, label: string): string {
       : usual === null
         ? 'the request is refused'
         : `${usual} answers`
-  const { deprecated, sunset, guide } = declaration.versions?.[label] ?? {}
+  const how = `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`
+  return [how, ...partingOf(declaration.versions?.[label] ?? {})].join(' ')
+}
+
+/** How something that is published goes. R202. */
+export function partingOf({ deprecated, sunset, guide, policy, successor }: Partial<Deprecation>): string[] {
   return [
-    `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`,
-    deprecated === undefined ? '' : `To be left from ${deprecated} on.`,
-    sunset === undefined ? '' : `Planned to end on ${sunset}.`,
-    guide === undefined ? '' : `How to move: ${guide}.`,
+    ...(deprecated === undefined ? [] : [`To be left from ${deprecated} on.`]),
+    ...(sunset === undefined ? [] : [`Planned to end on ${sunset}.`]),
+    ...(successor === undefined ? [] : [`Instead: ${successor}.`]),
+    ...(guide === undefined ? [] : [`How to move: ${guide}.`]),
+    ...(policy === undefined ? [] : [`What is promised until then: ${policy}.`]),
   ]
-    .filter(Boolean)
-    .join(' ')
 }
 
 function limits({ settings: { limits } }: Service): string {

@@ -12,11 +12,12 @@ import type { Route } from '../flow/route.ts'
 import { cursorOf } from '../lists/cursor.ts'
 import { filterOf } from '../lists/filter.ts'
 import { linkHeader, links } from '../lists/links.ts'
+import { offerOf } from '../lists/offer.ts'
 import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
 import { pairs, parameters, search as searchOf, wrong } from '../lists/parameters.ts'
 import { query } from '../lists/query.ts'
-import { offerOf, type Rules, rules } from '../lists/rules.ts'
+import { type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Form } from '../versions/translate.ts'
@@ -56,7 +57,7 @@ export function list(scene: Scene): Route {
       return pageReply(scene, intent, outcome as Page)
     },
     recall: null,
-    offer: offerOf(accepted),
+    offer: () => offerOf(accepted),
     beside: scene.form.beside.map(({ collection }) => collection),
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),

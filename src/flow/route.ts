@@ -29,12 +29,12 @@ export interface Route {
   /** The other collections that an answer is read from, besides its own and that of the owner. */
   readonly beside?: readonly string[]
   readonly admitKey: (asked: Asked, own: Claim, known: Outcome) => void
-  readonly offer?: Offer
+  readonly offer?: () => Offer
 }
 
 /** What a list can be asked, in the names of its version, for those who describe it. R216. */
 export interface Offer {
-  readonly filters: readonly { readonly field: string; readonly operator: string }[]
+  readonly filters: readonly { readonly field: string; readonly operators: readonly string[] }[]
   readonly sorts: readonly string[]
   /** The criteria of `custom_sort`. */
   readonly customs: readonly string[]

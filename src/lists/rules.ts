@@ -2,7 +2,6 @@
 import type { Violation } from '../errors/problem.ts'
 import type { Style } from '../flow/intent.ts'
 import type { Condition, Reach } from '../flow/plan.ts'
-import type { Offer } from '../flow/route.ts'
 import type { Comparison } from '../resources/change.ts'
 import { type Cell, type Column, columnOf } from '../resources/collection.ts'
 import type { Field, FilterForm } from '../resources/field.ts'
@@ -119,18 +118,8 @@ export function rules(resource: Resource, resources: ReadonlyMap<string, Resourc
   }
 }
 
-/** What a list can be asked, as callers are told of it. */
-export const offerOf = ({ filters, sorts, customs, resource }: Rules): Offer => ({
-  filters: [...filters].flatMap(([field, { operators }]) =>
-    operators.filter((operator) => operator !== 'in').map((operator) => ({ field, operator })),
-  ),
-  sorts: [...sorts.keys()],
-  customs: [...customs.keys()],
-  parameters: [...offered(resource)],
-})
-
 /** The parameters that are no filters. R74. */
-function offered({ settings, declaration }: Resource): ReadonlySet<string> {
+export function offered({ settings, declaration }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
   const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleNames[style])])
   return declaration.sorts ? names.add('custom_sort') : names
