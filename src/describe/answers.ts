@@ -6,7 +6,7 @@ import { itemRef, listRef } from './bodies.ts'
 import { nameOfStatus, refusalContent, titleOf } from './errors.ts'
 import { type Heads, refusedWith } from './headers.ts'
 import { refusalsOf, takesKeys } from './refusals.ts'
-import { type Part, pascal } from './shelf.ts'
+import type { Part } from './shelf.ts'
 import type { Around } from './values.ts'
 
 /** What answers are made from. */
@@ -28,9 +28,7 @@ export function answersOf(scene: Scene, place: Place, method: string, route: Rou
       headers: scene.heads(['Content-Language', ...refusedWith(status, route)], true),
       content: refusalContent(refusal, route?.resource ?? null, shelf),
     }
-    const [name, how] = [nameOfStatus(status), route === null ? 'Options' : pascal(operationName(method, route))]
-    const own = `${name}On${pascal(route?.resource.name ?? '')}${how}`
-    return [status, shelf.put('responses', [name, `${name}On${how}`, own], part)]
+    return [status, shelf.put('responses', [nameOfStatus(status)], part)]
   })
   return Object.fromEntries([...Object.entries(done), ...refused])
 }
@@ -51,7 +49,7 @@ function optionsAnswer({ around, heads, service }: Scene, { options }: Place): P
   const browsers = ['Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age']
   const own = service.settings.cors.origins.length > 0 ? browsers : []
   const part = { description: 'What is offered here.', headers: heads([...Object.keys(options), ...own], false) }
-  return { 204: around.shelf.put('responses', ['Offered', 'OfferedWith'], part) }
+  return { 204: around.shelf.put('responses', ['Offered'], part) }
 }
 
 const json = (schema: Part): Part => ({ 'application/json': { schema } })
