@@ -69,7 +69,7 @@ async function describe(given: Given): Promise<number> {
   const service = await load(file)
   const label = labelOf(given, service)
   const told = toldIn(given)
-  const version = (await numbersOf(file)).get(label)
+  const version = (await numbersOf(file, service)).get(label)
   const { openapi: described } = await import('../describe/openapi.ts')
   const document = described(service, label, { ...told, ...(version === undefined ? {} : { version }) })
   console.log(JSON.stringify(document, null, 2))

@@ -78,7 +78,7 @@ async function run(given: Given): Promise<number> {
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
-  const around = { ...hostsOf(given), ...proxiesOf(given), numbers: () => numbersOf(file) }
+  const around = { ...hostsOf(given), ...proxiesOf(given), numbers: () => numbersOf(file, service) }
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const store = await storeOf(service, database, production ? 'require' : 'apply')

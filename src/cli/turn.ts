@@ -34,7 +34,7 @@ export async function turn(given: Given): Promise<number> {
   const log = readableLog()
   const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
-  const numbers = () => numbersOf(given.arguments[0] as string)
+  const numbers = () => numbersOf(given.arguments[0] as string, service)
   const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known, numbers })
   const ended = untilSignal(log, () => stop(times))
   const hint = styleText(
@@ -89,6 +89,7 @@ function invitation(service: Service, url: string, key: string | null): string {
   const line = trial(service, url, Date.now().toString(36).slice(-4), key)
   const parts = [
     table(rows),
+    `All of it in OpenAPI: ${url}/openapi.json`,
     ...(key === null
       ? []
       : [`A key for this database, with every scope, until you make others with \`bylaw keys\`:\n\n  ${key}`]),

@@ -1,8 +1,8 @@
 /** Locks: the files that published contracts are kept in, in the folder `contract` beside the declaration. Part 9, versioning. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { gateMistakes, type Locks, servedOf } from '../contract/gate.ts'
-import { type Lock, lockIn } from '../contract/lock.ts'
+import { contractAt, gateMistakes, type Locks, servedOf } from '../contract/gate.ts'
+import { type Lock, lockIn, locking } from '../contract/lock.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import { complaint } from './complaint.ts'
@@ -26,6 +26,13 @@ export function readLock(path: string): Lock {
 export const gateOf = (folder: string, service: Service): Mistake[] => {
   const locks = readLocks(folder)
   return locks.size === 0 ? [] : gateMistakes(service, locks)
+}
+
+/** The full numbers of locked versions, with what was added since: as they would be locked now. R187. */
+export function numbersIn(folder: string, service: Service): ReadonlyMap<string, string> {
+  const served = new Set(servedOf(service.declaration))
+  const locks = [...readLocks(folder)].filter(([label]) => served.has(label))
+  return new Map(locks.map(([label, lock]) => [label, locking(contractAt(service, label), label, lock).lock.version]))
 }
 
 /** Versions that are released and of which nothing is locked, where others are. */

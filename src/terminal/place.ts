@@ -46,11 +46,9 @@ export const databaseOf = (given: Given, { name }: Service): string =>
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')
 
 /** The full numbers of the versions whose contracts are kept there. R187. */
-export async function numbersOf(file: string): Promise<ReadonlyMap<string, string>> {
+export async function numbersOf(file: string, service: Service): Promise<ReadonlyMap<string, string>> {
   const folder = contractFolder(file)
-  if (!existsSync(folder)) return new Map()
-  const locks = (await import('./locks.ts')).readLocks(folder)
-  return new Map([...locks].map(([label, { version }]) => [label, version]))
+  return existsSync(folder) ? (await import('./locks.ts')).numbersIn(folder, service) : new Map()
 }
 
 /** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */

@@ -87,3 +87,23 @@ describe('bylaw routes', { concurrency: 3 }, () => {
     assert.deepEqual(JSON.parse(stdout)[1], { method: 'POST', path: '/notes', operation: 'create', access: 'public' })
   })
 })
+
+describe('bylaw openapi', { concurrency: 3 }, () => {
+  test('prints the document of a version', async () => {
+    const { code, stdout } = await run(['openapi', 'api.ts'], { cwd })
+    const { openapi, info, paths } = JSON.parse(stdout)
+    assert.deepEqual([code, openapi, info.title, info.version], [0, '3.1.1', 'notes', '1.0.0'])
+    assert.deepEqual(Object.keys(paths), ['/notes', '/notes/{id}'])
+    const other = await run(['openapi', 'api.ts', '--version', 'v1', '--openapi', '3.2'], { cwd })
+    assert.equal(JSON.parse(other.stdout).openapi, '3.2.0')
+  })
+  test('a version that is not served, or none of OpenAPI, is refused', async () => {
+    const version = await run(['openapi', 'api.ts', '--version', 'v2'], { cwd })
+    assert.deepEqual([version.code, version.stdout], [1, ''])
+    assert.match(version.stderr, /--version has to be v1, not "v2"/)
+    assert.match(
+      (await run(['openapi', 'api.ts', '--openapi', '4'], { cwd })).stderr,
+      /has to be 3\.1 or 3\.2, not "4"/,
+    )
+  })
+})

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { folder, launch, notes, run } from '../help/command.ts'
+import { folder, launch, notes, run, served } from '../help/command.ts'
 
 const longer = notes.replace('max: 200', 'max: 300')
 const lengthened = longer.replace(
@@ -42,6 +42,17 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     assert.equal(lockIn(cwd).version, '1.1.0')
     const anew = await run(['contract', 'lock', 'api.ts', '--anew'], { cwd })
     assert.match(anew.stdout, /1\.0\.0 {2}locked/)
+  })
+  test('R187: the full number is that of the description, with what was added since', async () => {
+    const cwd = await locked()
+    const numberOf = async () => JSON.parse((await run(['openapi', 'api.ts'], { cwd })).stdout).info.version
+    assert.equal(await numberOf(), '1.0.0')
+    write(cwd, added)
+    assert.equal(await numberOf(), '1.1.0')
+    const { url, stop } = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd })
+    const described = (await (await fetch(`${url}/openapi.json`)).json()) as { info: { version: string } }
+    assert.equal(described.info.version, '1.1.0')
+    await stop()
   })
   test('writes every version', async () => {
     const cwd = folder({
