@@ -157,7 +157,14 @@ function account({ route: { resource }, asked: { caller } }: Way): string | null
 function query({ route, asked, target, world }: Way): string | null {
   const read = route.query(asked.call, world, asked.carried)
   if (read) route.parse({ ...asked, query: read })
-  return target.includes('?') ? 'the parameters are in order' : null
+  const own = new Set(
+    [...(read?.where ?? []), ...(read?.order ?? [])]
+      .map(({ column }) => route.resource?.collection.columns.find(({ name }) => name === column))
+      .flatMap((column) => (column?.of ? column.field : [])),
+  )
+  const by =
+    own.size === 0 ? '' : `; what only older versions have is asked by columns of its own: ${[...own].join(', ')}`
+  return target.includes('?') ? `the parameters are in order${by}` : null
 }
 
 async function item(way: Way, note: (says: string) => void): Promise<string | null> {

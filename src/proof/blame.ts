@@ -33,8 +33,8 @@ const sole = (since: readonly Change[], change: Change, by: Fault['by']): string
 function partOf(change: Change, name: string, by: Fault['by']): string | undefined {
   const { renamed = {}, removed = {}, retyped = {}, required = {}, mapped = {}, shown = {}, moved = {} } = change
   const now = renamed[name] ?? name
-  const own = by === 'filters' ? `filters.${name}` : by === 'both' ? 'request` and `response' : by
-  if (by === 'filters' && Object.hasOwn(change.filters ?? {}, name)) return own
+  if (by === 'filters' && Object.hasOwn(change.filters ?? {}, name)) return `filters.${name}`
+  const own = by === 'both' ? 'request` and `response' : by === 'filters' ? 'response' : by
   if (Object.hasOwn(removed, name) || Object.hasOwn(retyped, now)) return own
   if (Object.hasOwn(moved, name)) return `moved.${name}`
   const parts = Object.entries({ required, mapped, shown }).filter(([, one]) => Object.hasOwn(one, now))

@@ -79,6 +79,13 @@ test('nothing planted, nothing found', async () => {
   ])
 })
 
+test('what no change says a filter of is filtered by what `response` makes, as it is shown', async () => {
+  const own = { filters: {}, removed: { firstName, lastName: f.text({ max: 50, pattern: '^[a-z]*$', sort: true }) } }
+  const ranged = { filters: {}, retyped: { score: f.integer({ min: 0, max: 100, filter: 'range', sort: true }) } }
+  const { failure } = await tried(shop(ranged, own))
+  assert.equal(failure, null, JSON.stringify(failure, null, 1))
+})
+
 const filterless = { retyped: { score: f.integer({ min: 0, max: 100 }) }, filters: {} }
 const boom = () => {
   throw new Error('out of order')

@@ -133,7 +133,7 @@ function widened(difference: Difference): Step[] {
         (name) =>
           `ALTER TABLE ${quoted(is.table)} ADD COLUMN ${existing(dialect)}${quoted(name)} ${is.columns[name]?.type}`,
       ),
-      note: 'Takes no value from existing rows, so it only holds the table for an instant.',
+      note: `Takes no value from existing rows, so it only holds the table for an instant.${older(difference)}`,
     })
   if (is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)) {
     const fill = { collection: one.name, again: true }
@@ -144,6 +144,12 @@ function widened(difference: Difference): Step[] {
   const ready = freshIndexes.filter((name) => !isUnique(name))
   if (ready.length > 0) steps.push(indexed(difference, `index ${one.name}`, ready, 'expand'))
   return steps
+}
+
+/** What columns are that no field of today has. */
+function older({ one, freshColumns }: Difference): string {
+  const own = one.columns.filter(({ name, of }) => of && freshColumns.includes(name)).map(({ name }) => name)
+  return own.length === 0 ? '' : ` What changes make of a row for lists of older versions stands in ${own.join(', ')}.`
 }
 
 /** Whether nodes of today ask for what rows of before do not have, so that those are written before they begin. */

@@ -123,11 +123,21 @@ describe('bylaw explain', { concurrency: 2 }, () => {
     'api.ts': `import { f, service } from 'bylaw'
 export default service({ name: 'c', scopes: { see: 'See' }, resources: { notes: { fields: { a: f.text() }, access: 'see' } } })
 `,
+    'old.ts': `import { f, service } from 'bylaw'
+const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
+export default service({ name: 'c', versions, resources: { notes: { fields: { a: f.text() }, access: 'public' } } })
+  .change('v2', 'notes', { about: 'b went.', removed: { b: f.text({ filter: true }) }, response: ({ a }) => ({ b: a }) })
+`,
   })
   const said = async (...words: string[]) => {
     const { code, stdout, stderr } = await run(['explain', 'api.ts', ...words], { cwd })
     return `${code} ${stdout}${stderr}`
   }
+
+  test('what only older versions have is asked by a column of its own', async () => {
+    const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x'], { cwd })
+    assert.match(stdout, /query +passes +.* by columns of its own: b:v2/)
+  })
 
   test('a key is explained by what it is here', async () => {
     const made = await run(['keys', 'create', 'api.ts', '--name', 'ci', '--scopes', 'see', '--json'], { cwd })

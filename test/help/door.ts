@@ -76,7 +76,7 @@ const turns = [
 const onCitus =
   process.env.BYLAW_TEST_CITUS === 'all'
     ? /./
-    : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-stored)\.test\.ts$/
+    : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-parts|9-stored)\.test\.ts$/
 
 /** A database of its own, and what is done about it at the end. */
 interface Ground {
