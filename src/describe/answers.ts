@@ -2,11 +2,11 @@
 import type { Edition, Place, Route } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { itemRef, listRef } from './bodies.ts'
+import { itemRef, listRef, once } from './bodies.ts'
 import { nameOfStatus, refusalContent, titleOf } from './errors.ts'
 import { type Heads, refusedWith } from './headers.ts'
-import { refusalsOf, takesKeys } from './refusals.ts'
-import type { Part } from './shelf.ts'
+import { type Refusal, refusalsOf, takesKeys } from './refusals.ts'
+import type { Part, Ref } from './shelf.ts'
 import type { Around } from './values.ts'
 
 /** What answers are made from. */
@@ -15,22 +15,33 @@ export interface Scene {
   readonly edition: Edition
   readonly around: Around
   readonly heads: Heads
+  /** The refusals that are written already. */
+  readonly refused: Map<string, Ref>
 }
 
 /** The answers of a route; those of OPTIONS where there is none. */
 export function answersOf(scene: Scene, place: Place, method: string, route: Route | null): Part {
   const done = route === null ? optionsAnswer(scene, place) : successes(scene, method, route)
-  const refused = refusalsOf(scene.service, scene.edition, place, route).map((refusal) => {
-    const { status, types } = refusal
-    const { shelf } = scene.around
-    const part = {
-      description: `${titleOf(status)}: ${types.join(', ')}`,
-      headers: scene.heads(['Content-Language', ...refusedWith(status, route)], true),
-      content: refusalContent(refusal, route?.resource ?? null, shelf),
-    }
-    return [status, shelf.put('responses', [nameOfStatus(status)], part)]
-  })
+  const refused = refusalsOf(scene.service, scene.edition, place, route).map((refusal) => [
+    refusal.status,
+    refusedRef(scene, refusal, route),
+  ])
   return Object.fromEntries([...Object.entries(done), ...refused])
+}
+
+/** Most operations are refused alike, so that each refusal is written once. */
+function refusedRef({ around: { shelf }, heads, refused }: Scene, refusal: Refusal, route: Route | null): Ref {
+  const { status, types } = refusal
+  const minimal = route?.resource.settings.idempotency.conflictBody === 'minimal'
+  const names = ['Content-Language', ...refusedWith(status, route)]
+  const key = JSON.stringify([refusal, minimal, names])
+  const before = refused.get(key)
+  if (before) return before
+  const description = `${titleOf(status)}: ${types.join(', ')}`
+  const content = refusalContent(refusal, minimal, shelf)
+  const ref = shelf.put('responses', [nameOfStatus(status)], { description, headers: heads(names, true), content })
+  refused.set(key, ref)
+  return ref
 }
 
 const names = {
@@ -63,7 +74,7 @@ function successes(scene: Scene, method: string, route: Route): Part {
   const reads = operation === 'list' || operation === 'read'
   const tag = settings.etag.mode === 'off' ? [] : ['ETag']
   const groups = settings.cache.groups ? [reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
-  const item = () => ({ content: json({ ...itemRef(resource, around) }) })
+  const item = () => ({ content: json({ ...once(itemRef, resource, around) }) })
   const of = (description: string, own: readonly string[], more: Part = {}): Part => ({
     description,
     headers: heads([...groups, ...own], 'content' in more),
@@ -75,7 +86,9 @@ function successes(scene: Scene, method: string, route: Route): Part {
   const short = ['Preference-Applied']
   switch (operation) {
     case 'list': {
-      const page = of('A page of the list.', [...tag, 'Link'], { content: json({ ...listRef(resource, around) }) })
+      const page = of('A page of the list.', [...tag, 'Link'], {
+        content: json({ ...once(listRef, resource, around) }),
+      })
       return method === 'QUERY' ? { 200: page } : { 200: page, 304: unchanged }
     }
     case 'read':

@@ -3,7 +3,7 @@ import type { Terms } from '../contract/terms.ts'
 import { bodyField, keyForm } from '../idempotency/key.ts'
 import { informationOf } from '../lists/page.ts'
 import type { Member, Resource } from '../resources/resource.ts'
-import { type Part, pascal, present, type Ref } from './shelf.ts'
+import { type Part, pascal, present, type Ref, type Shelf } from './shelf.ts'
 import { type Around, closing, idSchema, requiring, schemaOf } from './values.ts'
 
 /** The schema of the item of a resource. */
@@ -76,7 +76,7 @@ export function listRef(resource: Resource, around: Around): Ref {
     title: `${resource.title}: a page of a list`,
     type: 'object',
     properties: {
-      data: { type: 'array', items: itemRef(resource, around), maxItems: maxPageSize },
+      data: { type: 'array', items: once(itemRef, resource, around), maxItems: maxPageSize },
       [pagination.field]: around.shelf.put('schemas', ['PageInformation', `${nameOf(resource)}PageInformation`], {
         description: 'Where the page stands.',
         anyOf: informationOf(settings),
@@ -127,4 +127,16 @@ function keyed({ settings }: Resource, operation: 'create' | 'change'): Part {
   if (name === null || !takes) return {}
   const description = 'The idempotency key, where the header does not carry it.'
   return { [name]: present({ type: 'string', pattern: keyForm.source, writeOnly: true, description }) }
+}
+
+const made = new WeakMap<Shelf, Map<string, Ref>>()
+
+/** A body, which is made once for a document. */
+export function once(make: (resource: Resource, around: Around) => Ref, resource: Resource, around: Around): Ref {
+  const own = made.get(around.shelf) ?? new Map<string, Ref>()
+  made.set(around.shelf, own)
+  const name = `${make.name} ${resource.name}`
+  const ref = own.get(name) ?? make(resource, around)
+  own.set(name, ref)
+  return ref
 }

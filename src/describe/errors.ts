@@ -1,5 +1,4 @@
 /** Describes the bodies of errors: one shape for all of them, in both forms, and that of a repeated idempotency key. Part 13; part 7. */
-import type { Resource } from '../resources/resource.ts'
 import type { Refusal } from './refusals.ts'
 import { type Part, pascal, type Ref, type Shelf } from './shelf.ts'
 
@@ -68,12 +67,11 @@ const shape = (shelf: Shelf, name: keyof typeof shapes): Ref => shelf.put('schem
 const oneOf = (types: readonly string[]): Part => (types.length === 1 ? { const: types[0] } : { enum: types })
 
 /** The contents of a refusal, by media type. */
-export function refusalContent(refusal: Refusal, resource: Resource | null, shelf: Shelf): Part {
+export function refusalContent(refusal: Refusal, minimal: boolean, shelf: Shelf): Part {
   const { types, violations, repeats } = refusal
   const told = { types: { prefixItems: [oneOf(types)] } }
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOf(violations) } } } }
   const plain = { allOf: [shape(shelf, 'Error'), { properties: { type: oneOf(types), ...inside } }] }
-  const minimal = resource?.settings.idempotency.conflictBody === 'minimal'
   const conflict = repeats ? repeatOf(types, minimal, shelf) : null
   const rich = { allOf: [shape(shelf, 'Problem'), { properties: { ...told } }] }
   return {

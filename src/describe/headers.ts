@@ -76,8 +76,12 @@ export type Heads = (names: readonly string[], content: boolean) => Record<strin
 export function headsOf(service: Service, edition: Edition, shelf: Shelf): Heads {
   const own = everywhere(service, edition)
   const version = { description: 'The version that answered.', schema: { type: 'string', const: edition.label } }
-  const header = (name: string): Ref =>
-    shelf.put('headers', [name], name === 'Version' ? version : (known[name] as Part))
+  const refs = new Map<string, Ref>()
+  const header = (name: string): Ref => {
+    const ref = refs.get(name) ?? shelf.put('headers', [name], name === 'Version' ? version : (known[name] as Part))
+    refs.set(name, ref)
+    return ref
+  }
   return (names, content) => {
     const all = [...own, ...names, ...(content ? ['X-Content-Type-Options', 'Content-Encoding'] : [])]
     return Object.fromEntries([...new Set(all)].toSorted().map((name) => [name, header(name)]))

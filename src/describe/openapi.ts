@@ -41,6 +41,7 @@ export function openapi(service: Service, label: string, { openapi, version }: O
     around,
     heads: headsOf(service, edition, parts),
     secured: securingOf(service, parts),
+    refused: new Map(),
     queries: told === '3.2',
   })
   const { deprecated, sunset, guide, policy } = declaration.versions?.[label] ?? {}

@@ -2,7 +2,7 @@
 import type { Place, Route } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import { answersOf, operationName, type Scene } from './answers.ts'
-import { changeRef, createRef, replaceRef } from './bodies.ts'
+import { changeRef, createRef, once, replaceRef } from './bodies.ts'
 import { formOf, headerParameters, listParameters, placeParameters } from './parameters.ts'
 import type { Securing } from './security.ts'
 import { type Part, present } from './shelf.ts'
@@ -118,6 +118,6 @@ function requestOf({ around }: Telling, method: string, route: Route, listed: re
   if (method === 'QUERY')
     return { description: most, required: true, content: { [content[0] as string]: { schema: formOf(listed) } } }
   const bodies = { create: createRef, replace: replaceRef, change: changeRef }
-  const schema = bodies[operation as keyof typeof bodies](resource, around)
+  const schema = once(bodies[operation as keyof typeof bodies], resource, around)
   return { description: most, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
 }
