@@ -82,17 +82,22 @@ function successes(scene: Scene, method: string, route: Route): Part {
   })
   const dated = [...tag, 'Last-Modified']
   const replayed = takesKeys(route) && settings.idempotency.mode === 'replay' ? ['Idempotency-Replayed'] : []
-  const unchanged = of('It is as the client has it.', [...dated, 'Content-Location', 'Link'])
+  const bare = (name: string, description: string, own: readonly string[]): Part => ({
+    ...around.shelf.put('responses', [name], of(description, own)),
+  })
+  const unchanged = () => bare('NotModified', 'It is as the client has it.', [...dated, 'Content-Location', 'Link'])
   const short = ['Preference-Applied']
+  const less = (own: readonly string[]) =>
+    bare('DoneInShort', 'It was done, and is answered without content as Prefer asked.', [...dated, ...short, ...own])
   switch (operation) {
     case 'list': {
       const page = of('A page of the list.', [...tag, 'Link'], {
         content: json({ ...once(listRef, resource, around) }),
       })
-      return method === 'QUERY' ? { 200: page } : { 200: page, 304: unchanged }
+      return method === 'QUERY' ? { 200: page } : { 200: page, 304: unchanged() }
     }
     case 'read':
-      return { 200: of(`${title}.`, dated, item()), 304: unchanged }
+      return { 200: of(`${title}.`, dated, item()), 304: unchanged() }
     case 'create': {
       const how = settings.prefer.minimalOnCreate ? short : []
       return {
@@ -101,23 +106,13 @@ function successes(scene: Scene, method: string, route: Route): Part {
     }
     case 'replace': {
       const replaced = of(`${title} was replaced.`, [...dated, 'Content-Location'], item())
-      const less = of(`${title} was replaced, as Prefer asked without content.`, [
-        ...dated,
-        'Content-Location',
-        ...short,
-      ])
       const created = of(`${title} was created.`, [...dated, 'Location', 'Content-Location'], item())
-      return { 200: replaced, ...(makes(resource) ? { 201: created } : {}), 204: less }
+      return { 200: replaced, ...(makes(resource) ? { 201: created } : {}), 204: less(['Content-Location']) }
     }
-    case 'change': {
-      const changed = of(`${title} was changed.`, [...dated, ...replayed], item())
-      return {
-        200: changed,
-        204: of(`${title} was changed, as Prefer asked without content.`, [...dated, ...short, ...replayed]),
-      }
-    }
+    case 'change':
+      return { 200: of(`${title} was changed.`, [...dated, ...replayed], item()), 204: less(replayed) }
     case 'remove':
-      return { 204: of(`${title} is no longer there.`, []) }
+      return { 204: bare('Removed', 'It is no longer there.', []) }
   }
 }
 

@@ -64,6 +64,11 @@ const shapes: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict', Part>
 
 const shape = (shelf: Shelf, name: keyof typeof shapes): Ref => shelf.put('schemas', [name], shapes[name])
 
+/** They have their names whatever resources are called, as they refer to each other by them. R216. */
+export function keepShapes(shelf: Shelf): void {
+  for (const [name, part] of Object.entries(shapes)) shelf.put('schemas', [name], part)
+}
+
 const oneOf = (types: readonly string[]): Part => (types.length === 1 ? { const: types[0] } : { enum: types })
 
 /** The contents of a refusal, by media type. */

@@ -3,6 +3,7 @@ import { termsOf } from '../contract/terms.ts'
 import type { Edition } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
+import { keepShapes } from './errors.ts'
 import { headsOf } from './headers.ts'
 import { pathsOf } from './operations.ts'
 import { securingOf } from './security.ts'
@@ -24,17 +25,8 @@ export function openapi(service: Service, label: string, { openapi, version }: O
   const { settings, declaration } = service
   const told = openapi ?? settings.openapi.version
   const parts = shelf()
-  const terms = new Map<string, ReturnType<typeof termsOf>>()
-  const around = {
-    settings,
-    shelf: parts,
-    resources: edition.resources,
-    termsOf: (name: string) => {
-      const own = terms.get(name) ?? termsOf(edition.resources.get(name) as Resource, edition.resources)
-      terms.set(name, own)
-      return own
-    },
-  }
+  keepShapes(parts)
+  const around = { settings, shelf: parts, resources: edition.resources, termsOf: termsIn(edition) }
   const paths = pathsOf({
     service,
     edition,
@@ -59,6 +51,16 @@ export function openapi(service: Service, label: string, { openapi, version }: O
     paths,
     components: parts.all(),
   })
+}
+
+/** The terms of each resource, made once. */
+function termsIn({ resources }: Edition): (name: string) => ReturnType<typeof termsOf> {
+  const known = new Map<string, ReturnType<typeof termsOf>>()
+  return (name) => {
+    const own = known.get(name) ?? termsOf(resources.get(name) as Resource, resources)
+    known.set(name, own)
+    return own
+  }
 }
 
 /** Where the version is, relative to the service. R188. */

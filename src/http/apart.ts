@@ -4,6 +4,7 @@ import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
 import { coded, willCode } from './coding.ts'
 import { varied } from './headers.ts'
@@ -39,7 +40,7 @@ export function document(call: Call, house: House): Promise<Reply> | null {
   const described = /^\/openapi(?:\/(v\d+))?\.json$/.exec(path)
   if (described) return description(call, described[1] ?? null, house)
   const text = house.service.documents.get(path)
-  if (text !== undefined) return shown(call, { path, text }, house)
+  if (text !== undefined) return shown(call, { name: path, text }, house)
   const told = path === '/' || path === '/.well-known/api-catalog'
   return told ? pointed(call, path, house) : null
 }
@@ -48,7 +49,7 @@ export function document(call: Call, house: House): Promise<Reply> | null {
 async function pointed(call: Call, path: string, house: House): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
   const { service } = house
-  const reply = await shown(call, { path, text: path === '/' ? rootText(service) : catalogText(service) }, house)
+  const reply = await shown(call, { name: path, text: path === '/' ? rootText(service) : catalogText(service) }, house)
   if (call.method === 'OPTIONS') return reply
   reply.headers.Link = rootLinks
   if (path !== '/' && reply.status === 200)
@@ -62,17 +63,21 @@ async function description(call: Call, label: string | null, house: House): Prom
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await authenticate(call, 'authenticated')
   const named = labelOf(service, label, world.now())
-  const path = label === null ? '/openapi.json' : `/openapi/${label}.json`
-  return shown(call, { path, text: () => written(house, named), closed: !open }, house)
+  return shown(call, { name: named, text: () => written(house, named), closed: !open }, house)
 }
 
 function labelOf({ choice }: Service, label: string | null, now: number): string {
   const isEnded = (one: string) => (choice.ended.get(one) ?? Number.POSITIVE_INFINITY) <= now
   const served = choice.served.filter((one) => !isEnded(one))
-  const newest = served.at(-1) as string
-  if (label === null || served.includes(label)) return label ?? newest
-  if (isEnded(label)) throw new Problem('version-retired', `${label} is not served any more. Take that of ${newest}.`)
-  throw new Problem('unknown-version', `There is no version of this name. Described: ${served.join(', ')}.`)
+  const named = label ?? served.at(-1)
+  if (named !== undefined && served.includes(named)) return named
+  const mend = `Described: ${oneOf(served, 'and') || 'none'}.`
+  if (label !== null && !choice.ended.has(label))
+    throw new Problem('unknown-version', `There is no version of this name. ${mend}`)
+  throw new Problem(
+    'version-retired',
+    `${label ?? 'No version'} is ${label === null ? '' : 'not '}served any more. ${mend}`,
+  )
 }
 
 /** Made when it is first asked for, and by what is only then loaded. */
@@ -91,32 +96,32 @@ interface Kept {
 
 const kept = new WeakMap<Service, Map<string, Promise<Kept>>>()
 
-function keptOf(house: House, path: string, text: () => Promise<string> | string): Promise<Kept> {
+function keptOf(house: House, name: string, text: () => Promise<string> | string): Promise<Kept> {
   const own = kept.get(house.service) ?? new Map<string, Promise<Kept>>()
   kept.set(house.service, own)
-  const before = own.get(path)
+  const before = own.get(name)
   if (before) return before
   const made = (async () => {
     const whole = await text()
     return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, coded: new Map() }
   })()
-  made.catch(() => own.delete(path)) // it is tried again
-  own.set(path, made)
+  made.catch(() => own.delete(name)) // it is tried again
+  own.set(name, made)
   return made
 }
 
 interface Shown {
-  readonly path: string
+  readonly name: string
   readonly text: string | (() => Promise<string>)
   /** Whether it is only for callers that are known. */
   readonly closed?: boolean
 }
 
-async function shown(call: Call, { path, text, closed = false }: Shown, house: House): Promise<Reply> {
+async function shown(call: Call, { name, text, closed = false }: Shown, house: House): Promise<Reply> {
   const options = optionsOf(call)
   if (options) return options
   const { settings } = house.service
-  const own = await keptOf(house, path, typeof text === 'string' ? () => text : text)
+  const own = await keptOf(house, name, typeof text === 'string' ? () => text : text)
   const reply = json(own.text, closed ? 'private, no-cache' : 'no-cache')
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varied(settings.auth) : 'Accept-Encoding'

@@ -1,14 +1,8 @@
 /** Part 9, versioning, and contract section 13: the description of each version, where it stands and what it says. */
 import assert from 'node:assert/strict'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'
-import { openapi } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { doors, spec } from '../help/door.ts'
-import history from '../help/history.ts'
-import { market } from '../help/market.ts'
-import { shop } from '../help/shop.ts'
-import { staff } from '../help/staff.ts'
 
 const described = () =>
   service({
@@ -253,26 +247,27 @@ doors('descriptions of versions', retired, (door) => {
   })
 })
 
-const all = { shop, market, staff, history, closed, retired, described: described() } as unknown as Record<
-  string,
-  Service
->
-
-for (const [name, one] of Object.entries(all))
-  for (const label of one.choice.served)
-    for (const version of ['3.1', '3.2'] as const)
-      spec('R214', `the document of ${name} ${label} is valid OpenAPI ${version}`, async () => {
-        const document = openapi(one, label, { openapi: version })
-        const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
-        assert.ok(valid, JSON.stringify(errors))
-        const ids = operationsOf(document).map(({ operationId }) => operationId)
-        assert.equal(new Set(ids).size, ids.length)
-        const text = JSON.stringify(document)
-        for (const [, kind = '', part = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w.-]+)"/g))
-          assert.ok((document.components as Any)[kind]?.[part], `${kind}/${part}`)
-      })
-
-spec('R218', 'two services of one declaration are described in the same bytes', () => {
-  const [first, second] = [described(), described()].map((one) => JSON.stringify(openapi(one as Service, 'v1')))
-  assert.equal(first, second)
+const ended = service({
+  name: 'ended',
+  versions: { v1: { released: '2025-01-15', deprecated: '2026-01-01', sunset: '2027-01-01' } },
+  resources: { notes: { fields: { text: f.text() }, access: 'public' } },
+  settings: { versions: { enforceSunset: 'on' } },
 })
+let clock = Date.parse('2026-12-31T00:00:00Z')
+
+doors(
+  'the description of a version that ends',
+  ended,
+  (door) => {
+    spec('R203 R214', 'it goes with its version', async () => {
+      assert.equal((await door.send('GET', '/openapi.json')).status, 200)
+      clock = Date.parse('2027-01-02T00:00:00Z')
+      for (const path of ['/openapi.json', '/openapi/v1.json']) {
+        const { status, json } = await door.send('GET', path)
+        assert.deepEqual([status, json.type], [410, 'version-retired'])
+      }
+      clock = Date.parse('2026-12-31T00:00:00Z')
+    })
+  },
+  { now: () => clock },
+)

@@ -1,0 +1,49 @@
+/** Contract section 13: the documents of many services, judged as OpenAPI. */
+import assert from 'node:assert/strict'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { f, service } from 'bylaw'
+import { openapi } from '../../src/describe/openapi.ts'
+import type { Service } from '../../src/service.ts'
+import { spec } from '../help/door.ts'
+import history from '../help/history.ts'
+import { market } from '../help/market.ts'
+import { shop } from '../help/shop.ts'
+import { staff } from '../help/staff.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are read as far as a test looks
+type Any = any
+
+const plain = () =>
+  service({
+    name: 'plain',
+    tiers: { free: { hourly: 1000 } },
+    resources: { errors: { fields: { text: f.text(), site: f.url({ optional: true }) }, access: 'authenticated' } },
+    settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
+  })
+
+const all = { shop, market, staff, history, plain: plain() } as unknown as Record<string, Service>
+
+for (const [name, one] of Object.entries(all))
+  for (const label of one.choice.served)
+    for (const version of ['3.1', '3.2'] as const)
+      spec('R214', `the document of ${name} ${label} is valid OpenAPI ${version}`, async () => {
+        const document = openapi(one, label, { openapi: version })
+        const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
+        assert.ok(valid, JSON.stringify(errors))
+        const ids = [...JSON.stringify(document).matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id)
+        assert.equal(new Set(ids).size, ids.length)
+        const text = JSON.stringify(document)
+        for (const [, kind = '', part = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w.-]+)"/g))
+          assert.ok((document.components as Any)[kind]?.[part], `${kind}/${part}`)
+      })
+
+spec('R218', 'two services of one declaration are described in the same bytes', () => {
+  const [first, second] = [plain(), plain()].map((one) => JSON.stringify(openapi(one as Service, 'v1')))
+  assert.equal(first, second)
+})
+
+spec('R216', 'the shared schemas keep their names where a resource would have them', () => {
+  const { schemas } = openapi(plain() as unknown as Service, 'v1').components as Any
+  assert.deepEqual(schemas.Error.required, ['message', 'type', 'types'])
+  assert.deepEqual(Object.keys(schemas.ErrorsItem.properties), ['id', 'text', 'site', 'createdAt', 'updatedAt'])
+})
