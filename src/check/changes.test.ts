@@ -10,7 +10,10 @@ const declaration = {
   versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' }, v3: { released: '2026-11-20' } },
   errors: { late: { status: 409 } },
   resources: {
-    accounts: { fields: { country: f.country() }, access: 'public' },
+    accounts: {
+      fields: { country: f.country({ filter: true }), city: f.text({ optional: true, filter: true }) },
+      access: 'public',
+    },
     customers: {
       fields: {
         name: f.text({ filter: true, sort: true }),
@@ -62,6 +65,21 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
   ['still offered', { methods: { withdrawn: ['read'] } }, `${at}.methods.withdrawn: "read" is still offered.`],
   ['no such error', { errors: { tardy: 'lat' } }, `${at}.errors.tardy: There is no declared type "lat".`],
   ['nothing gives it', { added: ['name'] }, `${at}.added: Old requests do not give \`name\`, which has to be given.`],
+  [
+    'what moved is not asked for there',
+    { moved: { land: { by: 'accountId', to: 'country', field: f.country({ filter: true, sort: true }) } } },
+    `${at}.moved.land: Lists are asked for it by \`country\` of \`accounts\`, which has no \`sort\`.`,
+  ],
+  [
+    'what moved is compared in another form there',
+    { moved: { land: { by: 'accountId', to: 'country', field: f.integer({ filter: true }) } } },
+    `${at}.moved.land: It would be compared with \`country\` of \`accounts\`, whose values are of another form.`,
+  ],
+  [
+    'what moved is null there and another value here',
+    { moved: { land: { by: 'accountId', to: 'city', field: f.text({ filter: true, default: 'Rome' }) } } },
+    `${at}.moved.land: Where \`city\` of \`accounts\` is null its default is shown, and lists would not find it by that.`,
+  ],
   ['nothing shows it', { removed: { title: f.text() } }, `${at}.removed.title: Old answers need a value for it.`],
   ['another kind', { retyped: { name: f.integer() } }, `${at}.retyped.name: Its values are of another kind.`],
   ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` does not have to be given.`],

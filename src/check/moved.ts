@@ -1,5 +1,8 @@
 /** Finds what is wrong with fields that moved to other resources. Part 9, versions. */
 import { majorOf, targetOf } from '../resources/change.ts'
+import { columnOf } from '../resources/collection.ts'
+import { resolved } from '../resources/declaration.ts'
+import type { Field } from '../resources/field.ts'
 import { guessed, has, shown } from './bounds.ts'
 import type { Scene } from './carried.ts'
 import { note } from './soundness.ts'
@@ -7,7 +10,7 @@ import { note } from './soundness.ts'
 /** What moved leads somewhere, and later versions leave both ends in their places. */
 export function checkMoved(scene: Scene): void {
   const { change, path, own, around, found } = scene
-  for (const [name, { by, to }] of Object.entries(change.moved ?? {})) {
+  for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
     const target = targetOf(own.fields, by, own.parent, around.concepts ?? {})
     const there = target === undefined ? undefined : around.resources[target]
     if (!there)
@@ -28,9 +31,38 @@ export function checkMoved(scene: Scene): void {
       )
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]
-      for (const end of ends) if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
+      const whole = (one: Field) => resolved(one, around.concepts ?? {})
+      const asked = field && unasked(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``)
+      for (const end of [...ends, asked]) if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
     }
   }
+}
+
+/** Why lists cannot be asked for a field by what another resource has; undefined where they can. */
+function unasked(field: Field, there: Field, place: string): ReturnType<typeof fate> {
+  const asks = (['filter', 'sort'] as const).filter((one) => field.options[one])
+  const lacks = asks.filter((one) => !there.options[one])
+  const both = asks.map((one) => `\`${one}\``).join(' and ')
+  if (lacks.length > 0)
+    return {
+      reason: `Lists are asked for it by ${place}, which has no ${lacks.map((one) => `\`${one}\``).join(' and ')}.`,
+      mend: `Write it there too, or leave it out of \`field\`: then it is refused.`,
+    }
+  const [own, other] = [columnOf('', field), columnOf('', there)]
+  if (
+    asks.length > 0 &&
+    (own.type !== other.type || (own.form !== other.form && /decimal|folded/.test(own.form + other.form)))
+  )
+    return {
+      reason: `It would be compared with ${place}, whose values are of another form.`,
+      mend: `Leave ${both} out of \`field\`: then they are refused.`,
+    }
+  if (asks.length > 0 && there.options.optional && field.options.default !== undefined)
+    return {
+      reason: `Where ${place} is null its default is shown, and lists would not find it by that.`,
+      mend: `Let ${place} have the default, or leave ${both} out of \`field\`.`,
+    }
+  return undefined
 }
 
 /** Why a field cannot be followed through later versions; undefined where it can. */

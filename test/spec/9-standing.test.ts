@@ -21,6 +21,50 @@ const homes = service({
   moved: { code: { by: 'landId', to: 'code' } },
 })
 
+/** The level of a book became that of its shelf, which is told by its height since. */
+const levels = service({
+  name: 'levels',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },
+  settings: { resource: { id: 'client' } },
+  resources: {
+    shelves: { prefix: 'shf', fields: { height: f.integer({ optional: true }) }, access: 'public' },
+    books: { prefix: 'bok', fields: { shelfId: f.ref('shelves', { optional: true }) }, access: 'public' },
+  },
+})
+  .change('v3', 'shelves', {
+    about: 'A shelf has a height.',
+    removed: { level: f.integer({ optional: true, filter: 'range', sort: true }) },
+    added: ['height'],
+    request: ({ level }) => ({ height: level === null ? null : level * 10 }),
+    response: ({ height }) => ({ level: height === null ? null : Math.floor(height / 10) }),
+  })
+  .change('v2', 'books', {
+    about: 'The level is that of the shelf.',
+    moved: { level: { by: 'shelfId', to: 'level' } },
+  })
+
+doors('fields that moved to what only older versions have', levels, (door) => {
+  const list = async (query: string): Promise<string> => {
+    const { json, text } = await door.send('GET', `/v1/books?${query}`)
+    assert.ok(json.data, text)
+    return json.data.map(({ id }: { id: string }) => id.replace('bok_', '')).join('')
+  }
+  before(async () => {
+    for (const [i, height] of [15, 29, null].entries())
+      await door.send('POST', '/v3/shelves', { json: { id: `shf_${i}`, height } })
+    for (const [i, shelfId] of ['shf_1', 'shf_0', 'shf_2', null].entries())
+      await door.send('POST', '/v3/books', { json: { id: `bok_${i}`, shelfId } })
+    await door.send('POST', '/v1/books', { json: { id: 'bok_4', level: 7 } })
+  })
+
+  spec('R194', 'are filtered and sorted by the column of the other row', async () => {
+    assert.deepEqual(await Promise.all(['level=2', 'level[gte]=1', 'level[null]=true'].map(list)), ['0', '014', '23'])
+    if (door.store !== 'Citus') assert.equal(await list('sort=level&order=desc&nulls=last'), '40132')
+    await door.send('PATCH', '/v3/shelves/shf_0', { json: { height: 99 } })
+    assert.equal(await list('level[gte]=9'), '1')
+  })
+})
+
 doors('moved fields with a default', homes, (door) => {
   const ids = ({ json, text }: Answer): string => {
     assert.ok(json.data, text)
