@@ -3,8 +3,9 @@ import type { Terms } from '../contract/terms.ts'
 import { bodyField, keyForm } from '../idempotency/key.ts'
 import { informationOf } from '../lists/page.ts'
 import type { Member, Resource } from '../resources/resource.ts'
+
 import { type Part, pascal, present, type Ref, type Shelf } from './shelf.ts'
-import { type Around, closing, idSchema, requiring, schemaOf } from './values.ts'
+import { type Around, closing, idSchema, inAddress, requiring, schemaOf } from './values.ts'
 
 /** The schema of the item of a resource. */
 export function itemRef(resource: Resource, around: Around): Ref {
@@ -30,9 +31,10 @@ export function createRef(resource: Resource, around: Around): Ref {
     title: `${resource.title}, as it is created`,
     type: 'object',
     properties: {
-      ...properties(taken, ({ name }) =>
-        name === 'id' ? idSchema(resource, around) : field(resource, name, 'sent', around),
-      ),
+      ...properties(taken, ({ name }) => {
+        const sent = name === 'id' ? idSchema(resource, around) : field(resource, name, 'sent', around)
+        return name === key ? inAddress(sent) : sent
+      }),
       ...keyed(resource, 'create'),
     },
     ...requiring(needed.map(({ name }) => name)),
@@ -79,7 +81,7 @@ export function listRef(resource: Resource, around: Around): Ref {
       data: { type: 'array', items: once(itemRef, resource, around), maxItems: maxPageSize },
       [pagination.field]: around.shelf.put('schemas', ['PageInformation', `${nameOf(resource)}PageInformation`], {
         description: 'Where the page stands.',
-        anyOf: informationOf(settings),
+        ...alternatives(informationOf(settings)),
       }),
       ...(inside ? { _links: { type: 'object', properties: Object.fromEntries(relations), required: ['self'] } } : {}),
     },
@@ -140,3 +142,7 @@ export function once(make: (resource: Resource, around: Around) => Ref, resource
   own.set(name, ref)
   return ref
 }
+
+/** One schema as itself. */
+const alternatives = (schemas: readonly object[]): Part =>
+  schemas.length === 1 ? { ...schemas[0] } : { anyOf: schemas }

@@ -53,7 +53,8 @@ function versionParameters({ choice }: Service, label: string, shelf: Shelf): Pa
   ]
 }
 
-const tags = '^(?:\\*|(?:W/)?"[^"]*"(?:, *(?:W/)?"[^"]*")*)$'
+const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
+const tags = `^(?:\\*|${tag}(?:, *${tag})*)$`
 
 const headers: Readonly<Record<string, readonly [name: string, description: string, schema: Part]>> = {
   match: [
@@ -66,6 +67,7 @@ const headers: Readonly<Record<string, readonly [name: string, description: stri
     'Only if none of these tags is the present one, or with * if there is nothing.',
     { type: 'string', pattern: tags },
   ],
+  creating: ['If-None-Match', 'There is a collection always, so that * creates nothing.', { const: '*' }],
   unmodifiedSince: ['If-Unmodified-Since', 'Only if it was not changed since, an HTTP date.', { type: 'string' }],
   modifiedSince: ['If-Modified-Since', 'Only if it was changed since, an HTTP date.', { type: 'string' }],
   prefer: [
@@ -85,14 +87,21 @@ export function headerParameters(route: Route, shelf: Shelf): Part[] {
     ...(reads && content.length > 0
       ? []
       : operation === 'create'
-        ? ['noneMatch']
+        ? ['creating']
         : ['match', 'noneMatch', 'unmodifiedSince']),
     ...(reads && content.length === 0 ? ['modifiedSince'] : []),
     ...(prefers ? ['prefer'] : []),
   ]
   const found = names.map((one) => {
     const [name, description, schema] = headers[one] as [string, string, Part]
-    return { ...shelf.put('parameters', [name.replaceAll('-', '')], { name, in: 'header', description, schema }) }
+    return {
+      ...shelf.put('parameters', [one === 'creating' ? 'IfNoneMatchToCreate' : name.replaceAll('-', '')], {
+        name,
+        in: 'header',
+        description,
+        schema,
+      }),
+    }
   })
   return takesKeys(route) ? [...found, keyParameter(route, shelf)] : found
 }

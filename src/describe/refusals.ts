@@ -83,7 +83,7 @@ function ofRoute(service: Service, edition: Edition, place: Place, route: Route)
     ...ofTarget(edition, place, route),
     ...ofConditions(route),
     ...ofKey(route),
-    ...ofRows(route),
+    ...ofRows(service, route),
   ]
 }
 
@@ -157,11 +157,16 @@ function ofKey(route: Route): Named[] {
 }
 
 /** What the store knows against it. */
-function ofRows({ operation, resource, beside = [] }: Route): Named[] {
+function ofRows({ resources }: Service, { operation, resource, beside = [] }: Route): Named[] {
   const { collection, key, settings } = resource
   const chosen = key !== null || settings.resource.id !== 'typeid'
   const writes = ['create', 'replace', 'change'].includes(operation)
-  const unique = collection.uniques.some(({ fields }) => fields.length > 0) || (operation === 'create' && chosen)
+  const written = [
+    collection,
+    ...[...resources.values()].map((one) => one.collection).filter(({ name }) => beside.includes(name)),
+  ]
+  const kept = written.some(({ uniques }) => uniques.some(({ fields }) => fields.length > 0))
+  const unique = kept || (operation === 'create' && chosen)
   return [
     ...when(writes && unique, 'already-exists'),
     ...when(operation === 'remove' && hasDependents(resource), 'has-dependents'),

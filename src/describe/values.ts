@@ -85,7 +85,7 @@ function plainOf(terms: Terms, way: Way, around: Around): Part {
     case 'list':
       return {
         type: 'array',
-        items: schemaOf(item as Terms, way, around),
+        items: schemaOf(item as Terms, way === 'patched' ? 'sent' : way, around),
         ...present({ minItems: min, maxItems: max }),
       }
     case 'object':
@@ -136,7 +136,14 @@ export function idSchema(resource: Resource, around: Around): Part {
   const { default: _, ...terms } = around.termsOf(name)[key] as Terms
   const value = plainOf(terms, 'sent', around)
   if (value.type === 'integer') return { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }
-  return terms.kind === 'text' ? { ...value, minLength: Math.max(1, Number(terms.min ?? 1)) } : value
+  return inAddress(value)
+}
+
+/** A key that is a text names something in an address: it is not empty, and none of the dots that addresses are resolved by. R8. */
+export function inAddress(schema: Part): Part {
+  if (schema.type !== 'string' || schema.enum !== undefined || schema.format !== undefined) return schema
+  const { minLength = 1, pattern = '^(?!\\.{1,2}$)' } = schema
+  return { ...schema, minLength: Math.max(1, Number(minLength)), pattern }
 }
 
 /** What a schema cannot say. */

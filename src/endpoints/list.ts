@@ -58,7 +58,6 @@ export function list(scene: Scene): Route {
     },
     recall: null,
     offer: () => offerOf(accepted),
-    beside: scene.form.beside.map(({ collection }) => collection),
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
   }

@@ -37,9 +37,12 @@ function places(scene: Scene): Place[] {
 
 function place(scene: Scene, template: string, operations: Readonly<Record<string, Operation>>): Place {
   const offered = Object.entries(operations).filter(([, operation]) => scene.resource.methods.includes(operation))
-  const routes = Object.fromEntries(offered.map(([method, operation]) => [method, stories[operation](scene)]))
+  const beside = scene.form.beside.map(({ collection }) => collection)
+  const routes = Object.fromEntries(
+    offered.map(([method, operation]) => [method, { ...stories[operation](scene), beside }]),
+  )
   const queried = scene.resource.settings.methods.query && routes.GET?.operation === 'list'
-  return placeOf(template, queried ? { ...routes, QUERY: search(scene) } : routes)
+  return placeOf(template, queried ? { ...routes, QUERY: { ...search(scene), beside } } : routes)
 }
 
 interface Declared {

@@ -25,9 +25,9 @@ export interface Route {
   readonly recall: ((asked: Asked) => Recall | null) | null
   /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
   readonly admit: (asked: Asked, target: Outcome | null) => void
-  /** Refuses by what is known of the key. */
-  /** The other collections that an answer is read from, besides its own and that of the owner. */
+  /** The other collections that are read and written, besides its own and that of the owner. */
   readonly beside?: readonly string[]
+  /** Refuses by what is known of the key. */
   readonly admitKey: (asked: Asked, own: Claim, known: Outcome) => void
   readonly offer?: () => Offer
 }

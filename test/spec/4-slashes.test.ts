@@ -34,7 +34,7 @@ doors('trailing slashes that are redirected', trailing('redirect'), (door) => {
     }
   })
   spec('R7', 'nowhere else, and never to another host', async () => {
-    await none(door, ['/nope/', '/', '//', '/things//', '//things/', '//evil.example/', '/things/a/b/'])
+    await none(door, ['/nope/', '//', '/things//', '//things/', '//evil.example/', '/things/a/b/'])
     assert.equal((await door.send('GET', '/things')).status, 200)
   })
 })
@@ -45,6 +45,6 @@ doors('trailing slashes that are ignored', trailing('ignore'), (door) => {
     for (const path of ['/things/', '/things/?limit=1', `${thing}/`, thing])
       assert.equal((await door.send('GET', path)).status, 200, path)
     assert.deepEqual((await door.send('GET', '/things/')).json, (await door.send('GET', '/things')).json)
-    await none(door, ['/nope/', '/', '//', '/things//', '//things/', `${thing}//`])
+    await none(door, ['/nope/', '//', '/things//', '//things/', `${thing}//`])
   })
 })
