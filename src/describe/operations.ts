@@ -1,9 +1,11 @@
 /** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
 import type { Place, Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { answersOf, operationName, type Scene } from './answers.ts'
 import { changeRef, createRef, once, replaceRef } from './bodies.ts'
 import { formOf, headerParameters, listParameters, placeParameters } from './parameters.ts'
+import { isScope } from './refusals.ts'
 import type { Securing } from './security.ts'
 import { type Part, present } from './shelf.ts'
 import { partingOf } from './words.ts'
@@ -93,6 +95,7 @@ function summaryOf(method: string, { operation, resource }: Route, { template }:
 function notesOf({ resource, operation, rule }: Route): string[] {
   const { settings, collection, declaration } = resource
   const { maxFilters } = settings.list
+  const creating = ruleFor(resource.access, 'create') ?? rule
   const restricting = collection.dependents.filter(({ onDelete }) => onDelete === 'restrict').length > 0
   return [
     ...(rule === 'public'
@@ -105,6 +108,9 @@ function notesOf({ resource, operation, rule }: Route): string[] {
       ? [
           `At most ${maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
         ]
+      : []),
+    ...(operation === 'replace' && creating !== rule && isScope(creating)
+      ? [`What it creates takes the scope ${creating}.`]
       : []),
     ...(operation === 'remove' && restricting ? ['Not while others depend on it.'] : []),
     ...(operation === 'remove' && settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),

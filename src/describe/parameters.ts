@@ -1,5 +1,6 @@
 /** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
 import type { Edition, Offer, Place, Route } from '../flow/route.ts'
+import { bodyField, keyForm } from '../idempotency/key.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { filterParameters } from './filters.ts'
@@ -110,23 +111,22 @@ const inUnits = (milliseconds: number): string => `${milliseconds / 1000} second
 
 /** R93 to R107. */
 function keyParameter({ resource: { settings, name }, operation }: Route, shelf: Shelf): Part {
-  const { mode, required, retention, bodyField } = settings.idempotency
+  const { mode, required, retention } = settings.idempotency
   const repeat =
     mode === 'replay'
       ? 'A repeat is answered as the first request was.'
       : 'A repeat is answered by 409 with old_id, which means that it is done already.'
   const kept = retention === null ? 'Keys are kept for ever.' : `Keys are kept for ${inUnits(retention)}.`
+  const needed = required && operation === 'create'
+  const field = bodyField(settings)
+  const either = needed && field !== null ? ` It is required, here or as ${field} in the content.` : ''
+  const key = keyForm.source.slice(1, -1)
   const part = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: `A key of the client's, so that the request can be repeated safely. ${repeat} ${kept}`,
-    ...(required && operation === 'create' && bodyField === null ? { required: true } : {}),
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 257,
-      pattern: '^(?:"[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,255}"|[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,255})$',
-    },
+    description: `A key of the client's, so that the request can be repeated safely. ${repeat} ${kept}${either}`,
+    ...(needed && field === null ? { required: true } : {}),
+    schema: { type: 'string', pattern: `^(?:"${key}"|${key})$` },
   }
   return { ...shelf.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascal(name)}`], part) }
 }
@@ -145,7 +145,13 @@ export function listParameters({ offer, resource }: Route, around: Around): Part
 type Own = (name: string, description: string, schema: Part) => Part
 
 // long because: one parameter after the other
-function plainParameter(name: string, { sorts, customs }: Offer, { settings }: Resource, own: Own): Part[] {
+function plainParameter(
+  name: string,
+  { sorts, customs }: Offer,
+  { settings, declaration }: Resource,
+  own: Own,
+): Part[] {
+  const criteria = customs.map((one) => `${one}: ${declaration.sorts?.[one]?.join(', ')}.`).join(' ')
   const { maxPageSize, pageSize, overMax, maxOffset, nullsDefault } = settings.list
   const usual = Math.min(pageSize, maxPageSize)
   const most = overMax === 'reject' ? { maximum: maxPageSize } : {}
@@ -156,7 +162,7 @@ function plainParameter(name: string, { sorts, customs }: Offer, { settings }: R
         ? []
         : [own(name, 'The field to sort by; not together with custom_sort.', { type: 'string', enum: sorts })]
     case 'custom_sort':
-      return [own(name, 'A declared order; not together with sort.', { type: 'string', enum: customs })]
+      return [own(name, `A declared order, not together with sort. ${criteria}`, { type: 'string', enum: customs })]
     case 'order':
       return [
         own(name, 'The direction, where sort or custom_sort is given.', { type: 'string', enum: ['asc', 'desc'] }),
