@@ -61,9 +61,11 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
     at = route
-    const { caller, problem } = await known(call, route, house) //         400, 401, 429
+    const who = known(call, route, house)
+    const { caller, problem } = who instanceof Promise ? await who : who // 400, 401, 429
     if (service.declaration.versions) count(house.store, passage.edition.label, caller.id, world.now())
-    rate = await spend(house, call, caller) //                             429
+    const spent = spend(house, call, caller)
+    rate = spent instanceof Promise ? await spent : spent //               429
     admitRate(rate)
     if (problem) throw problem
     finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
@@ -90,21 +92,32 @@ interface Visit {
   readonly params: readonly string[]
 }
 
+interface Who {
+  readonly caller: Caller
+  readonly problem?: Problem
+}
+
 /** Who calls. Where that cannot be proven it is nobody, whose address the attempt counts against. R184. */
-async function known(call: Call, route: Route, house: House): Promise<{ caller: Caller; problem?: Problem }> {
+function known(call: Call, route: Route, house: House): Who | Promise<Who> {
   try {
-    return { caller: await house.authenticate(call, route.rule) }
+    const caller = house.authenticate(call, route.rule)
+    return caller instanceof Promise ? caller.then((caller) => ({ caller }), unproven) : { caller }
   } catch (problem) {
-    if (problem instanceof Problem && problemStatus(problem) === 401) return { caller: nobody, problem }
-    throw problem
+    return unproven(problem)
   }
+}
+
+function unproven(problem: unknown): Who {
+  if (problem instanceof Problem && problemStatus(problem) === 401) return { caller: nobody, problem }
+  throw problem
 }
 
 /** The answer of a route, or what the client has of it already. */
 async function served(visit: Visit, house: House): Promise<Reply> {
   const { call, route } = visit
   const { store } = house
-  const mark = await markOf(call, route, store)
+  const state = markOf(call, route, store)
+  const mark = state instanceof Promise ? await state : state
   const before = mark === null ? null : recalled(visit, store)
   negotiate(call) //                                                       406
   const known = before?.mark === mark ? before : null
@@ -123,14 +136,26 @@ async function inner(
 ): Promise<{ reply: Reply; query: Query | null }> {
   admitContent(call, route) //                                             415, 413
   const query = before?.query ?? route.query(call, world, carried) //      400
-  const intent = await wanted({ call, caller, carried, params, query, body: null, world }, route, store)
-  const { idempotency } = route.resource.settings
-  const outcome = await inTurn(route.plan(intent), store, idempotency) //  404, 410, 412, 400, 409: one transaction
+  const want = wanted({ call, caller, carried, params, query, body: null, world }, route, store)
+  const intent = want instanceof Promise ? await want : want
+  const end = inTurn(route.plan(intent), store, route.resource.settings.idempotency)
+  const outcome = end instanceof Promise ? await end : end //              404, 410, 412, 400, 409: one transaction
   return { reply: dressed(call.method, route, route.render(intent, outcome)), query }
 }
 
 /** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
-async function wanted(asked: Asked, route: Route, store: Store): Promise<Intent> {
+function wanted(asked: Asked, route: Route, store: Store): Intent | Promise<Intent> {
+  const { content, headers } = asked.call
+  if (content !== null || headers.expect !== undefined || route.content.length > 0) return sent(asked, route, store)
+  try {
+    return route.parse(asked) //                                           400
+  } catch (problem) {
+    return admitted(asked, route, store).then(() => Promise.reject(problem))
+  }
+}
+
+/** What is wanted by a call that has content, or should have. */
+async function sent(asked: Asked, route: Route, store: Store): Promise<Intent> {
   if (asked.call.headers.expect !== undefined) await admitted(asked, route, store)
   let given = asked
   try {

@@ -58,19 +58,17 @@ function known(
   return null
 }
 
+const lasting = ['Cache-Control', 'Vary', 'Content-Location', 'Expires', 'Link']
+const untagged = [...lasting, 'Last-Modified']
+
 /** R140. Without a tag the time of the change is what the client asks with again. */
 function notModified({ headers }: Reply, tag: string): Reply {
-  const names = [
-    'Cache-Control',
-    'Vary',
-    'Content-Location',
-    'Expires',
-    'Link',
-    ...(tag === '' ? ['Last-Modified'] : []),
-  ]
-  const kept = names.filter((name) => headers[name] !== undefined)
-  const told = Object.fromEntries(kept.map((name) => [name, headers[name] as string]))
-  return { status: 304, headers: tag === '' ? told : { ETag: tag, ...told }, body: null }
+  const told: Record<string, string> = tag === '' ? {} : { ETag: tag }
+  for (const name of tag === '' ? untagged : lasting) {
+    const value = headers[name]
+    if (value !== undefined) told[name] = value
+  }
+  return { status: 304, headers: told, body: null }
 }
 
 /** What was asked and answered, the state of the store that it was read from, and the answer as it was coded. */

@@ -79,6 +79,7 @@ export function named(call: Call, { path, queried, now, toward }: Places, choice
   const { carriers } = choice
   const [, inPath] = carriers.includes('path') ? (beginning.exec(path) ?? []) : []
   const header = call.headers.version === undefined || !carriers.includes('header') ? [] : lines(call, 'version')
+  if (inPath === undefined && queried.length === 0 && header.length === 0) return { path, carried: null } // as most
   const mentions: Mention[] = [
     ...(inPath === undefined ? [] : [{ label: inPath, by: 'path' as const }]),
     ...(carriers.includes('query') ? queried : []).map((label) => ({ label, by: 'query' as const })),
