@@ -44,7 +44,7 @@ function versionParameters({ choice }: Service, label: string, shelf: Shelf): Pa
       in: where,
       description,
       ...(required ? { required } : {}),
-      schema: { const: label },
+      schema: { type: 'string', const: label },
     }
     return { ...shelf.put('parameters', [where === 'header' ? 'Version' : 'VersionQuery'], part) }
   }

@@ -242,8 +242,8 @@ doors('descriptions of versions', retired, (door) => {
       ['/'],
     )
     const version = ({ json }: typeof old) => json.components.parameters.Version
-    assert.deepEqual([version(old).required, version(old).schema], [undefined, { const: 'v2' }])
-    assert.deepEqual([version(now).required, version(now).schema], [true, { const: 'v3' }])
+    assert.deepEqual([version(old).required, version(old).schema], [undefined, { type: 'string', const: 'v2' }])
+    assert.deepEqual([version(now).required, version(now).schema], [true, { type: 'string', const: 'v3' }])
   })
 })
 
