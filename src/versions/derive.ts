@@ -23,7 +23,7 @@ export const isColumn = (name: string): boolean => name.includes(mark)
 const topOf = (path: string): string => path.split('.', 1)[0] as string
 
 /** The field that a step took away or made another one; undefined where the newer version answers for it. */
-function fieldIn(step: Pick<Step, 'change' | 'own' | 'concepts'>, top: string, asks: Asks): Field | undefined {
+function fieldIn(step: Told, top: string, asks: Asks): Field | undefined {
   const { change, own, concepts } = step
   const { renamed = {}, removed = {}, retyped = {}, mapped = {}, shown = {}, response } = change
   if (Object.hasOwn(removed, top)) return resolved(removed[top] as Field, concepts)
@@ -32,7 +32,8 @@ function fieldIn(step: Pick<Step, 'change' | 'own' | 'concepts'>, top: string, a
   if (!now) return undefined
   if (Object.hasOwn(retyped, is)) {
     const old = resolved(retyped[is] as Field, concepts)
-    const isSame = !response && now.options[asks] && columnOf('', old).form === columnOf('', now).form
+    const answers = now.options[asks] || (asks === 'sort' && !old.options.sort)
+    const isSame = !response && answers && columnOf('', old).form === columnOf('', now).form
     return isSame && old.kind !== 'object' ? undefined : old
   }
   if (asks === 'filter' || (!Object.hasOwn(mapped, is) && !Object.hasOwn(shown, is))) return undefined
@@ -47,15 +48,23 @@ function inner(field: Field, path: string): Field | undefined {
   return at
 }
 
-/** The column that answers for a field of before; null where it is asked of the fields of the newer version. */
-export function ownColumn(
-  step: Pick<Step, 'change' | 'own' | 'concepts' | 'place'>,
-  path: string,
-  asks: Asks,
-): string | null {
+type Told = Pick<Step, 'change' | 'own' | 'concepts'>
+
+/** Whether a field of before has to be answered for by itself: lists ask it, or are in its order. */
+function isAsked(step: Told, path: string, asks: Asks): boolean {
   const field = fieldIn(step, topOf(path), asks)
+  if (!field) return false
+  if (asks === 'filter' || inner(field, path)?.options.sort) return Boolean(inner(field, path)?.options[asks])
+  const { order = [], sorts = {} } = step.own
+  const { [topOf(path)]: is = topOf(path) } = step.change.renamed ?? {}
+  const orders = [order, ...Object.values(sorts)].flat().map((term) => term.replace(/^-/, ''))
+  return orders.includes(is + path.slice(topOf(path).length))
+}
+
+/** The column that answers for a field of before; null where it is asked of the fields of the newer version. */
+export function ownColumn(step: Told & Pick<Step, 'place'>, path: string, asks: Asks): string | null {
   const says = (asks === 'filter' ? step.change.filters : step.change.sorts) ?? {}
-  return field && inner(field, path)?.options[asks] && !Object.hasOwn(says, path) ? columnName(path, step) : null
+  return isAsked(step, path, asks) && !Object.hasOwn(says, path) ? columnName(path, step) : null
 }
 
 interface Past {
@@ -77,10 +86,7 @@ export function deriving(today: Resource, past: Past, elsewhere: Elsewhere): Res
     if (!removed && !retyped && !mapped && !shown) continue
     const old = resourceBefore(step, past)
     for (const column of old.collection.columns) {
-      const asks = (['filter', 'sort'] as const).filter((one) => {
-        const field = fieldIn(step, topOf(column.field), one)
-        return field && inner(field, column.field)?.options[one]
-      })
+      const asks = (['filter', 'sort'] as const).filter((one) => isAsked(step, column.field, one))
       if (asks.length === 0) continue
       const made = columnBy({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
       spare.push(made)
@@ -128,10 +134,16 @@ function columnBy({ today, old, column, steps }: Making, elsewhere: Elsewhere): 
       return null // `bylaw verify` finds it, and whoever writes today has nothing to do with it
     }
   }
-  const path = columnName(column.field, steps.at(-1) as Step)
+  const step = steps.at(-1) as Step
+  const path = columnName(column.field, step)
   const own: Column = { ...column, name: `by_${path}`, field: path, required: false, of }
-  return { ...own, form: `${column.form} made ${digest(samples(today).map((one) => cellIn(own, one)))}` }
+  const [made, again] = [0, 1].map(() => digest(samples(today).map((one) => cellIn(own, one))))
+  if (made !== again) throw new Error(unsteady(step, column.field))
+  return { ...own, form: `${column.form} made ${made}` }
 }
+
+const unsteady = ({ change: { version, resource } }: Step, path: string): string =>
+  `changes.${version}.${resource}.response: It makes another \`${path}\` of the same item each time, so that no list can be asked for it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`
 
 /** What an older version makes a field of: nothing that is never answered, or that not all who see the field see. R169. */
 function audible({ members }: Resource, { read: scope }: Member): (document: Readonly<Document>) => Document {

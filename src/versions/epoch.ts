@@ -5,7 +5,8 @@ import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
 import { completed, type Given, type Members, type Shaped, shapeName } from '../resources/shape.ts'
-import { deriving } from './derive.ts'
+import { ordered } from './ask.ts'
+import { deriving, isColumn } from './derive.ts'
 import {
   back,
   conversion,
@@ -37,11 +38,39 @@ export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Decla
     [...kept].map(([name, one]) => {
       const own = all.filter(({ ways }) => ways.has(name))
       const steps = own[0]?.ways.get(name)?.steps ?? []
-      const served = own.find(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
-      const whole = deriving(one, { steps, served: served?.label ?? '', settings: declared.settings }, elsewhere)
+      const served = own.filter(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
+      const past = { steps, served: served[0]?.label ?? '', settings: declared.settings }
+      const whole = ordering(deriving(one, past, elsewhere), served, elsewhere)
       return [name, dated(whole, all, declared.settings, elsewhere)]
     }),
   )
+}
+
+/** With indexes for what older versions declare to be in an order of several terms, some of which only they have. */
+function ordering(today: Resource, served: readonly Past<Versioned>[], elsewhere: Elsewhere): Resource {
+  const { collection } = today
+  const columns = new Map(collection.columns.map(({ field, name }) => [field, name]))
+  const columnIn = (term: string): string | undefined => {
+    const [sign, field] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
+    const name = field === 'id' ? 'id' : columns.get(field)
+    return name && sign + name
+  }
+  const found = served.flatMap(({ declaration, ways }) => {
+    const { name = '', steps = [] } = ways.get(today.name) ?? {}
+    const { order = [], sorts = {} } = declaration.resources[name] ?? {}
+    return [order, ...Object.values(sorts)].map((terms) =>
+      terms.flatMap((term) => ordered(steps, term, elsewhere) ?? []),
+    )
+  })
+  const own = found.flatMap((terms) => {
+    const names = terms.map((term) => (typeof term === 'string' ? columnIn(term) : undefined))
+    const isOwn = terms.some((term) => typeof term === 'string' && isColumn(term))
+    return isOwn && names.every((name) => name !== undefined) ? [names] : []
+  })
+  const below = collection.composite ? undefined : collection.parent?.column
+  const all = [...own, ...(below === undefined ? [] : own.map((names) => [below, ...names]))]
+  const indexes = [...new Map([...collection.indexes, ...all].map((names) => [names.join(), names])).values()]
+  return own.length === 0 ? today : { ...today, collection: { ...collection, indexes } }
 }
 
 /** With fields for what moved to other rows, where a row may lead to none. */

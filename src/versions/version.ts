@@ -57,7 +57,7 @@ export function pasts<D extends Versioned>(declaration: D, changes: readonly Cha
 function wayBefore({ name, steps }: Way, change: Change, around: Versioned): Way {
   const own = around.resources[name] as ResourceDeclaration
   const { concepts = {} } = around
-  const nth = steps.filter((one) => one.change.version === change.version).length + 1
+  const nth = steps.filter((one) => one.change.version === change.version && one.change.resource).length + 1
   const place = nth === 1 ? change.version : `${change.version}.${nth}`
   if (own && change.resource === name && !change.begins && !change.ends)
     return { name: change.was ?? name, steps: [...steps, { change, own, concepts, around, place }] }

@@ -106,3 +106,51 @@ doors('moved fields with a default', homes, (door) => {
     }
   })
 })
+
+/** Words of states stand in another order now, and lists are in the order of states. */
+const states = service({
+  name: 'states',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
+  settings: { resource: { id: 'client' } },
+  resources: {
+    halls: { prefix: 'hal', fields: {}, access: 'public' },
+    tasks: {
+      prefix: 'tsk',
+      parent: 'halls',
+      fields: { state: f.enum(['a', 'b', 'c']), rank: f.integer() },
+      access: 'public',
+      order: ['state', '-rank'],
+      sorts: { last: ['-state', 'rank'] },
+    },
+  },
+}).change('v2', 'tasks', {
+  about: 'States have other words.',
+  mapped: { state: { z: 'a', m: 'b' } },
+  shown: { state: { c: 'z' } },
+})
+
+doors('orders of older versions', states, (door) => {
+  spec('R59 R194 R195', 'are by what those show, below an owner and everywhere', async () => {
+    await door.send('POST', '/v2/halls', { json: { id: 'hal_1' } })
+    for (const [i, state] of ['a', 'b', 'c', 'a', 'b', 'c'].entries()) {
+      const { status, text } = await door.send('POST', '/v2/halls/hal_1/tasks', {
+        json: { id: `tsk_${i}`, state, rank: i },
+      })
+      assert.equal(status, 201, text)
+    }
+    for (const path of ['tasks', 'halls/hal_1/tasks']) {
+      const ids = async (version: string, query = '') => {
+        let seen = ''
+        for (let next = `/${version}/${path}?limit=2&cursor=${query}`; next !== ''; ) {
+          const { json, text, headers } = await door.send('GET', next)
+          assert.ok(json.data, text)
+          seen += json.data.map(({ id }: { id: string }) => id.replace('tsk_', '')).join('')
+          next = /<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] ?? ''
+        }
+        return seen
+      }
+      assert.deepEqual(await Promise.all(['v2', 'v1'].map((version) => ids(version))), ['304152', '415320'])
+      assert.equal(await ids('v1', '&custom_sort=last'), '023514')
+    }
+  })
+})
