@@ -129,7 +129,8 @@ function columnBy({ today, old, column, steps }: Making, elsewhere: Elsewhere): 
       const value = told(heard(document))[0] ?? member.absent ?? null
       const faults: Violation[] = []
       const fitting = value === null ? null : member.check(value, '', faults)
-      return faults.length > 0 ? null : valueAt(fitting, column.field)
+      const found = faults.length > 0 ? null : valueAt(fitting, column.field)
+      return typeof found === 'string' && !isText(found) ? null : found
     } catch {
       return null // `bylaw verify` finds it, and whoever writes today has nothing to do with it
     }
@@ -141,6 +142,9 @@ function columnBy({ today, old, column, steps }: Making, elsewhere: Elsewhere): 
   if (made !== again) throw new Error(unsteady(step, column.field))
   return { ...own, form: `${column.form} made ${made}` }
 }
+
+/** What no document of JSON that is taken has, and no database stores. */
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000')
 
 const unsteady = ({ change: { version, resource } }: Step, path: string): string =>
   `changes.${version}.${resource}.response: It makes another \`${path}\` of the same item each time, so that no list can be asked for it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`

@@ -72,6 +72,7 @@ const parts = service({
     request: ({ first, last }) => ({ name: last === null ? first : `${first} ${last}` }),
     response: ({ name }) => {
       if (name === 'thrown') throw new Error('No such name.')
+      if (name === 'zero') return { first: '\u0000', last: '😀'.slice(1), word: { flag: true, count: 2 ** 60 } }
       const [first = '', ...rest] = (name ?? '').split(' ')
       const last = rest.length === 0 ? null : rest.join(' ')
       return { first, last, word: { flag: last !== null, count: [...(name ?? '')].length } }
@@ -300,13 +301,16 @@ doors('fields that only older versions have', parts, (door) => {
   spec('R194', 'hinder no writer where they cannot be made, and have no value then', async () => {
     await put('POST', '/v4/people', { id: 'per_y', fullName: 'thrown', street: 's', points: 0 })
     await put('POST', '/v4/people', { id: 'per_z', fullName: `${'a'.repeat(120)} b`, street: 's', points: 0 })
+    await put('POST', '/v4/people', { id: 'per_0', fullName: 'zero', street: 's', points: 0 })
     const ids = async (query: string) =>
       (await door.send('GET', `/v2/people?${query}`)).json.data.map(({ id }: Row) => id)
     assert.deepEqual(await ids('id=in:(per_y,per_z)&points=0.0&address=s'), ['per_y', 'per_z'])
     const long = await door.send('GET', '/v1/people?id=per_z&first[null]=true&last=b')
     assert.equal(long.json.data.length, 1, long.text)
     assert.equal((await door.send('GET', '/v1/people?id=per_y&first[null]=false')).json.data.length, 0)
-    for (const id of ['per_y', 'per_z']) await door.send('DELETE', `/v4/people/${id}`)
+    const zero = await door.send('GET', '/v1/people?id=per_0&first[null]=true&last[null]=true&word.flag[null]=true')
+    assert.equal(zero.json.data.length, 1, zero.text)
+    for (const id of ['per_0', 'per_y', 'per_z']) await door.send('DELETE', `/v4/people/${id}`)
   })
 
   spec('R169 R194', 'are no parameters of later versions, and hold nothing of what is never answered', async () => {
