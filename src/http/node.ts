@@ -217,10 +217,17 @@ function callOf(request: IncomingMessage, { world, proxies = [] }: House, respon
 }
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */
-function contentOf(request: IncomingMessage, response: ServerResponse | undefined): AsyncIterator<Uint8Array> {
+async function* contentOf(
+  request: IncomingMessage,
+  response: ServerResponse | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
   if (response?.headersSent) throw new Error('The content broke off before it was read.')
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
-  return request.iterator({ destroyOnReturn: false })
+  await null // what came in with the head is there then, and needs no stream
+  if (request.complete) {
+    const chunk: Buffer | null = request.read()
+    if (chunk !== null) yield chunk
+  } else yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }
 
 async function stopped(server: Server, drain: number): Promise<void> {

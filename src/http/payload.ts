@@ -39,7 +39,11 @@ export async function noContent(call: Call, settings: Settings): Promise<null> {
 }
 
 async function hasBytes(content: AsyncIterable<Uint8Array>): Promise<boolean> {
-  for await (const chunk of whole(content)) if (chunk.length > 0) return true
+  try {
+    for await (const chunk of content) if (chunk.length > 0) return true
+  } catch (cause) {
+    throw brokenOff(cause)
+  }
   return false
 }
 
@@ -47,22 +51,23 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of whole(content)) {
-    length += chunk.length
-    if (length > most) throw tooLarge(most)
-    chunks.push(chunk)
+  try {
+    for await (const chunk of content) {
+      length += chunk.length
+      if (length > most) break
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw brokenOff(cause)
   }
-  return chunks.length === 1 ? Buffer.from(chunks[0] as Uint8Array) : Buffer.concat(chunks)
+  if (length > most) throw tooLarge(most)
+  const [first, ...more] = chunks
+  return first && more.length === 0 ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(chunks)
 }
 
 /** Content that breaks off, as its sender went away, is no failure of the service. */
-async function* whole(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  try {
-    yield* content
-  } catch (cause) {
-    throw new Problem('malformed-request', 'The content broke off before its end.', { cause })
-  }
-}
+const brokenOff = (cause: unknown): Problem =>
+  new Problem('malformed-request', 'The content broke off before its end.', { cause })
 
 /** Undoes the codings, the last one first; what comes out counts against the limit too. R33. */
 async function decoded(bytes: Buffer, codings: readonly string[], most: number): Promise<Buffer> {

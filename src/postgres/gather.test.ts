@@ -86,13 +86,19 @@ test('who reads the same row shares it, who changes it waits for the other one',
   assert.equal(writing.sent.length, 2)
 })
 
-test('so many go together that no question grows without end', async () => {
-  const few = stage(false)
-  await Promise.all(Array.from({ length: 250 }, (_, n) => few.ask(asks('a', `${n}`))))
-  assert.deepEqual(
-    few.sent.map(({ values }) => (values[0] as Cell[]).length),
-    [100, 100, 50],
-  )
+test('so many go together that no question grows without end, and of changes half, down to a few', async () => {
+  const rows: [shares: boolean, sizes: number[]][] = [
+    [true, [100, 100, 50]],
+    [false, [100, 75, 38, 24, 13]],
+  ]
+  for (const [shares, sizes] of rows) {
+    const short = stage(shares)
+    await Promise.all(Array.from({ length: 250 }, (_, n) => short.ask(asks('a', `${n}`))))
+    assert.deepEqual(
+      short.sent.map(({ values }) => (values[0] as Cell[]).length),
+      sizes,
+    )
+  }
   const long = stage(false)
   await Promise.all(Array.from({ length: 4 }, (_, n) => long.ask(asks('a', `${n}`, 'x'.repeat(600_000)))))
   assert.deepEqual(

@@ -46,6 +46,11 @@ export function onceATurn<T>(ask: () => Promise<T>): () => Promise<T> {
 
 /** As many are asked in one, and as many characters. */
 const [most, mostText] = [100, 1_000_000]
+/**
+ * Of changes that wait, half go at once: all in one would come back as one, and leave the database without work while they are answered
+ * here, and this side while it has them. So few are not worth parting.
+ */
+const few = 24
 
 export function gather(gathering: Gathering): (statement: Gathered) => Promise<Rows> {
   const kinds = new Map<string, Member[]>()
@@ -87,11 +92,12 @@ type Company = ReadonlyMap<string, readonly Member[]>
 function parted(members: readonly Member[], shares: boolean): { company: Company; rest: Member[] } {
   const company = new Map<string, Member[]>()
   const rest: Member[] = []
+  const room = shares ? most : Math.min(most, Math.max(few, members.length / 2))
   let length = 0
   for (const member of members) {
     const others = company.get(member.name)
     if (others && shares) others.push(member)
-    else if (others || company.size >= most || length > mostText) rest.push(member)
+    else if (others || company.size >= room || length > mostText) rest.push(member)
     else {
       company.set(member.name, [member])
       for (const value of member.statement.values) if (typeof value === 'string') length += value.length
