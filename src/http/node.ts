@@ -223,12 +223,20 @@ async function* contentOf(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (response?.headersSent) throw new Error('The content broke off before it was read.')
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
-  await null // what came in with the head is there then, and needs no stream
-  if (request.complete) {
-    const chunk: Buffer | null = request.read()
-    if (chunk !== null) yield chunk
-  } else yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
+  await stirred(request)
+  const chunk: Buffer | null = request.read()
+  if (chunk !== null) yield chunk
+  // Most content is there at once; only what goes on is read as a stream, whose iterator costs 5 µs.
+  if (chunk?.length !== Number(request.headers['content-length']))
+    yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }
+
+/** Waits until there is something to read, or nothing more will come. */
+const stirred = (request: IncomingMessage): Promise<unknown> =>
+  new Promise((resolve) => {
+    if (request.destroyed) return void resolve(null)
+    for (const event of ['readable', 'error', 'close']) request.once(event, resolve)
+  })
 
 async function stopped(server: Server, drain: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
