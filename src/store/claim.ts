@@ -4,7 +4,7 @@ import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
 import { type Answer, type Cellar, calledIn, moved, namedIn, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
-import { atHome, newRow } from './dialect.ts'
+import { atHome, type Dialect } from './dialect.ts'
 
 /** What was made with a key, if it was used. */
 export function* recall(cellar: Cellar, { claim }: Recall): Steps<Outcome> {
@@ -36,20 +36,44 @@ export function* hold(
   claim: Claim,
 ): Steps<Claimed | null> {
   const { dialect } = cellar
-  const { hash, fingerprint, time } = claim
-  const told = { collection: calledIn(cellar, collection), parent: key.parent, id: key.id, fingerprint, time }
-  const { text: into, values } = newRow(keys, { hash, ...told }, homeOf(hash), dialect)
-  const renewed = Object.keys(told).map((name) => `${name} = excluded.${name}`)
-  const text = `${into}
-    ON CONFLICT (${dialect.spread ? 'home, hash' : 'hash'}) DO UPDATE SET ${renewed.join(', ')}, answer = NULL WHERE ${keys}.time <= ${dialect.mark(values.length + 1)} RETURNING hash`
-  const [taken] = yield { text, values: [...values, claim.expired ?? -1] }
+  const { hash, fingerprint, time, expired } = claim
+  const called = calledIn(cellar, collection)
+  const home = dialect.spread ? [homeOf(hash)] : []
+  const values = [...home, hash, called, key.parent, key.id, fingerprint, time]
+  const { kept, renewed } = takingIn(dialect)
+  const [taken] = yield expired === null ? { text: kept, values } : { text: renewed, values: [...values, expired] }
   if (taken) {
-    if (claim.expired !== null) yield* sweep(cellar, calledIn(cellar, collection), claim)
+    if (expired !== null) yield* sweep(cellar, called, claim)
     return null
   }
   const before = yield* recall(cellar, { do: 'recall', claim })
   if (before.is !== 'claimed') throw moved(keys) // it was taken, and given up since
   return before
+}
+
+/** How a key is taken that is kept forever, and one that may be taken anew. */
+interface Taking {
+  readonly kept: string
+  readonly renewed: string
+}
+
+const takings = new WeakMap<Dialect, Taking>()
+
+function takingIn(dialect: Dialect): Taking {
+  const before = takings.get(dialect)
+  if (before) return before
+  const told = ['collection', 'parent', 'id', 'fingerprint', 'time']
+  const names = [...(dialect.spread ? ['home'] : []), 'hash', ...told]
+  const into = `INSERT INTO ${keys} (${names.join(', ')}) VALUES (${names.map((_, i) => dialect.mark(i + 1)).join(', ')})
+    ON CONFLICT (${dialect.spread ? 'home, hash' : 'hash'})`
+  const anew = told.map((name) => `${name} = excluded.${name}`).join(', ')
+  const old = `${keys}.time <= ${dialect.mark(names.length + 1)}`
+  const made = {
+    kept: `${into} DO NOTHING RETURNING hash`,
+    renewed: `${into} DO UPDATE SET ${anew}, answer = NULL WHERE ${old} RETURNING hash`,
+  }
+  takings.set(dialect, made)
+  return made
 }
 
 /** Keeps the first answer with its key, to be given again. R98. */
