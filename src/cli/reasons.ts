@@ -9,6 +9,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
 import type { Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import { ruleApart } from '../http/apart.ts'
 import { find, passageOf, routeOf } from '../http/handle.ts'
 import type { Unique } from '../resources/collection.ts'
 import { oneOf } from '../resources/naming.ts'
@@ -65,8 +66,21 @@ const checks: Readonly<Record<string, { readonly check: Check; readonly tells?: 
   limits: { check: limits, tells: true },
 }
 
+/** What stands apart from the resources is told to everybody, or to all that are known. */
+function reasonsApart({ caller, invalid }: Question, rule: 'public' | 'authenticated'): Explanation {
+  const route = { step: 'route', passes: true, says: 'stands apart from the resources and their versions' }
+  if (rule === 'public') return { steps: [route, { step: 'access', passes: true, says: 'public' }], refusal: null }
+  const passes = caller !== null && invalid === null
+  const says = invalid ?? (passes ? 'for all callers that are known' : 'None were given, and it is not public.')
+  const type = invalid === null ? 'credentials-missing' : 'invalid-credentials'
+  const refusal = passes ? null : { status: 401, type, message: says }
+  return { steps: [route, { step: 'credentials', passes, says }], refusal }
+}
+
 /** The steps up to the first that refuses. */
 export async function reasons(question: Question, ground: Ground): Promise<Explanation> {
+  const apart = ruleApart(question.target, ground.service)
+  if (apart !== null) return reasonsApart(question, apart)
   const steps: Step[] = []
   let step = 'route'
   let noted: string | null = null

@@ -11,7 +11,7 @@ function general({ settings }: Service): string {
   return [
     'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
     'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
-    `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels.`,
+    `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
   ].join(' ')
 }
 
@@ -44,11 +44,14 @@ export function partingOf({ deprecated, sunset, guide, policy, successor }: Part
   ]
 }
 
-function limits({ settings: { limits } }: Service): string {
+function limits({ settings: { limits, request } }: Service): string {
+  const codings = request.codings.join(', ') || 'none'
   const seconds = (milliseconds: number) => `${milliseconds / 1000} seconds`
   return [
     `Limits: content of ${limits.body} bytes, a URL of ${limits.url} bytes, headers of ${limits.headers} bytes in ${limits.headerFields} fields.`,
+    `Codings of content that is sent: ${codings}.`,
     `A request has to come in within ${seconds(limits.requestTimeout)}, and is handled within ${seconds(limits.handlerTimeout)}.`,
+    limits.concurrency === null ? '' : `At most ${limits.concurrency} requests are handled at a time.`,
     limits.callerConcurrency === null
       ? ''
       : `At most ${limits.callerConcurrency} requests of a caller are handled at a time.`,

@@ -37,12 +37,21 @@ export function document(call: Call, house: House): Promise<Reply> | null {
   const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
   if (!apart) return null
   const path = target.split('?', 1)[0] as string
-  const described = /^\/openapi(?:\/(v\d+))?\.json$/.exec(path)
+  const described = descriptionPath.exec(path)
   if (described) return description(call, described[1] ?? null, house)
   const text = house.service.documents.get(path)
   if (text !== undefined) return shown(call, { name: path, text }, house)
-  const told = path === '/' || path === '/.well-known/api-catalog'
-  return told ? pointed(call, path, house) : null
+  return pointers.includes(path) ? pointed(call, path, house) : null
+}
+
+const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
+const pointers = ['/', '/.well-known/api-catalog']
+
+/** Whom a path that stands apart is answered to, for those who explain it; null where resources answer. */
+export function ruleApart(target: string, { documents, settings }: Service): 'public' | 'authenticated' | null {
+  const path = target.split('?', 1)[0] as string
+  if (descriptionPath.test(path)) return settings.openapi.public ? 'public' : 'authenticated'
+  return ['/healthz', '/readyz', ...pointers].includes(path) || documents.has(path) ? 'public' : null
 }
 
 /** The root, and the catalog: where the descriptions are. R214. */

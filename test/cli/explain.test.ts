@@ -100,6 +100,18 @@ describe('reasons', () => {
   ] as const)
     test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
 
+  test('what stands apart is told so, and to whom it is answered', async () => {
+    const ask = async (target: string, own: object, caller: object | null) =>
+      reasons(
+        { method: 'GET', target, caller, invalid: null } as never,
+        { service: { ...clinic, documents: new Map(), ...own }, store, world } as never,
+      )
+    for (const target of ['/', '/healthz', '/openapi.json', '/openapi/v1.json?x=1'])
+      assert.equal((await ask(target, { settings: clinic.settings }, null)).refusal, null, target)
+    const closed = { settings: { ...clinic.settings, openapi: { ...clinic.settings.openapi, public: false } } }
+    assert.equal((await ask('/openapi.json', closed, null)).refusal?.type, 'credentials-missing')
+    assert.equal((await ask('/openapi.json', closed, {})).refusal, null)
+  })
   test('a credential that is not valid is told with its reason', async () => {
     assert.match(await end('GET /patients', {}, 'It expired.'), /^401 at credentials: It expired\.$/)
   })
