@@ -14,8 +14,8 @@ import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
   options: {
-    rows: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '5' },
+    rows: { type: 'string', default: '100000,1000000' },
+    rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     stores: { type: 'string', default: 'sqlite,postgres' },
     only: { type: 'string', default: '' },
@@ -59,12 +59,14 @@ async function main(): Promise<void> {
   const targets: Target[] = []
   for (const [i, rows] of sizes.entries()) {
     const wanted = (name: string) => (chosen ?? (i === 0 ? null : large))?.includes(name) ?? true
-    for (const store of values.stores.split(',')) await onStore({ store, rows, first: i === 0, wanted, found, targets })
+    for (const store of values.stores.split(',')) {
+      await onStore({ store, rows, first: i === 0, wanted, found, targets })
+      if (!values.dry) writeDown(found, targets) // now: what is still to come takes long, and may be stopped
+    }
   }
   console.log(table(found))
   for (const { name, ratio: measured, target: bound, at, met } of targets)
     console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${measured} (at ${at} ${bound})`)
-  if (!values.dry) writeDown(found, targets)
 }
 
 /** What is measured on a store with so many rows, and where it goes. */
