@@ -2,7 +2,14 @@
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
 import type { Beside, Create, Decide, Found, Key, Plan, Update, Write } from '../flow/plan.ts'
-import { aside as asideName, cellIn, keyColumns, type Members } from '../resources/collection.ts'
+import {
+  aside as asideName,
+  type Cell,
+  type Collection,
+  cellIn,
+  keyColumns,
+  type Members,
+} from '../resources/collection.ts'
 import { type Answer, aside, type Cellar, found, isBehind, isBeside, type Shelf, type Steps, shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
 import { type Dialect, keyValues, quoted, rowColumns } from './dialect.ts'
@@ -75,14 +82,54 @@ function* rowsOf(
   for (const one of beside) {
     const known = new Map<string, string>()
     const own = shelf(cellar, one.collection)
-    for (const [id, doc] of new Map(docs.map((doc) => [doc[one.by], doc]))) {
-      const asked = rowStatement(own, one, doc, { account, dialect: cellar.dialect })
-      const text = asked === null ? null : textOf(own, one, (yield asked)[0])
-      if (text !== null) known.set(id as string, text)
+    const keys = new Map(
+      docs.flatMap((doc): [string, Key][] => {
+        const key = keyBeside(own, one, doc, account)
+        return key ? [[key.id, key]] : []
+      }),
+    )
+    for (const [id, row] of yield* rowsAt(cellar, own, [...keys.values()])) {
+      const text = textOf(own, one, row)
+      if (text !== null) known.set(id, text)
     }
     all.push(known)
   }
   return all
+}
+
+/** Rows by their ids: all at once where each question is a way there and back, else one by one, as such are remembered. */
+function* rowsAt(
+  { dialect }: Cellar,
+  { collection, texts }: Shelf,
+  keys: readonly Key[],
+): Steps<[id: string, row: Answer | undefined][]> {
+  const all: [string, Answer | undefined][] = []
+  if (!dialect.fused || keys.length < 2) {
+    for (const key of keys) {
+      const values = keyValues(collection, key, dialect)
+      all.push([key.id, (yield { text: texts.read, values, lone: 'read' })[0]])
+    }
+    return all
+  }
+  const wanted = new Map(keys.map((key) => [key.id, key]))
+  for (const row of yield rowsStatement(collection, keys, dialect)) {
+    const id = row.id as string
+    if ((row.parent ?? null) === (wanted.get(id)?.parent ?? null)) all.push([id, row])
+  }
+  return all
+}
+
+/** Few different texts for any number of rows: the last one is asked for again until there is a power of two. */
+function rowsStatement(collection: Collection, keys: readonly Key[], { mark }: Dialect): Statement {
+  const names = keyColumns(collection) as readonly (keyof Key)[]
+  const values: Cell[] = []
+  const where = names.map((name) => {
+    const own = [...new Set(keys.map((key) => key[name]))]
+    const padded = Array.from({ length: 2 ** Math.ceil(Math.log2(own.length)) }, (_, i) => own[i] ?? own.at(-1) ?? null)
+    return `${name} IN (${padded.map((value) => mark(values.push(value))).join(', ')})`
+  })
+  const told = [...names, 'revision', 'shape', 'doc', 'hidden'].join(', ')
+  return { text: `SELECT ${told} FROM ${quoted(collection.table)} WHERE ${where.join(' AND ')}`, values, lone: 'read' }
 }
 
 interface Asking {
