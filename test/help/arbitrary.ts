@@ -61,9 +61,21 @@ function made(schema: Schema, making: Making, depth: number): fc.Arbitrary<unkno
   const either = partsOf(own, own.oneOf ? ['oneOf'] : ['anyOf'])
   if (either.length > 0) {
     const { oneOf, anyOf, ...rest } = own
+    const plain = either.filter(({ pattern }) => !String(pattern).startsWith('^in:'))
+    if (plain.length < either.length) return orSet(made({ anyOf: plain }, making, depth))
     return fc.oneof(...either.map((part) => made(merged([flat(part, making.schemas), rest]), making, depth)))
   }
   return fc.oneof(...kindsOf(own).map((kind) => makers[kind](own, making, depth)))
+}
+
+/** A value of a filter, or a set of some of them. */
+function orSet(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const written = fc.tuple(values, fc.boolean()).map(([value, quoted]) => {
+    const text = String(value)
+    return quoted || /[(),"\\ ]|^$/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : text
+  })
+  const sets = fc.array(written, { maxLength: 4 }).map((members) => `in:(${members.join(', ')})`)
+  return fc.oneof(values, sets)
 }
 
 type Maker = (schema: Schema, making: Making, depth: number) => fc.Arbitrary<unknown>
@@ -132,6 +144,12 @@ const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
   uuid: fc.uuid(),
 }
 
+/** Times whose patterns say less than what they mean. */
+const times = [
+  ...['P3DT4H', 'PT0.5S', 'P1W', '2026-01-01T00:00:00Z/P1M', '2026-01-01/2026-02-28', 'P1Y2M/2026-01-31T09:30:00.5Z'],
+  ...['2024-02-29T00:00:00Z/2026-01-01T23:59:59.999Z'],
+]
+
 const letters = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((text) => !text.includes('\u0000'))
 
 function texts({ format, pattern, minLength = 0, maxLength = 10_000 }: Schema): fc.Arbitrary<string> {
@@ -140,11 +158,28 @@ function texts({ format, pattern, minLength = 0, maxLength = 10_000 }: Schema): 
   const byFormat = formats[format as string]
   const matches = pattern === undefined ? null : new RegExp(pattern as string, 'u')
   if (byFormat) return byFormat.filter((text) => fits(text) && (matches === null || matches.test(text)))
-  if (pattern !== undefined) return fc.stringMatching(matches as RegExp).filter(fits)
+  if (matches !== null) {
+    const known = String(pattern).includes('\\d') ? times.filter((text) => matches.test(text)) : []
+    if (known.length > 0) return fc.constantFrom(...known)
+    const some = fc.stringMatching(new RegExp(withoutLooks(String(pattern)), 'u'), { maxLength: Math.min(most, 60) })
+    return some.filter((text) => fits(text) && matches.test(text) && text.isWellFormed() && !text.includes('\u0000'))
+  }
   const some = letters.map((text) => [...text.padEnd(least, 'x')].slice(0, most).join(''))
   return least > 0 || most < 200
     ? fc.oneof(some, fc.constantFrom('x'.repeat(Math.max(least, 1)), 'é'.repeat(Math.min(most, 200))))
     : some
+}
+
+/** A pattern without what looks ahead, which nobody makes texts from. */
+export function withoutLooks(pattern: string): string {
+  let depth = 0
+  let kept = ''
+  for (const [part] of pattern.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|\(\?[=!]|./gs)) {
+    if (depth > 0) depth += part.startsWith('(') ? 1 : part === ')' ? -1 : 0
+    else if (/^\(\?[=!]/.test(part)) depth = 1
+    else kept += part
+  }
+  return kept
 }
 
 /** A place in a value with what breaks its schema there, and the constraint that it breaks. */

@@ -38,7 +38,7 @@ export function documentOf(document: Doc): Document {
   const servers = ((document.servers ?? []) as { url: string }[]).map(({ url }) => url.replace(/\/$/, ''))
   const prefixes = [...new Set([...servers, ''])].sort((a, b) => b.length - a.length)
   const find = (target: string): Template | null => {
-    const path = target.split('?', 1)[0] as string
+    const path = plain(target.split('?', 1)[0] as string)
     for (const prefix of prefixes.filter((one) => path.startsWith(one))) {
       const found = templates.find(({ fits }) => fits.test(path.slice(prefix.length)))
       if (found) return found
@@ -47,6 +47,13 @@ export function documentOf(document: Doc): Document {
   }
   return { schemas, find }
 }
+
+/** Escapes of letters mean the letters, R8. */
+const plain = (path: string): string =>
+  path.replace(/%[0-7][0-9a-f]/gi, (coded) => {
+    const letter = decodeURIComponent(coded)
+    return /[\w.~-]/.test(letter) ? letter : coded
+  })
 
 const fitting = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '[^/]+')}$`)
@@ -112,7 +119,8 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   const { method, status, headers, text } = exchange
   const content = (response.content ?? {}) as Record<string, { schema?: Schema }>
   const kinds = Object.keys(content).join(', ') || 'none'
-  if (text === '') return method === 'HEAD' || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]
+  const spared = method === 'HEAD' || headers['preference-applied'] !== undefined
+  if (text === '') return spared || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]
   const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
   const { schema } = content[kind] ?? {}
   if (!schema) return [`content of the type ${kind} is not described; described is ${kinds}`]
@@ -122,11 +130,13 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   return [...complaints, ...open, ...(status < 400 ? [] : typed(schema, value, schemas))]
 }
 
-/** The type of an error has to be one of those that are listed; an error without one has its own schema. */
+/** The type of an error, or the first of its types, has to be one of those that are listed; an error without one has its own schema. */
 function typed(schema: Schema, value: unknown, schemas: Schemas): string[] {
-  const { type } = value as { type?: string }
+  const { type, types } = value as { type?: string; types?: readonly string[] }
   if (type === undefined) return []
-  const described = schemas.texts(schema, 'type')
+  const plain = schemas.texts(schema, 'type')
+  const described = plain ?? schemas.texts(schema, 'types')
+  const own = plain ? type : String(types?.[0])
   if (described === null) return ['the types of the error are not listed']
-  return described.has(type) ? [] : [`the type ${type} is not described; described are ${[...described].join(', ')}`]
+  return described.has(own) ? [] : [`the type ${own} is not described; described are ${[...described].join(', ')}`]
 }

@@ -48,7 +48,7 @@ interface Asked {
 /** What a description has no words for: what is there, what stands beside it, what a cursor or another page means. */
 const beyondWords = new Set([
   ...['immutable-field', 'invalid-cursor', 'cursor-mismatch', 'cursor-expired', 'pagination-conflict'],
-  ...['unsupported-filter', 'read-only-field'],
+  ...['unsupported-filter', 'read-only-field', 'idempotency-key-mismatch', 'idempotency-key-missing'],
 ])
 
 const order = ['post', 'get', 'head', 'patch', 'put', 'delete']
@@ -83,8 +83,13 @@ export async function tried(trial: Trial): Promise<Verdict> {
   for (let round = 0; round < 3; round++)
     for (const one of operations.filter(({ creates }) => creates)) await asRight(one, desk, seed + round)
   for (const one of operations) {
-    for (let run = 0; run < runs; run++) await asRight(one, desk, seed + 100 + run)
-    if (one.method !== 'delete') await asWrong(one, desk, seed)
+    const makes = operations.filter(({ creates, path }) => creates && path.endsWith(`/${one.path.split('/').at(-2)}`))
+    for (let run = 0; run < runs || (run < 25 && !desk.reached.has(one.id)); run++) {
+      if (one.method === 'delete') for (const other of makes) await asRight(other, desk, seed + 300 + run)
+      await asRight(one, desk, seed + 100 + run)
+    }
+    if (one.method === 'put' || one.method === 'patch') await asReturned(one, desk, seed)
+    if (one.method !== 'delete') await asWrong(one, desk, seed + 500)
   }
   const never = operations.filter(({ id }) => !desk.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
   return { ...desk.count, complaints: [...desk.complaints, ...never] }
@@ -119,7 +124,7 @@ function deskOf({ document: described, send }: Trial): Desk {
       const { status, headers, text } = answer
       const exchange: Exchange = { method: method.toUpperCase(), target, status, headers, text }
       complaints.push(...judge(exchange).map((one) => `${about}: ${one}`))
-      if (status === 201 && headers.location) places.add(headers.location)
+      if (status === 201 && headers.location) places.add(headers.location.split('?', 1)[0] as string)
       return answer
     },
   }
@@ -132,8 +137,12 @@ function rightOf(operation: Operation, { document, known, places }: Desk, seed: 
   const { schemas } = document
   const making = { schemas, known }
   const valued = (parameter: Parameter): [string, string] => {
-    const { name, schema } = parameter
-    return [name, String(sample(fitting(schema, making), seed))]
+    const { name, schema, in: place } = parameter
+    const values = fitting(schema, making).map(String)
+    return [
+      name,
+      sample(place === 'header' ? values.filter((text) => /^[\x21-\x7e][\x20-\x7e]*$/.test(text)) : values, seed),
+    ]
   }
   const path = addressed(operation, [...places], seed)
   if (path === null) return null
@@ -149,6 +158,7 @@ function rightOf(operation: Operation, { document, known, places }: Desk, seed: 
     target: search === '' ? path : `${path}?${search}`,
     headers: {
       ...Object.fromEntries((header ?? []).map(valued)),
+      ...(seed % 2 === 1 && operation.method !== 'get' ? whatever(operation) : {}),
       ...(kind === undefined ? {} : { 'content-type': kind }),
     },
     ...(kind === undefined
@@ -163,7 +173,7 @@ function addressed({ path, parameters, method }: Operation, places: readonly str
   const end = path.lastIndexOf('}') + 1
   const fits = new RegExp(`^${path.slice(0, end).replace(/\{[^}]*\}/g, '[^/]+')}$`)
   const there = places.filter((place) => fits.test(place))
-  const place = there[(method === 'delete' ? 0 : seed) % there.length]
+  const place = there[method === 'delete' ? there.length - 1 : seed % there.length] // a new one has no dependents
   return place === undefined || parameters.length === 0 ? null : place + path.slice(end)
 }
 
@@ -183,12 +193,16 @@ function together(pairs: [string, string][], { parameters }: Operation, seed: nu
   return [...pairs, ...more].filter(([name]) => !foreign.has(name) && name !== 'cursor')
 }
 
-/** The document has no words for the reason of a refusal. */
-function isExcused({ status, json }: Answer): boolean {
-  if (status < 400 || [404, 409, 410, 412].includes(status)) return true
+/** The document has no words for the reason of a refusal: what is stored decides. */
+function isExcused({ status, json }: Answer, { method }: Asked): boolean {
+  if (status < 400 || [404, 409, 410, 412, 422, 428].includes(status)) return true
   if (status !== 400) return false
-  const errors = (json?.errors ?? [json]) as { type: string; message: string }[]
-  return errors.every(({ type, message }) => beyondWords.has(type) || /There is no .* with this id/.test(message))
+  const errors = (json?.errors ?? [json]) as { type: string; message: string; pointer?: string }[]
+  const isNew = ({ type, pointer = '' }: (typeof errors)[number]): boolean =>
+    method === 'patch' && type === 'field-required' && pointer.lastIndexOf('/') > 0
+  return errors.every(
+    (one) => beyondWords.has(one.type) || isNew(one) || / does not exist\.$|can be passed over/.test(one.message),
+  )
 }
 
 async function asRight(operation: Operation, desk: Desk, seed: number): Promise<void> {
@@ -201,9 +215,29 @@ async function asRight(operation: Operation, desk: Desk, seed: number): Promise<
     desk.count.done++
     desk.reached.add(operation.id)
   }
-  if (!isExcused(answer))
-    desk.complaints.push(`${about}: fits the document, but was answered ${answer.status} ${answer.text}`)
+  if (!isExcused(answer, asked)) desk.complaints.push(`${because(answer)} although it fits: ${about}`)
 }
+
+/** What was fetched can be sent back as it is. R48. */
+async function asReturned(operation: Operation, desk: Desk, seed: number): Promise<void> {
+  const target = addressed(operation, [...desk.places], seed)
+  if (target === null) return
+  const got = await desk.ask({ method: 'get', target, headers: {} }, `GET ${target}`)
+  if (got.status !== 200) return
+  for (const [kind, { schema }] of Object.entries(operation.content)) {
+    const headers = { 'content-type': kind, ...whatever(operation) }
+    const asked = { method: operation.method, target, headers, json: got.json }
+    const wrong = desk.document.schemas.check(schema, got.json)
+    desk.complaints.push(...wrong.map((one) => `what was fetched does not fit: ${one} ${told(asked, seed)}`))
+    const answer = await desk.ask(asked, `sent back: ${told(asked, seed)}`)
+    if (answer.status === 200) desk.reached.add(operation.id)
+    else desk.complaints.push(`${because(answer)} although it was fetched: ${told(asked, seed)}`)
+  }
+}
+
+/** The condition that holds for all that is there, where conditions may be asked for. */
+const whatever = ({ parameters }: Operation): Record<string, string> =>
+  parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
 
 async function asWrong(operation: Operation, desk: Desk, seed: number): Promise<void> {
   const asked = rightOf(
@@ -214,19 +248,16 @@ async function asWrong(operation: Operation, desk: Desk, seed: number): Promise<
   if (asked === null) return
   for (const [wrong, what] of [...wrongBodies(operation, asked, desk), ...wrongParameters(operation, asked, desk)]) {
     const about = `${what}: ${told(wrong, seed)}`
-    const { status, text } = await desk.ask(wrong, about)
+    const answer = await desk.ask(wrong, about)
     desk.count.wrong++
-    if (status !== 400) desk.complaints.push(`${about}: does not fit the document, but was answered ${status} ${text}`)
+    if (answer.status !== 400) desk.complaints.push(`${because(answer)} although it does not fit: ${about}`)
   }
 }
 
-function* wrongBodies(
-  { content, bodyRequired }: Operation,
-  asked: Asked,
-  { document }: Desk,
-): Generator<[Asked, string]> {
+function* wrongBodies(operation: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+  const { content, bodyRequired } = operation
   for (const [kind, { schema }] of Object.entries(content)) {
-    const own = { ...asked, headers: { ...asked.headers, 'content-type': kind } }
+    const own = { ...asked, headers: { ...asked.headers, 'content-type': kind, ...whatever(operation) } }
     for (const broken of breaks(schema, asked.json, document.schemas)) {
       const json = withBreak(asked.json, broken)
       if (document.schemas.check(schema, json).length === 0) continue
@@ -254,6 +285,13 @@ function* wrongParameters({ parameters }: Operation, asked: Asked, { document }:
 function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolean {
   const number = text.trim() === '' ? Number.NaN : Number(text)
   return [text, number, text === 'true'].some((value) => schemas.check(schema, value).length === 0)
+}
+
+/** What was answered, in short. */
+function because({ status, json }: Answer): string {
+  const errors = (json?.errors ?? [json]) as ({ message?: string; pointer?: string; name?: string } | null)[]
+  const reasons = errors.map((one) => `${one?.pointer ?? one?.name ?? ''} ${one?.message ?? ''}`.trim())
+  return `${status} ${reasons.join(' ')}`.trim()
 }
 
 const told = ({ method, target, json, headers }: Asked, seed: number): string =>

@@ -14,7 +14,7 @@ export interface Schemas {
   readonly check: (schema: Schema, value: unknown) => string[]
   /** The places of members of a value that no schema names; a schema that is open names nothing. */
   readonly unnamed: (schema: Schema, value: unknown) => string[]
-  /** The texts that one member may be, by all alternatives; null where one of them leaves it open. */
+  /** The texts that a member, or its first item, may be by all alternatives; null where none of them lists any. */
   readonly texts: (schema: Schema, member: string) => ReadonlySet<string> | null
 }
 
@@ -54,7 +54,7 @@ function rooted(part: unknown, marks: Set<string>): unknown {
 /** Compiles each schema when it is first asked for. Words and formats that JSON Schema does not know are mistakes. */
 export function schemasOf(document: Doc): Schemas {
   const ajv = new Ajv2020({
-    ...{ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true },
+    ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false, allowUnionTypes: true },
     ...{ allErrors: true, validateSchema: false, meta: false },
   })
   ;(addFormats as unknown as FormatsPlugin)(ajv)
@@ -87,7 +87,12 @@ export function schemasOf(document: Doc): Schemas {
       ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
     )
   }
-  return { at, check, unnamed: (schema, value) => unnamedIn([schema], value, '', at), texts: textsIn(at) }
+  return {
+    at,
+    check,
+    unnamed: (schema, value) => unnamedIn([schema], value, '', at),
+    texts: (schema, member) => textsOf(schema, member, at),
+  }
 }
 
 /** All that is said about a value in one place, alternatives counted. */
@@ -124,33 +129,18 @@ function membersOf({ properties = {}, patternProperties = {}, additionalProperti
   return named.length === 0 && isObject(additionalProperties) ? [additionalProperties] : named
 }
 
-function textsIn(at: Schemas['at']): Schemas['texts'] {
-  const of = (schema: Schema): ReadonlySet<string> | null => {
-    const { const: only, enum: some, anyOf, oneOf, allOf, $ref } = schema
-    if (only !== undefined) return new Set([String(only)])
-    if (Array.isArray(some)) return new Set(some.map(String))
-    if ($ref !== undefined) return of(at(schema))
-    const either = (anyOf ?? oneOf) as Schema[] | undefined
-    if (either) return together(either.map(of))
-    return (allOf as Schema[] | undefined)?.map(of).find((texts) => texts !== null) ?? null
-  }
-  const texts = (schema: Schema, member: string): ReadonlySet<string> | null => {
-    const own = at(schema)
-    const said = (own.properties as Record<string, Schema> | undefined)?.[member]
-    const here = said === undefined ? null : of(said)
-    if (here) return here
-    const both = ((own.allOf ?? []) as Schema[]).map((part) => texts(part, member)).find((found) => found !== null)
-    const either = (own.anyOf ?? own.oneOf) as Schema[] | undefined
-    return both ?? (either ? together(either.map((part) => texts(part, member))) : null)
-  }
-  return texts
-}
+/** The texts that are listed for a value, in all that is said of it. */
+const listed = (schemas: readonly unknown[], at: Schemas['at']): string[] =>
+  spread(schemas, at)
+    .flatMap(({ const: only, enum: some }) => [...(only === undefined ? [] : [only]), ...((some ?? []) as unknown[])])
+    .map(String)
 
-function together(sets: readonly (ReadonlySet<string> | null)[]): ReadonlySet<string> | null {
-  const all = new Set<string>()
-  for (const set of sets) {
-    if (set === null) return null
-    for (const text of set) all.add(text)
-  }
-  return all
+/** Those of a member, or of the first of its items. */
+function textsOf(schema: Schema, member: string, at: Schemas['at']): ReadonlySet<string> | null {
+  const said = spread([schema], at).flatMap(
+    (part) => (part.properties as Record<string, Schema> | undefined)?.[member] ?? [],
+  )
+  const first = spread(said, at).flatMap(({ prefixItems }) => (prefixItems as unknown[] | undefined)?.[0] ?? [])
+  const found = new Set(listed([...said, ...first], at))
+  return found.size === 0 ? null : found
 }

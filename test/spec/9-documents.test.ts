@@ -2,13 +2,18 @@
 import assert from 'node:assert/strict'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'
+import orders from '../../examples/orders/api.ts'
 import { openapi } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
+import { archive, museum } from '../help/archive.ts'
+import { desk } from '../help/desk.ts'
 import { spec } from '../help/door.ts'
 import history from '../help/history.ts'
+import { linted } from '../help/lint.ts'
 import { market } from '../help/market.ts'
 import { shop } from '../help/shop.ts'
 import { staff } from '../help/staff.ts'
+import { tenants } from '../help/tenants.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are read as far as a test looks
 type Any = any
@@ -21,7 +26,8 @@ const plain = () =>
     settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
   })
 
-const all = { shop, market, staff, history, plain: plain() } as unknown as Record<string, Service>
+const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders }
+const all = { ...rich, plain: plain() } as unknown as Record<string, Service>
 
 for (const [name, one] of Object.entries(all))
   for (const label of one.choice.served)
@@ -36,6 +42,20 @@ for (const [name, one] of Object.entries(all))
         for (const [, kind = '', part = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w.-]+)"/g))
           assert.ok((document.components as Any)[kind]?.[part], `${kind}/${part}`)
       })
+
+spec('R214', 'nothing that a linter recommends is missing in any of them', async () => {
+  const documents = Object.entries(all).flatMap(([name, one]) =>
+    one.choice.served.flatMap((label) =>
+      (['3.1', '3.2'] as const).map((version) => [
+        `${name}-${label}-${version}`,
+        openapi(one, label, { openapi: version }),
+      ]),
+    ),
+  )
+  assert.deepEqual(await linted(Object.fromEntries(documents)), [])
+  const [[, { info, ...without }]] = documents as [[string, { info?: object }]]
+  assert.match((await linted({ without })).join(), /info/)
+})
 
 spec('R218', 'two services of one declaration are described in the same bytes', () => {
   const [first, second] = [plain(), plain()].map((one) => JSON.stringify(openapi(one as Service, 'v1')))

@@ -1,0 +1,62 @@
+/** Judges every answer that a test gets by the description of the version that gave it, so that none says what is not described. Part 13. */
+import assert from 'node:assert/strict'
+import { openapi } from '../../src/describe/openapi.ts'
+import type { Service } from '../../src/service.ts'
+import { type Exchange, type Judge, judgeOf } from './described.ts'
+import type { Answer, Sent } from './door.ts'
+
+type Send = (method: string, path: string, sent?: Sent) => Promise<Answer>
+
+/** What no description is about, and why. */
+const outside: readonly [why: string, is: (exchange: Exchange) => boolean][] = [
+  ['health is no part of the interface, R197', ({ target }) => /^\/(?:healthz|readyz)(?:\?|$)/.test(target)],
+  ['descriptions do not describe themselves', ({ target }) => /^\/(?:openapi|\.well-known)\b/.test(target)],
+  ['a path with a slash too many is sent to the one without, R7', ({ status }) => status === 308],
+  ['OPTIONS * is about the whole service', ({ target }) => target === '*'],
+  ['no version has been chosen yet, so that none can be described', ({ headers }) => headers.version === undefined],
+]
+
+/** The other way to write a path, where the service takes it. R7. */
+const spelled = (service: Service, target: string): string =>
+  service.settings.path.trailingSlash === 'ignore' ? target.replace(/(?<=[^?])\/(?=\?|$)/, '') : target
+
+const judges = new WeakMap<Service, Map<string, Judge>>()
+
+/** The judge of a version, made when the first answer of it comes. QUERY can only be said by a newer document. */
+function judgeFor(service: Service, label: string, method: string): Judge {
+  const own = judges.get(service) ?? new Map<string, Judge>()
+  judges.set(service, own)
+  const newer = method === 'QUERY' && service.settings.methods.query
+  const name = newer ? `${label} 3.2` : label
+  const made = own.get(name) ?? judgeOf(openapi(service, label, newer ? { openapi: '3.2' } : {}))
+  own.set(name, made)
+  return made
+}
+
+/** What is wrong with an exchange by the description of its version. */
+export function undescribed(service: Service, exchange: Exchange): string[] {
+  if (outside.some(([, is]) => is(exchange))) return []
+  const { headers, method, target } = exchange
+  return judgeFor(service, headers.version as string, method)({ ...exchange, target: spelled(service, target) })
+}
+
+interface Around {
+  /** Whether a test has put a store in the place of its own, which refuses with whatever the test wants: no description can know. */
+  readonly replaced: boolean
+  /** Whether the client resolves dots in paths before it sends them, as fetch does. */
+  readonly resolves: boolean
+}
+
+/** Sends as before, and fails where an answer is not as described. */
+export function overseen(send: Send, service: Service, { replaced, resolves }: Around): Send {
+  return async (method, path, sent) => {
+    const answer = await send(method, path, sent)
+    const { status, headers, text } = answer
+    if (sent?.astray !== undefined || (replaced && status >= 400)) return answer
+    const target = resolves ? path.replace(/^[^?]*/, (plain) => new URL(plain, 'http://localhost').pathname) : path
+    const complaints = undescribed(service, { method, target, status, headers, text })
+    const says = `${method} ${path} was answered ${status}, and the description says otherwise:`
+    assert.ok(complaints.length === 0, `${says}\n${complaints.join('\n')}\n${text.slice(0, 500)}`)
+    return answer
+  }
+}

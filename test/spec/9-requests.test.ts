@@ -1,0 +1,73 @@
+/** Contract section 13: requests made from descriptions: right ones are not refused, wrong ones are, and no answer is one that is not described. R217. */
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import orders from '../../examples/orders/api.ts'
+import { openapi } from '../../src/describe/openapi.ts'
+import type { Service } from '../../src/service.ts'
+import { type As, testing } from '../../src/testing.ts'
+import { archive, archivist, keeper, museum } from '../help/archive.ts'
+import { desk } from '../help/desk.ts'
+import { type Answer, type Door, spec } from '../help/door.ts'
+import history from '../help/history.ts'
+import { market } from '../help/market.ts'
+import { tried } from '../help/requests.ts'
+import type { Doc } from '../help/schemas.ts'
+import shop from '../help/shop.ts'
+import { tenants } from '../help/tenants.ts'
+
+const services: readonly [Service, As?][] = [
+  [shop],
+  [orders],
+  [market],
+  [desk],
+  [history],
+  [archive, archivist],
+  [museum, keeper],
+  [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
+]
+
+/** Asks one version of a service, as somebody who may do everything. */
+function asking(
+  service: Service,
+  version: string,
+  as: As | undefined,
+): { send: Door['send']; close: () => Promise<void> } {
+  const { call, close } = testing(service)
+  const send: Door['send'] = async (method, path, { json, headers = {} } = {}) => {
+    const init = { method, headers: { version, ...headers }, ...(json === undefined ? {} : { json }) }
+    const response = await call(path, as ? { ...init, as } : init)
+    const text = await response.text()
+    const bytes = Buffer.from(text)
+    const parsed: unknown = text === '' ? null : JSON.parse(text)
+    const answer: Answer = {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      text,
+      bytes,
+      json: parsed,
+    }
+    return answer
+  }
+  return { send, close }
+}
+
+const seed = Number(process.env.BYLAW_TEST_SEED ?? Date.now() % 1_000_000)
+
+for (const [service, as] of services)
+  describe(`requests from the description of ${service.name} (BYLAW_TEST_SEED=${seed})`, () => {
+    for (const label of service.editions.keys())
+      spec('R215 R217', `${label} does what it says, and nothing else`, async () => {
+        const { send, close } = asking(service as Service, label, as)
+        try {
+          const verdict = await tried({ document: openapi(service, label) as Doc, send, seed, runs: 4 })
+          const { complaints, right, done, wrong } = verdict
+          assert.ok(complaints.length === 0, `${complaints.length} complaints:\n${complaints.slice(0, 12).join('\n')}`)
+          assert.ok(
+            done > right / 3 && wrong > 50,
+            `Of ${right} right requests ${done} were done, and ${wrong} wrong ones were sent.`,
+          )
+        } finally {
+          await close()
+        }
+      })
+  })
