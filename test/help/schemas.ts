@@ -51,14 +51,20 @@ function rooted(part: unknown, marks: Set<string>): unknown {
   )
 }
 
-/** Compiles each schema when it is first asked for. Words and formats that JSON Schema does not know are mistakes. */
-export function schemasOf(document: Doc): Schemas {
+/** Words and formats that JSON Schema does not know are mistakes. */
+function strict(): Ajv2020 {
   const ajv = new Ajv2020({
     ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false, allowUnionTypes: true },
     ...{ allErrors: true, validateSchema: false, meta: false },
   })
   ;(addFormats as unknown as FormatsPlugin)(ajv)
   for (const word of ['example', 'externalDocs', 'xml']) ajv.addKeyword(word)
+  return ajv
+}
+
+/** Compiles each schema when it is first asked for. */
+export function schemasOf(document: Doc): Schemas {
+  const ajv = strict()
   const marks = new Set<string>()
   const { schemas = {} } = (document.components ?? {}) as { schemas?: object }
   const compiled = new WeakMap<Schema, ValidateFunction>()
