@@ -14,6 +14,7 @@ import {
   type Ask,
   type Body,
   between,
+  foundBy,
   inNeed,
   nameAt,
   pathOf,
@@ -162,16 +163,13 @@ async function samples({ service, from, to, ask }: Journey): Promise<Map<string,
     const made = sent && path !== undefined ? await ask(from, { method: 'POST', path, body: sent }) : undefined
     if (made?.status !== 201 || !made.body || !sent) continue
     ids.set(was.resource.name, String(made.body.id))
-    const there = is && pathOf(is, 'read', { ...made.body, ...ownerIn(was, is, made.body) })
+    const there = is && pathOf(is, 'read', foundBy(made.body, was, is))
     const read = there === undefined ? undefined : await ask(to, { method: 'GET', path: there })
     if (!is || read?.status !== 200 || !read.body) continue
     found.set(name, { old: { sent, answered: made.body }, now: { sent: sentIn(is, read.body), answered: read.body } })
   }
   return found
 }
-
-const ownerIn = ({ resource: from }: Stand, { resource: to }: Stand, item: Body): Body =>
-  from.parent && to.parent ? { [to.parent.field]: item[from.parent.field] } : {}
 
 const isSent = ({ resource }: Stand, { name, from }: Member): boolean => from === 'caller' || name === resource.key
 

@@ -1,7 +1,7 @@
 /** Make: values, bodies and documents made from the fields of a resource, for tests that a declaration brings with it. Part 9, versioning. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../resources/field.ts'
-import { keyValue, type Member, type Resource } from '../resources/resource.ts'
+import type { Member, Resource } from '../resources/resource.ts'
 import { countries, currencies } from '../resources/texts.ts'
 import { absent, type Check, defaultPrecision, lengthsOf } from '../resources/values.ts'
 import { type Chance, one } from './chance.ts'
@@ -173,8 +173,3 @@ function moment(min: unknown, max: unknown, chance: Chance): number {
   const to = Number(most) || from + century
   return from + chance.below(Math.floor((to - from) / 1000) + 1) * 1000
 }
-/** The key of an item as addresses have it. */
-export const addressOf = ({ key, byName }: Resource, item: Readonly<Body>): string =>
-  encodeURIComponent(
-    String(key === null ? item.id : (keyValue(byName.get(key)?.field.kind ?? 'text', String(item[key])) ?? '')),
-  )

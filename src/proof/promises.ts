@@ -7,7 +7,7 @@ import type { Fault } from './blame.ts'
 import { type Chance, one } from './chance.ts'
 import { derivedAt, derivedFrom } from './derived.ts'
 import { fitting } from './make.ts'
-import { type Answer, type Body, pathOf, type Request, type Stand } from './trial.ts'
+import { type Answer, type Body, foundBy, pathOf, type Request, type Stand } from './trial.ts'
 
 export type Tell = (stand: Stand, request: Request) => Promise<Answer>
 
@@ -34,7 +34,7 @@ export async function promisesOf(made: Answer, life: Life): Promise<Fault | null
   const item = made.body as Body
   const fault = misfit(writer, item) ?? unlike(writer, request.body as Body, item, life) ?? (await settled(item, life))
   if (fault !== null) return fault
-  const path = pathOf(reader, 'read', item)
+  const path = pathOf(reader, 'read', foundBy(item, writer, reader))
   if (path === undefined) return null
   const read = await tell(reader, { method: 'GET', path })
   if (read.status !== 200 || !read.body)
@@ -169,7 +169,7 @@ async function putBack(
 ): Promise<Fault | null> {
   if (!reader.resource.methods.includes('replace') || !newest.resource.methods.includes('read')) return null
   const item = read.body as Body
-  const there = pathOf(newest, 'read', { ...item, ...parentIn(item, reader, newest) }) as string
+  const there = pathOf(newest, 'read', foundBy(item, reader, newest)) as string
   const before = await tell(newest, { method: 'GET', path: there })
   const put = await tell(reader, { method: 'PUT', path, body: item, ...ifUnchanged(read.headers) })
   if (put.status !== 200) return refused(reader, put, 'refuses what it answered')
@@ -229,11 +229,6 @@ const alike = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.st
 /** A condition that holds as long as nobody writes. */
 function ifUnchanged({ etag }: Answer['headers']): Pick<Request, 'headers'> {
   return etag === undefined || etag.startsWith('W/') ? {} : { headers: { 'if-match': etag } }
-}
-
-/** The id of the owner, under the name it has in the newest version. */
-function parentIn(item: Body, { resource: from }: Stand, { resource: to }: Stand): Body {
-  return from.parent && to.parent ? { [to.parent.field]: item[from.parent.field] } : {}
 }
 
 const scalars = new Set(['string', 'number', 'boolean'])

@@ -7,7 +7,7 @@ import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Service, service } from '../service.ts'
 import { type Chance, seeded } from './chance.ts'
-import { addressOf, bodyFor } from './make.ts'
+import { bodyFor } from './make.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 
@@ -83,9 +83,13 @@ export function pathOf({ release, resource }: Stand, operation: Operation, item:
     [...methods.values()].some((route) => route.operation === operation && route.resource.name === resource.name)
   const place = release.service.places.filter(fits).toSorted((a, b) => a.template.length - b.template.length)[0]
   return place?.template.replace(/\{([^}]*)\}/g, (_, name: string) =>
-    name === resource.parent?.field ? encodeURIComponent(String(item[name])) : addressOf(resource, item),
+    encodeURIComponent(String(name === resource.parent?.field ? item[name] : item.id)),
   )
 }
+
+/** What an item that one version answered is found by in another one: the key is its id, the owner's may have another name. */
+export const foundBy = (item: Body, { resource: from }: Stand, { resource: to }: Stand): Body =>
+  from.parent && to.parent ? { id: item.id, [to.parent.field]: item[from.parent.field] } : { id: item.id }
 
 /** Items that others can refer to, by resource. */
 export type Pool = Map<string, Body[]>

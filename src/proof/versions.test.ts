@@ -40,6 +40,12 @@ const shop = (last: Told = {}): Service => {
         fields: { number: f.integer({ min: 0, max: 99_999 }), size: f.integer({ min: 1 }) },
         access: 'public',
       },
+      notes: {
+        parent: 'customers',
+        key: 'code',
+        fields: { code: f.text({ pattern: '^[a-z]{1,9}$' }), text: f.text() },
+        access: 'public',
+      },
     },
   }) as unknown as { change: (...given: unknown[]) => typeof made } & Service
   return made
@@ -50,6 +56,7 @@ const shop = (last: Told = {}): Service => {
       response: (now: { score: number }) => ({ score: Math.min(100, now.score) }),
       ...last,
     })
+    .change('v4', 'notes', { about: '`code` was `mark`.', renamed: { mark: 'code' } })
     .change('v4', 'slots', { about: '`size` was `width`.', renamed: { width: 'size' } })
     .change('v3', 'customers', {
       about: 'Clients are customers.',
@@ -71,6 +78,7 @@ test('what all versions promise holds', async () => {
   assert.equal(failure, null, JSON.stringify(failure, null, 1))
   assert.deepEqual(versions, ['v4', 'v3', 'v2', 'v1'])
   assert.equal(cases.get('customers'), 50)
+  assert.equal(cases.get('notes'), 50)
 })
 
 test('each version answers what was recorded of it', async () => {
