@@ -71,8 +71,9 @@ const digest = (text: string): string => hash('sha256', text, 'base64url').slice
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`)
-  return `{${members.sort().join()}}`
+  let members = ''
+  for (const name of Object.keys(value).sort()) members += `,${JSON.stringify(name)}:${canonical(value[name])}`
+  return `{${members.slice(1)}}`
 }
 
 /** The first answer, where it is kept and the payload is the same; null where a repeat is refused. R98. */

@@ -47,8 +47,13 @@ const sent = (value: Value): string | null =>
 function listed(values: readonly Cell[]): string {
   let text = ''
   for (const value of values)
-    text += value === null ? ',NULL' : typeof value === 'string' ? `,"${value.replace(/["\\]/g, '\\$&')}"` : `,${value}`
+    text += value === null ? ',NULL' : typeof value === 'string' ? `,"${escaped(value)}"` : `,${value}`
   return `{${text.slice(1)}}`
+}
+
+function escaped(text: string): string {
+  const plain = text.includes('\\') ? text.replaceAll('\\', '\\\\') : text
+  return plain.includes('"') ? plain.replaceAll('"', '\\"') : plain
 }
 
 export interface Asked {
