@@ -50,7 +50,7 @@ const [most, mostText] = [100, 1_000_000]
  * Of changes that wait, half go at once: all in one would come back as one, and leave the database without work while they are answered
  * here, and this side while it has them. So few are not worth parting.
  */
-const few = 24
+const few = 16
 
 export function gather(gathering: Gathering): (statement: Gathered) => Promise<Rows> {
   const kinds = new Map<string, Member[]>()

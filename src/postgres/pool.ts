@@ -20,8 +20,8 @@ interface Waiting {
 
 /** How many connections are shared. */
 const mostShared = 2
-/** How many are for what several users ask in one, where there are enough; one is at work while the next one gathers. */
-const mostJoined = 2
+/** How many are for what several users ask in one, where there are enough; some are at work while the next one gathers. */
+const mostJoined = 3
 /** How many may wait for a connection of their own, for each that there is. */
 const mostWaiting = 50
 
