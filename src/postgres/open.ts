@@ -36,8 +36,7 @@ export async function openPostgres(
     const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
       { own: () => connect(address, times), shared: () => short(address, sharing) },
-      address.connections,
-      mostWait,
+      { connections: address.connections, patience: mostWait, joins: shelves.dialect.gathers && !address.pooled },
     )
     return postgresStore({
       pool: connections,

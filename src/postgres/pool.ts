@@ -23,7 +23,7 @@ const mostShared = 2
 /** How many are for what several users ask in one, where there are enough; some are at work while the next one gathers. */
 const mostJoined = 3
 /** How many may wait for a connection of their own, for each that there is. */
-const mostWaiting = 50
+const mostWaiting = 60
 
 /** How connections are made: those for one user at a time, and those that are shared. */
 interface Makers {
@@ -34,10 +34,18 @@ interface Makers {
 /** How many a user has alone at least. */
 const leastOwn = 2
 
-/** `most` connections at most, some of them for short questions; who waits longer than `patience` milliseconds for one is refused. */
-export function pool(make: Makers, most: number, patience: number): Pool {
+interface Bounds {
+  readonly connections: number
+  /** Who waits longer for one, in milliseconds, is refused. */
+  readonly patience: number
+  /** Whether several users ask in one at all. */
+  readonly joins: boolean
+}
+
+/** So many connections at most, some of them for short questions. */
+export function pool(make: Makers, { connections: most, patience, joins }: Bounds): Pool {
   const short = Math.min(mostShared, most - 1)
-  const several = most - short - mostJoined < leastOwn ? 0 : mostJoined
+  const several = joins && most - short - mostJoined >= leastOwn ? mostJoined : 0
   const shared = sharing(make.shared, short)
   const own = lending(make.own, most - short - several, patience)
   const joint = several === 0 ? own : lending(make.shared, several, patience)
