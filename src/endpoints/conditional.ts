@@ -59,13 +59,19 @@ export function instant(text: string | undefined): number | null {
   return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // the parser takes 31 February
 }
 
-/** The plain tag of a row in a view: the revision, the major version and what else decides its bytes. R121. */
-const tagOf = (view: View, revision: number): string => `${revision.toString(36)}-${view.major}-${view.hash}`
+type Beside = readonly (string | null)[]
 
-/** Two tags name the same state when revision and major agree, whatever the view and the coding. R121, R122. */
+/** The plain tag of a row in a view: the revision, the major version, what else decides its bytes, and the texts of the other rows that the answer is made of. R121. */
+function tagOf(view: View, revision: number, beside: Beside = []): string {
+  const others = beside.length === 0 ? '' : hash('sha1', beside.join('\n')).slice(0, 12)
+  return `${revision.toString(36)}-${view.major}-${view.hash}${others}`
+}
+
+/** Two tags name the same state when all but the view and the coding agrees. R121, R122. */
 function sameState(given: string, current: string): boolean {
-  const cut = current.lastIndexOf('-') + 1
-  return given.startsWith(current.slice(0, cut)) && /^(?:[0-9a-f]{6}){1,2}(\+(?:br|gzip|zstd))?$/.test(given.slice(cut))
+  const at = current.lastIndexOf('-') + 1
+  const [, others] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
+  return given.startsWith(current.slice(0, at)) && others === current.slice(at + 6)
 }
 
 const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
@@ -85,7 +91,7 @@ export function admitWrite(given: Conditions | null, seen: Found | null, view: V
     match: Exclude<Tags, 'malformed'> | null
     noneMatch: Exclude<Tags, 'malformed'> | null
   }
-  const current = seen && tagOf(view, seen.revision)
+  const current = seen && tagOf(view, seen.revision, seen.beside)
   const strong = view.mode === 'strong' ? current : null
   if (match && (!seen || !holds(match, strong, false))) throw failed('If-Match', seen, view)
   if (!match && given.unmodifiedSince !== null && seen && seconds(seen) > given.unmodifiedSince)
@@ -120,11 +126,8 @@ function unconditional(): Problem {
   )
 }
 
-/** `beside` are the texts of the other rows that the answer is made of: with others it is another one. R121. */
-export function etag(view: View, revision: number, beside: readonly (string | null)[] = []): string {
-  const own = beside.length === 0 ? view : { ...view, hash: hash('sha1', view.hash + beside.join('\n')).slice(0, 12) }
-  return `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(own, revision)}"`
-}
+export const etag = (view: View, revision: number, beside?: Beside): string =>
+  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, revision, beside)}"`
 
 /** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
 export function admitCreate(given: Conditions | null): void {
