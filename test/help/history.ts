@@ -62,7 +62,7 @@ const history = service({
     about: '`name` replaces `firstName` and `lastName`, `mail` is `email`, and customers can be removed.',
     was: 'clients',
     renamed: { mail: 'email' },
-    removed: { firstName: f.text({ max: 100, filter: true }), lastName: f.text({ max: 99, default: '', sort: true }) },
+    removed: { firstName: f.text({ max: 100, filter: true }), lastName: f.text({ max: 100, default: '', sort: true }) },
     added: ['name', 'note'],
     methods: { added: ['remove'] },
     request: ({ firstName, lastName }) => ({ name: `${firstName} ${lastName}`.trim() }),

@@ -53,7 +53,7 @@ export function overseen(send: Send, service: Service, { replaced, resolves }: A
     const answer = await send(method, path, sent)
     const { status, headers, text } = answer
     if (sent?.astray !== undefined || (replaced && status >= 400)) return answer
-    const target = resolves ? path.replace(/^[^?]*/, (plain) => new URL(plain, 'http://localhost').pathname) : path
+    const target = resolves ? path.replace(/^[^?]*/, (plain) => new URL(`http://localhost${plain}`).pathname) : path
     const complaints = undescribed(service, { method, target, status, headers, text })
     const says = `${method} ${path} was answered ${status}, and the description says otherwise:`
     assert.ok(complaints.length === 0, `${says}\n${complaints.join('\n')}\n${text.slice(0, 500)}`)

@@ -15,12 +15,13 @@ import type { Doc } from '../help/schemas.ts'
 import shop from '../help/shop.ts'
 import { tenants } from '../help/tenants.ts'
 
-const services: readonly [Service, As?][] = [
+/** With who asks, and what an older version takes that the newest has no room for. */
+const services: readonly [Service, As?, RegExp?][] = [
   [shop],
   [orders],
   [market],
   [desk],
-  [history],
+  [history, {}, /(?:firstName|lastName) must be at most 200 characters long/],
   [archive, archivist],
   [museum, keeper],
   [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
@@ -54,13 +55,19 @@ function asking(
 /** The same requests in each run, unless others are asked for. */
 const seed = Number(process.env.BYLAW_TEST_SEED ?? 2026)
 
-for (const [service, as] of services)
+for (const [service, as, narrow] of services)
   describe(`requests from the description of ${service.name} (BYLAW_TEST_SEED=${seed})`, () => {
     for (const label of service.editions.keys())
       spec('R215 R217', `${label} does what it says, and nothing else`, async () => {
         const { send, close } = asking(service as Service, label, as)
         try {
-          const verdict = await tried({ document: openapi(service, label) as Doc, send, seed, runs: 4 })
+          const verdict = await tried({
+            document: openapi(service, label) as Doc,
+            send,
+            seed,
+            runs: 4,
+            ...(narrow && { narrow }),
+          })
           const { complaints, right, done, wrong } = verdict
           assert.ok(complaints.length === 0, `${complaints.length} complaints:\n${complaints.slice(0, 12).join('\n')}`)
           assert.ok(
