@@ -1,5 +1,4 @@
 /** Samples: documents of all kinds that a resource could have, the same ones at any time, to tell functions apart by what they make of them. Part 9, versions. */
-import { createHash } from 'node:crypto'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../resources/field.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -15,12 +14,13 @@ type Chance = (below: number) => number
 
 /** Chance that follows from a name alone, so that a field has the same values whatever else is declared. */
 function chanceOf(name: string): Chance {
-  let bytes = createHash('sha256').update(name).digest()
-  let at = 0
+  let state = 0x811c9dc5
+  for (let i = 0; i < name.length; i++) state = Math.imul(state ^ name.charCodeAt(i), 0x01000193)
   return (below) => {
-    if (at + 4 > bytes.length) [bytes, at] = [createHash('sha256').update(bytes).digest(), 0]
-    at += 4
-    return bytes.readUInt32BE(at - 4) % below
+    state = (state + 0x9e3779b9) | 0
+    let mixed = Math.imul(state ^ (state >>> 16), 0x85ebca6b)
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+    return ((mixed ^ (mixed >>> 16)) >>> 0) % below
   }
 }
 
