@@ -58,6 +58,36 @@ function people(response: (now: Named) => Told = split, change: Told = {}, more:
   })
 }
 
+/** The same with one more version, in which people are persons and the name is called otherwise. */
+function persons(): Service {
+  const made = service({
+    name: 'people',
+    versions: { ...versions, v3: { released: '2026-06-01' } },
+    settings: { resource: { id: 'client' } },
+    resources: {
+      persons: {
+        prefix: 'per',
+        fields: { whole: f.text({ filter: true, sort: true }), note: f.text({ default: '' }) },
+        access: 'public',
+      },
+    },
+  } as never) as unknown as { change: (version: string, resource: string, change: object) => typeof made } & Service
+  return made
+    .change('v3', 'persons', {
+      about: '`name` is `whole`, with a note.',
+      was: 'people',
+      renamed: { name: 'whole' },
+      added: ['note'],
+    })
+    .change('v2', 'people', {
+      about: '`name` replaces `first` and `last`.',
+      removed: { first, last: f.text({ default: '' }) },
+      added: ['name'],
+      request: (old: { first: string; last: string }) => ({ name: `${old.first} ${old.last}`.trim() }),
+      response: split,
+    })
+}
+
 async function node(t: TestContext, { url }: Place, api: Service) {
   const { call, close } = testing(api, { database: url })
   let open = true
@@ -147,6 +177,24 @@ for (const [name, made] of Object.entries(stores))
       await end()
       assert.equal(await young.ids('first=ANN'), '1 2 3 4')
       assert.deepEqual(await columns(place), ['by_first:v2__2'])
+    })
+
+    test('a version on top of it leaves what the ones before ask', async (t) => {
+      const place = await made(t)
+      const one = await node(t, place, people())
+      await one.put('1', 'Ann Lee')
+      await one.put('2', 'Bob')
+      const { old, young, end } = await sides(t, place, people(), persons())
+      await young.ask('PUT', '/v3/persons/per_3', { whole: 'Ann May', note: 'n' })
+      await young.ask('PATCH', '/v3/persons/per_2', { whole: 'Ann' })
+      await old.put('4', 'Ann Ray')
+      await old.put('1', 'Zoe')
+      for (const each of [old, young]) {
+        assert.equal(await each.ids('first=Ann'), '2 3 4')
+        assert.equal(await each.ids('sort=first&order=desc'), '1 4 3 2')
+      }
+      await end()
+      assert.equal(await young.ids('first=Ann'), '2 3 4')
     })
 
     test('the same function, written otherwise, is the same column', async (t) => {
