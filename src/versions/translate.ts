@@ -236,7 +236,7 @@ function replaced(own: Own, body: Document, seen: Document | null, { address, ha
   const { resource, today } = own
   const document = forReplace(resource, body, seen && before(own, seen), address, hand)
   if (seen) return changed(own, document, seen, { address, hand })
-  const all = given(own, upOf(own, document))
+  const { [today.key ?? '']: _, ...all } = given(own, upOf(own, document)) // the address has the key
   return renaming(own, () => forReplace(today, all, null, address, toldBy(own, hand)))
 }
 

@@ -193,19 +193,40 @@ doors('one state, four versions', history, (door) => {
 const halves = service({
   name: 'halves',
   versions: { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } },
-  resources: { people: { plural: true, prefix: 'per', fields: { name: f.text({ max: 9 }) }, access: 'public' } },
-}).change('v2', 'people', {
-  about: '`name` replaces `first` and `last`.',
-  removed: { first: f.text({ max: 8 }), last: f.text({ max: 8 }) },
-  added: ['name'],
-  request: ({ first, last }) => ({ name: `${first} ${last}` }),
-  response: ({ name }) => ({ first: name.split(' ')[0] ?? '', last: name.split(' ')[1] ?? '' }),
+  resources: {
+    people: { plural: true, prefix: 'per', fields: { name: f.text({ max: 9 }) }, access: 'public' },
+    seats: {
+      parent: 'people',
+      key: 'number',
+      fields: { number: f.text({ pattern: '^[0-9]{1,4}$' }), row: f.integer() },
+      access: 'public',
+    },
+  },
 })
+  .change('v2', 'seats', { about: '`place` is called `number`.', renamed: { place: 'number' } })
+  .change('v2', 'people', {
+    about: '`name` replaces `first` and `last`.',
+    removed: { first: f.text({ max: 8 }), last: f.text({ max: 8 }) },
+    added: ['name'],
+    request: ({ first, last }) => ({ name: `${first} ${last}` }),
+    response: ({ name }) => ({ first: name.split(' ')[0] ?? '', last: name.split(' ')[1] ?? '' }),
+  })
 
 doors('what a field of today is made of', halves, (door) => {
   spec('R155 R196', 'all that a wrong field is made of is named', async () => {
     const { status, json } = await door.send('POST', '/v1/people', { json: { first: 'Angelina', last: 'Moe' } })
     const named = json.errors.map(({ type, pointer }: Record<string, string>) => `${type} ${pointer}`)
     assert.deepEqual([status, ...named], [400, 'too-long /first', 'too-long /last'])
+  })
+
+  spec('R110 R196', 'what PUT makes has its key from the address, under whatever name', async () => {
+    const { id } = await made(door, '/v1/people', { first: 'Ann', last: 'Lee' })
+    for (const row of [1, 2]) {
+      const put = await door.send('PUT', `/v1/people/${id}/seats/12`, { json: { row } })
+      assert.deepEqual([put.status, put.json.place, put.json.row], [row === 1 ? 201 : 200, '12', row])
+    }
+    const wrong = await door.send('PUT', `/v1/people/${id}/seats/13`, { json: { row: 1, place: '12' } })
+    assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [400, '/place'])
+    assert.equal((await door.send('GET', `/v2/people/${id}/seats/12`)).json.number, '12')
   })
 })
