@@ -50,7 +50,10 @@ export function replaceRef(resource: Resource, around: Around): Ref {
   return kept(resource, 'Replace', around, {
     title: `${resource.title}, as it is replaced`,
     type: 'object',
-    properties: properties(resource.members, (member) => returned(resource, member, 'sent', around)),
+    properties: {
+      ...properties(resource.members, (member) => returned(resource, member, 'sent', around)),
+      _links: ignored,
+    },
     ...requiring(needed.map(({ name }) => name)),
     ...closing(resource.settings),
   })
@@ -62,6 +65,7 @@ export function changeRef(resource: Resource, around: Around): Ref {
     type: 'object',
     properties: {
       ...properties(resource.members, (member) => returned(resource, member, 'patched', around)),
+      _links: ignored,
       ...keyed(resource, 'change'),
     },
     ...closing(resource.settings),
@@ -109,11 +113,13 @@ function answered(resource: Resource, { name }: Member, around: Around): Part {
   return owner ? { ...idSchema(owner, around), readOnly: true } : field(resource, name, 'answered', around)
 }
 
+const ignored = { readOnly: true, description: 'Set by the service; ignored here.' }
+
 /** What a body in place of another may hold: the address has to agree, and what the service sets is ignored. R48. */
 function returned(resource: Resource, member: Member, way: 'sent' | 'patched', around: Around): Part {
   const { name, from } = member
   if (from === 'caller') return field(resource, name, way, around)
-  if (from === 'service') return { readOnly: true, description: 'Set by the service; ignored here.' }
+  if (from === 'service') return ignored
   const {
     default: _,
     description: __,

@@ -18,6 +18,11 @@ const document = {
   servers: [{ url: '/v1' }],
   paths: {
     '/notes/{id}': {
+      parameters: [{ name: 'x', in: 'query', schema: { type: 'string' } }],
+      put: {
+        requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Note' } } } },
+        responses: { 204: { description: 'Put.' } },
+      },
       get: {
         responses: {
           200: {
@@ -69,6 +74,8 @@ const found: Exchange = {
   text: JSON.stringify(note),
 }
 const answer = (body: object): Exchange => ({ ...found, text: JSON.stringify(body) })
+const put = { ...found, method: 'PUT', status: 204, headers: {}, text: '' }
+const sent = (value: unknown, kind = 'application/json'): Exchange => ({ ...put, sent: { kind, value } })
 const refused = (body: object, headers: object = {}): Exchange => ({
   ...{ ...found, status: 404, headers: { ...json, ...headers }, text: JSON.stringify(body) },
 })
@@ -94,10 +101,11 @@ describe('an exchange that is described is left alone', () => {
     'a HEAD, whose content stays away': { ...found, method: 'HEAD', text: '' },
     'without content': { ...found, status: 304, headers: { 'request-id': 'r' }, text: '' },
     'the path that says more': { ...found, target: '/notes/latest', status: 204, headers: {}, text: '' },
+    'what is sent': sent(note),
     'a refusal': refused(error),
     'a refusal with its cause': refused({ ...error, cause: { ...error, type: 'other' } }),
     'a path that is not there': { ...refused({ ...error, type: 'route-not-found' }), target: '/nope' },
-    'a method that is not there': { ...refused({ ...error, type: 'method-not-allowed' }), method: 'PUT', status: 405 },
+    'a method that is not there': { ...refused({ ...error, type: 'method-not-allowed' }), method: 'POST', status: 405 },
   }
   for (const [name, exchange] of Object.entries(cases))
     test(name, () => assert.deepEqual(judgeOf(document)(exchange), []))
@@ -108,6 +116,9 @@ describe('an answer that is not described is found', () => {
     'a path': [{ ...found, target: '/other' }, /path is not described.*200/],
     'a path that seems not to be there': [refused({ ...error, type: 'route-not-found' }), /type route-not-found/],
     'a method': [{ ...found, method: 'DELETE' }, /DELETE is not described.*200/],
+    'a parameter that is taken': [{ ...found, target: '/notes/1?y=1' }, /parameter y is taken/],
+    'content that is taken': [sent({ ...note, text: 7 }), /content that was taken: \/text must be/],
+    'content of a kind that is taken': [sent(note, 'text/json'), /text\/json is taken/],
     'a status': [{ ...found, status: 201 }, /status 201 is not described.*200, 304, 404/],
     'a header': [{ ...found, headers: { ...found.headers, age: '1' } }, /header age is not described/],
     'a header that is missing': [{ ...found, headers: json }, /header etag is missing/],

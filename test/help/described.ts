@@ -5,6 +5,8 @@ import { type Doc, type Schema, type Schemas, schemasOf } from './schemas.ts'
 export interface Exchange {
   readonly method: string
   readonly target: string
+  /** The content of the request with its media type, where it is JSON. */
+  readonly sent?: { readonly kind: string; readonly value: unknown }
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** The content as text, its coding undone. */
@@ -67,7 +69,7 @@ export function judgeOf(described: Doc): Judge {
     const method = exchange.method.toLowerCase()
     const operation = operationOf(template.item, method)
     if (!operation) return beyond(exchange, 405, 'method-not-allowed', `${exchange.method} is not described`)
-    return answered(operation, exchange, document.schemas)
+    return [...answered(operation, exchange, document.schemas), ...taken(template.item, operation, exchange, document)]
   }
 }
 
@@ -92,6 +94,32 @@ function answered(operation: Schema, exchange: Exchange, schemas: Schemas): stri
   if (found === undefined) return [`status ${status} is not described; described are ${known}`]
   const response = schemas.at(found)
   return [...headersOf(response, exchange, schemas), ...contentOf(response, exchange, schemas)]
+}
+
+/**
+ * What was done although the description does not have it: parameters, and content that does not fit. OPTIONS reads none,
+ * and what QUERY takes as content may stand in its URL as well.
+ */
+function taken(
+  item: Schema,
+  operation: Schema,
+  { method, target, status, sent }: Exchange,
+  { schemas }: Document,
+): string[] {
+  if (status >= 300 || method === 'OPTIONS' || method === 'QUERY') return []
+  const listed = [item.parameters, operation.parameters].flatMap((all) => (all ?? []) as unknown[])
+  const known = listed.map((one) => schemas.at(one)).filter((one) => one.in === 'query')
+  const names = new Set(known.map(({ name }) => name))
+  const given = [...new URLSearchParams(target.split('?')[1] ?? '')]
+  const { content = {} } = operation.requestBody ? schemas.at(operation.requestBody) : {}
+  const { schema } = (content as Record<string, { schema?: Schema }>)[sent?.kind ?? ''] ?? {}
+  return [
+    ...given.filter(([name]) => !names.has(name)).map(([name]) => `the parameter ${name} is taken, but not described`),
+    ...(sent === undefined || schema !== undefined
+      ? []
+      : [`content of the type ${sent.kind} is taken, but not described`]),
+    ...(sent && schema ? schemas.check(schema, sent.value).map((one) => `the content that was taken: ${one}`) : []),
+  ]
 }
 
 function headersOf(response: Schema, { headers }: Exchange, schemas: Schemas): string[] {

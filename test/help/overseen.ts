@@ -10,15 +10,27 @@ type Send = (method: string, path: string, sent?: Sent) => Promise<Answer>
 /** What no description is about, and why. */
 const outside: readonly [why: string, is: (exchange: Exchange) => boolean][] = [
   ['health is no part of the interface, R197', ({ target }) => /^\/(?:healthz|readyz)(?:\?|$)/.test(target)],
-  ['descriptions do not describe themselves', ({ target }) => /^\/(?:openapi|\.well-known)\b/.test(target)],
+  [
+    'descriptions, and what leads to them, do not describe themselves',
+    ({ target }) => /^\/(?:(?:openapi|\.well-known)\b|\?|$)/.test(target),
+  ],
   ['a path with a slash too many is sent to the one without, R7', ({ status }) => status === 308],
   ['OPTIONS * is about the whole service', ({ target }) => target === '*'],
-  ['no version has been chosen yet, so that none can be described', ({ headers }) => headers.version === undefined],
+  [
+    'a version that is not there has no description',
+    ({ status, text }) => status === 404 && /unknown-version/.test(text),
+  ],
 ]
 
-/** The other way to write a path, where the service takes it. R7. */
-const spelled = (service: Service, target: string): string =>
-  service.settings.path.trailingSlash === 'ignore' ? target.replace(/(?<=[^?])\/(?=\?|$)/, '') : target
+/** A target without what means nothing: a slash too many, parameters that are ignored, and the name of the version, R188. */
+function plain({ settings }: Service, target: string): string {
+  const { path, query } = settings
+  const [own = '', given = ''] = target.split('?', 2)
+  const short = path.trailingSlash === 'ignore' ? own.replace(/(?<=.)\/$/, '') : own
+  const idle = (name: string) => query.unknown === 'ignore' || name === 'version' || query.ignored.includes(name)
+  const kept = [...new URLSearchParams(given)].filter(([name]) => !idle(name))
+  return kept.length === 0 ? short : `${short}?${new URLSearchParams(kept)}`
+}
 
 const judges = new WeakMap<Service, Map<string, Judge>>()
 
@@ -37,7 +49,8 @@ function judgeFor(service: Service, label: string, method: string): Judge {
 export function undescribed(service: Service, exchange: Exchange): string[] {
   if (outside.some(([, is]) => is(exchange))) return []
   const { headers, method, target } = exchange
-  return judgeFor(service, headers.version as string, method)({ ...exchange, target: spelled(service, target) })
+  const label = headers.version ?? (service.choice.served.at(-1) as string) // a refusal comes before a version is chosen
+  return judgeFor(service, label, method)({ ...exchange, target: plain(service, target) })
 }
 
 interface Around {
@@ -47,16 +60,34 @@ interface Around {
   readonly resolves: boolean
 }
 
+/** What was sent, where it is plain JSON. */
+function contentOf({ json, body, headers = {} }: Sent = {}): Pick<Exchange, 'sent'> {
+  const named = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
+  const { 'content-type': kind = 'application/json', 'content-encoding': coding } = Object.fromEntries(named)
+  const text = json === undefined ? body : JSON.stringify(json)
+  if (typeof text !== 'string' || text === '' || coding !== undefined || !/json/i.test(kind)) return {}
+  return { sent: { kind: (kind.split(';', 1)[0] as string).trim().toLowerCase(), value: parsed(text) } }
+}
+
 /** Sends as before, and fails where an answer is not as described. */
 export function overseen(send: Send, service: Service, { replaced, resolves }: Around): Send {
   return async (method, path, sent) => {
     const answer = await send(method, path, sent)
     const { status, headers, text } = answer
     if (sent?.astray !== undefined || (replaced && status >= 400)) return answer
-    const target = resolves ? path.replace(/^[^?]*/, (plain) => new URL(`http://localhost${plain}`).pathname) : path
-    const complaints = undescribed(service, { method, target, status, headers, text })
+    const target = resolves ? path.replace(/^[^?]*/, (own) => new URL(`http://localhost${own}`).pathname) : path
+    const complaints = undescribed(service, { method, target, status, headers, text, ...contentOf(sent) })
     const says = `${method} ${path} was answered ${status}, and the description says otherwise:`
     assert.ok(complaints.length === 0, `${says}\n${complaints.join('\n')}\n${text.slice(0, 500)}`)
     return answer
+  }
+}
+
+/** What cannot be read is refused, and is of no interest here. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }
