@@ -1,8 +1,10 @@
 /** Finds what a change leaves without a source: values that nothing gives. Part 9, versions. */
+import type { Violation } from '../errors/problem.ts'
 import { type Change, targetOf, type Versioned } from '../resources/change.ts'
 import { type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
-import { isObject } from '../resources/values.ts'
+import { readSettings } from '../resources/settings.ts'
+import { checkOf, isObject } from '../resources/values.ts'
 import { has } from './bounds.ts'
 import { type Finding, note, type Path } from './soundness.ts'
 
@@ -46,9 +48,15 @@ export function checkFlow(scene: Scene): void {
         'Write response: (now) => ({ … }), or let the field have a default.',
       )
   checkKinds(scene)
-  for (const name of fields(Object.keys(required)))
-    if (isFree(whole(own.fields[name] as Field)))
-      note({ found }, [...path, 'required', name], `\`${name}\` does not have to be given.`, 'Leave it out here.')
+  const settings = readSettings(around.settings, undefined, false, () => {})
+  for (const name of fields(Object.keys(required))) {
+    const field = whole(own.fields[name] as Field)
+    const at = [...path, 'required', name]
+    if (isFree(field)) note({ found }, at, `\`${name}\` does not have to be given.`, 'Leave it out here.')
+    const faults: Violation[] = []
+    checkOf(field, { settings, isId: () => true })(required[name], `/${name}`, faults)
+    if (faults[0]) note({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
+  }
   checkVeil(scene)
 }
 

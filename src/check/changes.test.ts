@@ -82,6 +82,16 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
   ],
   ['nothing shows it', { removed: { title: f.text() } }, `${at}.removed.title: Old answers need a value for it.`],
   ['another kind', { retyped: { name: f.integer() } }, `${at}.retyped.name: Its values are of another kind.`],
+  [
+    'a filler that is refused',
+    { required: { name: 7 } },
+    `${at}.required.name: The field refuses it: name must be a string, not a number.`,
+  ],
+  [
+    'a filler that is none',
+    { required: { name: null } },
+    `${at}.required.name: The field refuses it: name is required and cannot be null.`,
+  ],
   ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` does not have to be given.`],
   [
     'the version before is not sound',

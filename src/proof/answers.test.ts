@@ -66,6 +66,14 @@ describe('answers', () => {
     assert.equal(await replayed([list], 'v1', none, new Set(['total'])), null)
     assert.notEqual(await replayed([list], 'v1', none), null)
   })
+  test('that stand in another order where a change makes what they are sorted by', async () => {
+    const bodies = ['ord_1', 'ord_2'].map((id) => ({ ...made.answer.body, id }))
+    const sorted = { ...read, request: { method: 'GET', path: '/orders?sort=total' } }
+    const exchanges = [{ ...sorted, answer: { ...read.answer, body: { data: bodies } } }, read]
+    const turned = { ...read.answer, body: { data: bodies.toReversed() } }
+    const ask = async (_: string, { path }: { path: string }) => (path === '/orders/ord_1' ? read.answer : turned)
+    assert.equal(await replayed(exchanges, 'v1', ask, new Set(['total'])), null)
+  })
   test('that have other identifiers, everywhere', async () => {
     const body = { ...made.answer.body, id: 'ord_2' }
     const headers = { ...made.answer.headers, location: '/orders/ord_2' }

@@ -142,7 +142,6 @@ const planted: [kind: string, made: Service, says: RegExp, mend: string][] = [
     /open or shut/,
     'mapped.status` and `shown.status v3',
   ],
-  ['a value in place of none that does not fit', shop({ required: { rank: 50 } }), /at most 9/, 'required.rank v3'],
   [
     'a moved field with less room',
     shop({}, { moved: { plan: { by: 'accountId', to: 'plan', field: f.text({ max: 1 }) } } }),
