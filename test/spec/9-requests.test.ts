@@ -8,6 +8,7 @@ import { type As, testing } from '../../src/testing.ts'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { desk } from '../help/desk.ts'
 import { type Answer, type Door, spec } from '../help/door.ts'
+import { elsewhere } from '../help/elsewhere.ts'
 import history from '../help/history.ts'
 import { market } from '../help/market.ts'
 import { tried } from '../help/requests.ts'
@@ -76,6 +77,21 @@ for (const [service, as, narrow] of services)
           )
         } finally {
           await close()
+        }
+      })
+
+    if (service.editions.size > 1)
+      spec('R194 R215', 'no version does what only others describe', async () => {
+        const documents = new Map([...service.editions.keys()].map((label) => [label, openapi(service, label)]))
+        for (const [label, document] of documents) {
+          const { send, close } = asking(service, label, as)
+          try {
+            const { complaints, asked } = await elsewhere(document, [...documents.values()], send)
+            assert.deepEqual([label, complaints], [label, []])
+            assert.ok(asked > 5, `Only ${asked} operations and parameters of other versions were asked for.`)
+          } finally {
+            await close()
+          }
         }
       })
   })
