@@ -238,18 +238,22 @@ function* wrongBodies(operation: Operation, asked: Asked, { document }: Desk): G
   }
 }
 
-function* wrongParameters({ parameters }: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+function* wrongParameters(operation: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+  const { parameters, method } = operation
   const [path] = asked.target.split('?')
-  for (const { name, schema, in: place } of parameters.filter((one) => one.in === 'query')) {
+  for (const { name, schema } of parameters.filter((one) => one.in === 'query'))
     for (const { constraint, value } of breaks(schema, 'a text', document.schemas)) {
       const text = Array.isArray(value) || value === null ? '' : String(value)
-      if (place !== 'query' || fitsAsText(schema, text, document)) continue
+      if (fitsAsText(schema, text, document)) continue
       yield [
         { ...asked, target: `${path}?${new URLSearchParams({ [name]: text })}` },
         `${constraint} broken of ${name}`,
       ]
     }
-  }
+  if (method === 'get' || method === 'head') return // what no condition is, is none there: R128
+  for (const { name, schema } of parameters.filter((one) => one.in === 'header' && one.name !== 'Request-Id'))
+    for (const text of ['"', 'a b', '""x', '*, *', 'v0'].filter((one) => !fitsAsText(schema, one, document)))
+      yield [{ ...asked, headers: { ...asked.headers, ...whatever(operation), [name]: text } }, `${name}: ${text} sent`]
 }
 
 function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolean {
