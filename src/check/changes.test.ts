@@ -112,6 +112,27 @@ test('the newest change comes first, and each one is judged by what the one befo
   ])
 })
 
+test('what moved is that of its version: what the version changed of it stands below', () => {
+  const move = { moved: { land: { by: 'accountId', to: 'town' } } }
+  const refused = (of: object, ...more: object[]) =>
+    changeMistakes(
+      declaration as never,
+      [{ resource: 'accounts', ...of }, ...more].map(
+        (change) => ({ version: 'v2', resource: 'customers', about: 'It changed.', ...change }) as Change,
+      ),
+    ).map(({ reason, mend }) => `${reason} ${mend}`)
+  const mend = 'Write this change before the one of accounts, which'
+  const stays = `It is to be that of v2, and stands here as it was before. ${mend} changes it: each one says what was before it.`
+  const brought = `\`accounts\` has no field "city". ${mend} brings it: each one says what was before it.`
+  const to = (name: string, by = 'accountId') => ({ moved: { land: { by, to: name } } })
+  assert.deepEqual(refused({ renamed: { town: 'city' } }, move), [stays])
+  assert.deepEqual(refused({ renamed: { town: 'city' } }, to('city')), [brought])
+  const wider = { retyped: { city: f.text({ max: 9, optional: true }) }, request: () => ({}), response: () => ({}) }
+  assert.deepEqual(refused(wider, to('city')), [stays])
+  assert.deepEqual(refused({ renamed: { town: 'city' } }, to('country')), [])
+  assert.deepEqual(refused({ version: 'v3', renamed: { town: 'city' } }, move), [])
+})
+
 test('what moved is followed through later changes of both ends, as far as it can be', () => {
   const land = { moved: { land: { by: 'accountId', to: 'country' } } }
   const later = (change: object) => ({ version: 'v3', ...change })

@@ -1,5 +1,5 @@
 /** Finds what is wrong with fields that moved to other resources. Part 9, versions. */
-import { majorOf, targetOf } from '../resources/change.ts'
+import { type Change, majorOf, targetOf } from '../resources/change.ts'
 import { columnOf } from '../resources/collection.ts'
 import { resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
@@ -25,9 +25,16 @@ export function checkMoved(scene: Scene): void {
         { found },
         [...path, 'moved', name],
         `\`${target}\` has no field ${shown(to)}.`,
-        scene.later.some((one) => one.version === change.version && one.resource === target && one.added?.includes(to))
-          ? `Write this change before the one of ${target}, which adds it: each one says what was before it.`
+        scene.later.some((one) => one.version === change.version && one.resource === target && names(one).includes(to))
+          ? above(target as string, 'brings it')
           : guessed(to, Object.keys(there.fields)),
+      )
+    else if (scene.later.some((one) => one.version === change.version && touches(one, target as string, to)))
+      note(
+        { found },
+        [...path, 'moved', name],
+        `It is to be that of ${change.version}, and stands here as it was before.`,
+        above(target as string, 'changes it'),
       )
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]
@@ -36,6 +43,32 @@ export function checkMoved(scene: Scene): void {
       for (const end of [...ends, asked]) if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
     }
   }
+}
+
+const above = (target: string, does: string): string =>
+  `Write this change before the one of ${target}, which ${does}: each one says what was before it.`
+
+/** Fields that have their names from a change. */
+const names = ({ added = [], renamed = {} }: Change): readonly string[] => [...added, ...Object.values(renamed)]
+
+/** Whether a field, under the name that it had before a change, is another one behind it. */
+function touches(change: Change, resource: string, name: string): boolean {
+  if ((change.was ?? change.resource) !== resource) return false
+  const {
+    was,
+    renamed = {},
+    removed = {},
+    retyped = {},
+    required = {},
+    mapped = {},
+    shown: told = {},
+    moved = {},
+  } = change
+  const is = has(renamed, name) ? (renamed[name] as string) : name
+  const others = [retyped, required, mapped, told]
+  return (
+    was !== undefined || is !== name || has(removed, name) || has(moved, name) || others.some((one) => has(one, is))
+  )
 }
 
 /** Why lists cannot be asked for a field by what another resource has; undefined where they can. */
