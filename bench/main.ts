@@ -183,8 +183,9 @@ function steady(item: Workload, ours: Served, expert: Served, found: readonly Ro
 }
 
 /** Who else was at work: a busy machine takes more from what is larger. */
-const others = (): string =>
-  `The machine had ${loadavg()[1]?.toFixed(0)} processes to run at a time, the bench among them.`
+function others(): string {
+  return `The machine had ${loadavg()[1]?.toFixed(0)} processes to run at a time, the bench among them.`
+}
 
 /** For programs, as a picture, and in the page of figures between two marks. */
 function writeDown(found: readonly Row[], targets: readonly Target[]): void {

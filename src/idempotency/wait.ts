@@ -10,22 +10,36 @@ type Claiming = Create | Once | Recall
 
 /** A plan under way with a key. */
 interface Running {
-  /** Settles at its end, with what is known of the key if it was used. */
-  readonly ended: Promise<Claimed | null>
   waiting: number
+  /** Settles at its end, with what is known of the key if it was used; made for the first one who waits. */
+  ended: PromiseWithResolvers<Claimed | null> | null
 }
 
 const underWay = new WeakMap<Store, Map<string, Running>>()
 
 /** Executes a plan; one with a key that another plan is using waits for the end of that one. R102. */
 export function inTurn(plan: Plan, store: Store, patience: Patience): Outcome | Promise<Outcome> {
-  return 'claim' in plan && plan.claim ? queued(plan, plan.claim, store, patience) : store.execute(plan)
+  if (!('claim' in plan) || !plan.claim) return store.execute(plan)
+  const all = lineOf(store)
+  return all.has(plan.claim.hash) ? queued(plan, plan.claim, store, all, patience) : alone(plan, plan.claim, store, all)
+}
+
+function lineOf(store: Store): Map<string, Running> {
+  const known = underWay.get(store)
+  if (known) return known
+  const line = new Map<string, Running>()
+  underWay.set(store, line)
+  return line
 }
 
 /** What the one before made is known without the store; where it made nothing, the next one proceeds. */
-async function queued(plan: Claiming, claim: Claim, store: Store, { wait, waiters }: Patience): Promise<Outcome> {
-  const all = underWay.get(store) ?? new Map<string, Running>()
-  underWay.set(store, all)
+async function queued(
+  plan: Claiming,
+  claim: Claim,
+  store: Store,
+  all: Map<string, Running>,
+  { wait, waiters }: Patience,
+): Promise<Outcome> {
   const until = performance.now() + wait
   for (let first = all.get(claim.hash); first; first = all.get(claim.hash)) {
     if (first.waiting >= waiters) throw inProgress()
@@ -37,10 +51,11 @@ async function queued(plan: Claiming, claim: Claim, store: Store, { wait, waiter
 
 async function endOf(first: Running, ms: number): Promise<Claimed | null> {
   first.waiting++
+  first.ended ??= Promise.withResolvers()
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(inProgress()), ms)
   try {
-    return await Promise.race([first.ended, late])
+    return await Promise.race([first.ended.promise, late])
   } finally {
     clearTimeout(timer)
     first.waiting--
@@ -48,16 +63,16 @@ async function endOf(first: Running, ms: number): Promise<Claimed | null> {
 }
 
 async function alone(plan: Claiming, claim: Claim, store: Store, all: Map<string, Running>): Promise<Outcome> {
-  const { promise: ended, resolve } = Promise.withResolvers<Claimed | null>()
-  all.set(claim.hash, { ended, waiting: 0 })
+  const own: Running = { waiting: 0, ended: null }
+  all.set(claim.hash, own)
   let made: Claimed | null = null
   try {
     const outcome = await store.execute(plan)
-    made = madeBy(plan, claim, outcome)
+    if (own.ended) made = madeBy(plan, claim, outcome)
     return outcome
   } finally {
     all.delete(claim.hash)
-    resolve(made)
+    own.ended?.resolve(made)
   }
 }
 
