@@ -65,7 +65,7 @@ function request()
   return table.concat(one, string.format("%06d%06d", ${number % 1e6}, n))
 end\n`,
   )
-  const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url]
+  const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '--timeout', '30s', '-s', script, url]
   const [command, ...rest] = pinned(1, 'wrk', ...words) as [string, ...string[]]
   const { stdout } = spawnSync(command, rest, { encoding: 'utf8', timeout: (seconds + 30) * 1000 })
   rmSync(folder, { recursive: true })

@@ -48,5 +48,10 @@ export interface World {
   readonly secrets: readonly string[]
 }
 
-/** A time as documents write it. */
-export const timestampOf = (time: number): string => new Date(time).toISOString()
+let latest = { time: Number.NaN, text: '' }
+
+/** A time as documents write it; what one millisecond brings is written once. */
+export function timestampOf(time: number): string {
+  if (latest.time !== time) latest = { time, text: new Date(time).toISOString() }
+  return latest.text
+}

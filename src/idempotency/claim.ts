@@ -71,8 +71,11 @@ const digest = (text: string): string => hash('sha256', text, 'base64url').slice
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (!isObject(value)) return JSON.stringify(value)
+  const names = Object.keys(value).sort()
+  if (names.every((name) => typeof value[name] !== 'object' || value[name] === null))
+    return JSON.stringify(value, names)
   let members = ''
-  for (const name of Object.keys(value).sort()) members += `,${JSON.stringify(name)}:${canonical(value[name])}`
+  for (const name of names) members += `,${JSON.stringify(name)}:${canonical(value[name])}`
   return `{${members.slice(1)}}`
 }
 

@@ -39,6 +39,8 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
   /** Whether members are kept apart by savepoints, as one of those before had to be undone. */
   let apart = false
   let undone = false
+  /** Whether the member at work has written. */
+  let wrote = false
   const idle: (() => void)[] = []
 
   function join(plan: Deed): Promise<Outcome> {
@@ -123,27 +125,32 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
 
   /** One member; a failure of the whole transaction is thrown on. */
   function attempt({ plan, done, fail }: Member): () => void {
-    const before = changes()
+    wrote = false
     if (apart) run(savepoint)
     try {
-      const outcome = finish(perform(cellar, plan), run)
-      if (!isLasting(outcome)) undo(before)
+      const outcome = finish(perform(cellar, plan), noting)
+      if (!isLasting(outcome)) undo()
       if (apart) run(release)
       return () => done(outcome)
     } catch (error) {
       if (error === spoilt || !db.isTransaction || isOutage(error)) throw error
-      undo(before)
+      undo()
       if (apart) run(release)
       const taken = duplicate(error, cellar)
       return taken ? () => done(taken) : () => fail(told(error))
     }
   }
 
-  const changes = () => run(changed)[0]?.count as number
+  /** What tells the rows that it wrote has written none where it tells none. */
+  const noting: Run = (statement) => {
+    const rows = run(statement)
+    wrote ||= !statement.text.startsWith('SELECT') && (rows.length > 0 || !statement.text.includes(' RETURNING '))
+    return rows
+  }
 
   /** What was refused leaves nothing behind. */
-  function undo(before: number): void {
-    if (changes() === before) return
+  function undo(): void {
+    if (!wrote) return
     if (!apart) throw spoilt
     run(rollback)
     undone = true
@@ -164,8 +171,6 @@ function collectionsOf(plan: Deed): readonly string[] {
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
-/** How many rows this connection has written so far. */
-const changed: Statement = { text: 'SELECT total_changes() AS count', values: [] }
 /** Says that one member has to be undone while nothing keeps it apart from the others. */
 const spoilt = new Error('A member of the batch has to be undone.')
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
