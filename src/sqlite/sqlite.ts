@@ -26,7 +26,7 @@ export function openFile(file: string): DatabaseSync {
     admitVersion(version)
     insist(() => db.exec('PRAGMA journal_mode = WAL'))
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
-      PRAGMA cell_size_check = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
+      PRAGMA cell_size_check = ON; PRAGMA cache_size = -20480; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
     return db
   } catch (error) {
