@@ -6,6 +6,7 @@ import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
+import { standing } from '../versions/choose.ts'
 import { coded, willCode } from './coding.ts'
 import { varied } from './headers.ts'
 import type { House } from './house.ts'
@@ -76,8 +77,7 @@ async function description(call: Call, label: string | null, house: House): Prom
 }
 
 function labelOf({ choice }: Service, label: string | null, now: number): string {
-  const isEnded = (one: string) => (choice.ended.get(one) ?? Number.POSITIVE_INFINITY) <= now
-  const served = choice.served.filter((one) => !isEnded(one))
+  const served = standing(choice, now)
   const named = label ?? served.at(-1)
   if (named !== undefined && served.includes(named)) return named
   const mend = `Described: ${oneOf(served, 'and') || 'none'}.`

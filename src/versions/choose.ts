@@ -78,15 +78,15 @@ const beginning = /^\/(v\d+)(?=\/|$)/
 export function named(call: Call, { path, queried, now, toward }: Places, choice: Choice): Named {
   const { carriers } = choice
   const [, inPath] = carriers.includes('path') ? (beginning.exec(path) ?? []) : []
+  const inQuery = carriers.includes('query') ? queried : []
   const header = call.headers.version === undefined || !carriers.includes('header') ? [] : lines(call, 'version')
-  if (inPath === undefined && queried.length === 0 && header.length === 0) return { path, carried: null } // as most
+  if (inPath === undefined && inQuery.length === 0 && header.length === 0) return { path, carried: null } // as most
   const mentions: Mention[] = [
     ...(inPath === undefined ? [] : [{ label: inPath, by: 'path' as const }]),
-    ...(carriers.includes('query') ? queried : []).map((label) => ({ label, by: 'query' as const })),
+    ...inQuery.map((label) => ({ label, by: 'query' as const })),
     ...header.flatMap((line) => line.split(',')).map((label) => ({ label: label.trim(), by: 'header' as const })),
   ]
-  const [first] = mentions
-  if (!first) return { path, carried: null }
+  const [first] = mentions as [Mention, ...Mention[]]
   const rest = inPath === undefined ? path : path.slice(inPath.length + 1)
   for (const one of mentions) admit(one, choice, now, () => toward(one.label, rest))
   const other = mentions.find(({ label }) => label !== first.label)
@@ -99,15 +99,18 @@ export function named(call: Call, { path, queried, now, toward }: Places, choice
   return { path: rest, carried: { label, prefix: inPath === undefined ? '' : `/${label}`, query } }
 }
 
+const isEnded = ({ ended }: Choice, label: string, now: number): boolean =>
+  (ended.get(label) ?? Number.POSITIVE_INFINITY) <= now
+
+/** The versions that have not ended yet. R204. */
+export const standing = (choice: Choice, now: number): readonly string[] =>
+  choice.served.filter((one) => !isEnded(choice, one, now))
+
 /** R189, R204. */
-function admit({ label, by }: Mention, { served, ended }: Choice, now: number, toward: () => string | null): void {
-  const isEnded = (one: string) => (ended.get(one) ?? Number.POSITIVE_INFINITY) <= now
-  if (served.includes(label) && !isEnded(label)) return
-  const mend = `Supported: ${oneOf(
-    served.filter((one) => !isEnded(one)),
-    'and',
-  )}.`
-  if (isEnded(label)) {
+function admit({ label, by }: Mention, choice: Choice, now: number, toward: () => string | null): void {
+  if (choice.served.includes(label) && !isEnded(choice, label, now)) return
+  const mend = `Supported: ${oneOf(standing(choice, now), 'and')}.`
+  if (isEnded(choice, label, now)) {
     const next = toward()
     throw new Problem('version-retired', `${label} is not served any more. ${mend}`, {
       ...(by === 'header' ? { under: 'invalid-version' } : {}),

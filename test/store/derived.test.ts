@@ -2,28 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
-import { testing } from 'bylaw/testing'
 import { openMigration } from '../../src/terminal/open.ts'
-import { freshFile, rows } from '../help/file.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
-
-interface Place {
-  readonly url: string
-  readonly rows: (text: string) => Promise<Record<string, unknown>[]>
-  readonly now: string
-}
-
-const stores: Readonly<Record<string, (t: TestContext) => Promise<Place>>> = {
-  SQLite: async (t) => {
-    const file = freshFile(t)
-    return { url: `sqlite:${file}`, rows: async (text) => rows(file, text), now: "unixepoch('subsec') * 1000" }
-  },
-  PostgreSQL: async (t) => {
-    const { url, drop } = await freshPostgres()
-    t.after(drop)
-    return { url, rows: (text) => sql(url, text), now: 'extract(epoch FROM now()) * 1000' }
-  },
-}
+import { alive, nodeOn, type Place, places } from '../help/places.ts'
 
 const first = f.text({ max: 100, filter: true, sort: true })
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
@@ -89,18 +69,12 @@ function persons(): Service {
 }
 
 async function node(t: TestContext, { url }: Place, api: Service) {
-  const { call, close } = testing(api, { database: url })
-  let open = true
-  const stop = async () => {
-    if (open) await close()
-    open = false
-  }
+  const { ask: told, close: stop } = nodeOn({ url }, api)
   t.after(stop)
   const ask = async (method: string, path: string, json?: object) => {
-    const response = await call(path, { method, ...(json && { json }) })
-    const text = await response.text()
-    assert.ok(response.status < 300, `${method} ${path}: ${text}`)
-    return text === '' ? null : JSON.parse(text)
+    const { status, json: answer } = await told(method, path, json)
+    assert.ok(status < 300, `${method} ${path}: ${JSON.stringify(answer)}`)
+    return answer
   }
   const ids = async (query: string): Promise<string> =>
     (await ask('GET', `/v1/people?${query}`)).data.map(({ id }: { id: string }) => id.replace('per_', '')).join(' ')
@@ -122,7 +96,7 @@ async function apply({ url }: Place, api: Service) {
 /** Nodes of both declarations on one database; `end` is when the former ones are gone and the change is finished. */
 async function sides(t: TestContext, place: Place, was: Service, is: Service) {
   const old = await node(t, place, was)
-  await place.rows(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${place.now})`)
+  await alive(place)
   assert.deepEqual((await apply(place, is)).waitsFor, ['old'])
   const young = await node(t, place, is)
   const end = async () => {
@@ -138,7 +112,7 @@ const columns = async (place: Place): Promise<string[]> => {
   return Object.keys(JSON.parse(row?.value as string).tables.people.columns).filter((name) => name.includes('first'))
 }
 
-for (const [name, made] of Object.entries(stores))
+for (const [name, made] of places)
   describe(`columns of what only older versions have (${name})`, () => {
     test('rows of before the version are found, and what both declarations write meanwhile', async (t) => {
       const place = await made(t)

@@ -3,33 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { openMigration } from '../../src/terminal/open.ts'
-import { freshFile, rows, type Told, things } from '../help/file.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { type Told, things } from '../help/file.ts'
+import { alive, applied, type Place, places } from '../help/places.ts'
 
 type Fields = Record<string, Field>
 
-/** A database, and what is asked of it beside the service. */
-interface Place {
-  readonly url: string
-  readonly rows: (text: string) => Promise<Record<string, unknown>[]>
-  readonly now: string
-}
-
 interface Node {
   readonly ask: (method: string, path: string, json?: unknown) => Promise<Told>
-}
-
-const stores: Readonly<Record<string, (t: TestContext) => Promise<Place>>> = {
-  SQLite: async (t) => {
-    const file = freshFile(t)
-    return { url: `sqlite:${file}`, rows: async (text) => rows(file, text), now: "unixepoch('subsec') * 1000" }
-  },
-  PostgreSQL: async (t) => {
-    const { url, drop } = await freshPostgres()
-    t.after(drop)
-    return { url, rows: (text) => sql(url, text), now: 'extract(epoch FROM now()) * 1000' }
-  },
 }
 
 async function node(t: TestContext, { url }: Place, fields: Fields): Promise<Node> {
@@ -45,20 +25,13 @@ async function node(t: TestContext, { url }: Place, fields: Fields): Promise<Nod
   return { ask }
 }
 
-async function apply({ url }: Place, fields: Fields) {
-  const migration = await openMigration(things(fields), url)
-  try {
-    return await migration.apply()
-  } finally {
-    migration.close()
-  }
-}
+const apply = (place: Place, fields: Fields) => applied(place, things(fields))
 
 /** Both declarations served on one database; `end` is when the former one is gone and the change is finished. */
 async function sides(t: TestContext, made: (t: TestContext) => Promise<Place>, before: Fields, after: Fields) {
   const place = await made(t)
   const old = await node(t, place, before)
-  await place.rows(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${place.now})`)
+  await alive(place)
   const { waitsFor } = await apply(place, after)
   assert.deepEqual(waitsFor, ['old'])
   const young = await node(t, place, after)
@@ -70,7 +43,7 @@ async function sides(t: TestContext, made: (t: TestContext) => Promise<Place>, b
   return { place, old, young, end }
 }
 
-for (const [name, made] of Object.entries(stores))
+for (const [name, made] of places)
   describe(`two declarations on one database (${name})`, () => {
     test('a renamed field is read, written, filtered and unique under both names', async (t) => {
       const { old, young, end } = await sides(
