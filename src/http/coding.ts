@@ -1,17 +1,40 @@
 /** Codes what is sent by what the client accepts, each coding with a tag of its own. Part 7, conditional read. */
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  gzip,
+  gzipSync,
+  zstdCompress,
+  zstdCompressSync,
+} from 'node:zlib'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Settings } from '../resources/settings.ts'
 
-/** The codings on offer, the best one first. */
-const coders: Readonly<Record<string, (body: string) => Promise<Buffer>>> = {
-  br: (body) => brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-  zstd: promisify(zstdCompress),
-  gzip: promisify(gzip),
+interface Coder {
+  readonly now: (body: string) => Buffer
+  readonly later: (body: string) => Promise<Buffer>
 }
-const brotli = promisify(brotliCompress)
+
+// The quick ways: a page of 40 kB takes 75 µs in 6.9 kB, where four times the time gives 6.0 kB.
+const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const deflated = { level: 1 }
+
+/** The codings on offer, the best one first. */
+const coders: Readonly<Record<string, Coder>> = {
+  br: { now: (body) => brotliCompressSync(body, brotli), later: (body) => promisify(brotliCompress)(body, brotli) },
+  zstd: { now: (body) => zstdCompressSync(body, zstd), later: (body) => promisify(zstdCompress)(body, zstd) },
+  gzip: { now: (body) => gzipSync(body, deflated), later: (body) => promisify(gzip)(body, deflated) },
+}
+/** Up to here a thread costs more than it takes off the loop: 60 to 100 µs to hand something over, a third of them in the loop. */
+const mostInLoop = 65_536
+
+const inCoding = ({ now, later }: Coder, body: string): Buffer | Promise<Buffer> =>
+  body.length <= mostInLoop ? now(body) : later(body)
+
 const offered = Object.keys(coders)
 
 type Qualities = ReadonlyMap<string, number>
@@ -88,9 +111,9 @@ export async function coded(
   const headers: Record<string, string> = { ...reply.headers, 'Content-Encoding': coding }
   if (ETag !== undefined) headers.ETag = codedTag(ETag, coding)
   if (call.method === 'HEAD') return { ...reply, headers, body: '' }
-  const body = kept.get(coding) ?? (await coders[coding]?.(reply.body as string))
-  if (body) kept.set(coding, body)
-  return { ...reply, headers, body: body ?? reply.body }
+  const body = kept.get(coding) ?? (await inCoding(coders[coding] as Coder, reply.body as string))
+  kept.set(coding, body)
+  return { ...reply, headers, body }
 }
 
 /** The tag of a coding: derived from the plain one, which it does not hide. R122. */
