@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
 import { type Answer, finishLater, type Steps } from '../store/cellar.ts'
 import type { Statement } from '../store/compile.ts'
-import type { Told } from './thread.ts'
+import type { Asked, Told } from './thread.ts'
 
 interface Job {
   readonly steps: Steps<unknown>
@@ -19,7 +19,8 @@ export interface Reader {
   readonly close: () => Promise<void>
 }
 
-const mostWaiting = 100
+/** Each of them is refused when its time is over. */
+const mostWaiting = 1000
 /** In MB: what it makes is short-lived, and a thread takes 64 for it by itself. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 const mostThreads = 3
@@ -52,12 +53,11 @@ export function reader(file: string): Reader {
   }
 
   async function attempt({ steps, until, done, fail }: Job): Promise<void> {
+    if (performance.now() >= until) return fail(late())
     try {
       working ??= started()
-      const ask = asking(working, until)
-      await ask({ text: 'BEGIN', values: [] })
-      const value = await finishLater(steps, ask)
-      await ask({ text: 'COMMIT', values: [] })
+      const value = await finishLater(steps, asking(working, until))
+      if (queue.length === 0) working.postMessage(null satisfies Asked)
       done(value as never)
     } catch (error) {
       giveUp() // in whatever state its snapshot is
@@ -101,7 +101,8 @@ const late = (): Problem =>
   )
 
 function asking(thread: Worker, until: number): (statement: Statement) => Promise<readonly Answer[]> {
-  return (statement) =>
+  let first = true
+  return ({ text, values }) =>
     new Promise((resolve, reject) => {
       const alarm = setTimeout(() => settle(() => reject(late())), Math.max(0, until - performance.now()))
       const heard = ({ rows, error }: Told) =>
@@ -109,7 +110,8 @@ function asking(thread: Worker, until: number): (statement: Statement) => Promis
       const ended = () => settle(() => reject(new Error('The reading thread ended.')))
       thread.on('message', heard)
       thread.on('exit', ended)
-      thread.postMessage(statement)
+      thread.postMessage({ text, values, first } satisfies Asked)
+      first = false
       function settle(how: () => void): void {
         clearTimeout(alarm)
         thread.off('message', heard)

@@ -25,3 +25,40 @@ test('a statement that takes too long is refused, and another thread goes on mea
   await assert.rejects(late, { type: 'timeout' })
   assert.equal(await next, 8)
 })
+
+test('a look whose time is over before its turn is refused, and costs nobody the thread', async (t) => {
+  const file = freshFile(t)
+  new DatabaseSync(file).close()
+  const { look, close } = reader(file)
+  t.after(close)
+  await look(counting('CREATE TEMP TABLE mine (x)'), performance.now() + 10_000)
+  const first = look(counting(endless.replace('20000000', '100000')), performance.now() + 10_000)
+  const late = look(counting('SELECT 1 AS n'), performance.now())
+  const next = look(counting('SELECT count(*) AS n FROM mine'), performance.now() + 10_000)
+  await assert.rejects(late, { type: 'timeout' })
+  assert.deepEqual([await first, await next], [100_000, 0])
+})
+
+test('looks see one state each, and let go of it when nothing more is asked', async (t) => {
+  const file = freshFile(t)
+  const db = new DatabaseSync(file)
+  t.after(() => db.close())
+  db.exec('PRAGMA journal_mode = WAL; CREATE TABLE some (x); INSERT INTO some VALUES (1)')
+  const { look, close } = reader(file)
+  t.after(close)
+  const some = 'SELECT count(*) AS n FROM some'
+  function* twice(between: () => void): Steps<unknown> {
+    const [before] = yield { text: some, values: [] }
+    between()
+    const [after] = yield { text: some, values: [] }
+    return [before?.n, after?.n]
+  }
+  const until = performance.now() + 10_000
+  const writing = look(
+    twice(() => db.exec('INSERT INTO some VALUES (2)')),
+    until,
+  )
+  const behind = look(counting(some), until)
+  assert.deepEqual([await writing, await behind], [[1, 1], 2])
+  for (let busy = 1; busy !== 0; ) busy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy as number
+})
