@@ -212,6 +212,7 @@ function collectionOf(
   const columns = members
     .flatMap(({ name, field }) => indexed(name, field, asked))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
+    .map((column) => (column.field === parent?.field ? { ...column, most: null } : column)) // ids are never long
   const fields = members.map(({ name, field }) => shaped(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
   const account = accountIn(around.resources, name)

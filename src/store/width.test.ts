@@ -26,9 +26,11 @@ const { resources } = service({
       fields: { word: f.text({ max: 200 }), label: f.text({ sort: true }) },
       access: 'public',
     },
+    replies: { prefix: 'rep', parent: 'notes', fields: { text: f.text({ filter: true }) }, access: 'public' },
   },
 })
-const [notes, parts] = [...resources.values()].map(({ collection }) => collection) as [Collection, Collection]
+type All = [Collection, Collection, Collection]
+const [notes, parts, replies] = [...resources.values()].map(({ collection }) => collection) as All
 const built = (one: Collection, names: readonly string[], unique = false) => fitting(one, names, postgres, unique)
 
 test('what fits is indexed whole, and everything where nothing is too long', () => {
@@ -43,6 +45,11 @@ test('what may be too long is indexed by its first characters, what is unique by
   assert.deepEqual(built(notes, ['by_slug'], true), ['by_slug#'])
   assert.deepEqual(built(notes, ['-by_body', '-by_title', '-id']), ['-by_body~317', '-by_title~317', '-id'])
   assert.deepEqual(built(parts, ['by_noteId', 'by_label', 'id'])[1], 'by_label~134')
+})
+
+test('the id of an owner is indexed whole, as lists below it say nothing of its beginning', () => {
+  assert.deepEqual(built(replies, ['by_noteId', 'id']), ['by_noteId', 'id'])
+  assert.deepEqual(built(replies, ['by_noteId', 'by_text', 'id']), ['by_noteId', 'by_text~379', 'id'])
 })
 
 test('terms of an index', () => {

@@ -37,9 +37,10 @@ export function fitting(
 const isWide = ({ type, most }: Column): boolean => type === 'text' && most !== null && most > shortText
 
 /** The most bytes of what is no long text: numbers and times, ids, and the keys of resources that have their own. */
-function bytesOf({ columns, composite, identity }: Collection, name: string): number {
+function bytesOf({ columns, composite, identity, parent }: Collection, name: string): number {
   const column = columns.find((one) => one.name === columnIn(name))
-  if (column) return /^ref\b/.test(column.form) ? chosenKey * codePoint : madeId
+  const isForeign = column && (column.name === parent?.column || /^ref\b/.test(column.form))
+  if (column) return isForeign ? chosenKey * codePoint : madeId
   return composite || identity.startsWith('the key') ? chosenKey * codePoint : madeId
 }
 
