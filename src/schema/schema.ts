@@ -141,6 +141,9 @@ function widened(difference: Difference): Step[] {
     steps.push({ about: `count the revisions of ${one.name} on`, phase: 'expand', sql: [], note, fill })
   }
   if (isAhead(difference)) steps.push(...filledAhead(difference))
+  const otherwise = goneIndexes.filter((name) => !isUnique(name) && freshIndexes.includes(name))
+  if (otherwise.length > 0)
+    steps.push(dropped(difference, `drop indexes of ${one.name} that are built otherwise`, otherwise, 'expand'))
   const ready = freshIndexes.filter((name) => !isUnique(name))
   if (ready.length > 0) steps.push(indexed(difference, `index ${one.name}`, ready, 'expand'))
   return steps
@@ -188,7 +191,7 @@ function narrowed(difference: Difference): Step[] {
   if (is.shape !== was.shape) steps.push(...filled(difference))
   const late = freshIndexes.filter(isUnique)
   if (late.length > 0) steps.push(indexed(difference, `index what is new in ${one.name}`, late, 'contract'))
-  const idle = goneIndexes.filter((name) => !isUnique(name))
+  const idle = goneIndexes.filter((name) => !isUnique(name) && !freshIndexes.includes(name))
   if (idle.length > 0)
     steps.push(dropped(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'))
   const columns = goneColumns.map(

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { f, service } from 'bylaw'
 import pg from 'pg'
 import { pace } from '../../src/postgres/lease.ts'
 import { openPostgresMigration } from '../../src/postgres/open.ts'
@@ -67,6 +68,24 @@ describe('a change of the schema', () => {
     t.after(drop)
     const first = await Promise.all([1, 2, 3, 4].map(() => apply(empty)))
     assert.equal(first.filter(({ done }) => done.length > 0).length, 1)
+  })
+
+  test('builds an index otherwise where more of a text fits into it', async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const texts = (max: number) => {
+      const fields = { text: f.text({ max, filter: true }) }
+      const { resources } = service({ name: 'texts', resources: { things: { fields, access: 'public' } } })
+      return [...resources.values()].map(({ collection }) => collection)
+    }
+    const index = async () => {
+      const text = `SELECT indexdef FROM pg_indexes WHERE indexname = 'index__things__by_text'`
+      return (await sql(url, text)).map(({ indexdef }) => String(indexdef).replace(/.* USING btree /, ''))
+    }
+    await apply(url, texts(5000))
+    assert.deepEqual(await index(), ['("left"(by_text, 636), id)'])
+    await apply(url, texts(50))
+    assert.deepEqual(await index(), ['(by_text, id)'])
   })
 
   test('waits for who holds a table outside of its queue, so that readers go on', async (t) => {
