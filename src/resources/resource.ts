@@ -209,10 +209,7 @@ function collectionOf(
   const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldIn))
   const columnName = (field: string) =>
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
-  const columns = members
-    .flatMap(({ name, field }) => indexed(name, field, asked))
-    .filter(({ field }) => field !== 'id' && !(composite && field === parent.field))
-    .map((column) => (column.field === parent?.field ? { ...column, most: null } : column)) // ids are never long
+  const columns = columnsOf(members, asked, parent?.field, composite)
   const fields = members.map(({ name, field }) => shaped(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
   const account = accountIn(around.resources, name)
@@ -241,6 +238,19 @@ function collectionOf(
 
 /** The field of a term of an order. */
 const fieldIn = (term: string): string => term.replace(/^-/, '')
+
+/** The columns of all fields, but of those that the primary key has. */
+function columnsOf(
+  members: readonly Member[],
+  asked: ReadonlySet<string>,
+  parent: string | undefined,
+  composite: boolean,
+): Collection['columns'] {
+  return members
+    .flatMap(({ name, field }) => indexed(name, field, asked))
+    .filter(({ field }) => field !== 'id' && !(composite && field === parent))
+    .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are never long
+}
 
 /** The columns a field asks for: its own, or those of its nested fields. */
 function indexed(name: string, field: Field, asked: ReadonlySet<string>, below = false): Collection['columns'] {
