@@ -27,7 +27,7 @@ const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
 const sizes = values.rows.split(',').map(Number)
 const chosen = values.only === '' ? null : values.only.split(',')
 /** What many rows make a difference to. */
-const large = ['item', 'list', 'moving', 'total', 'deep']
+const large = ['item', 'list', 'cold', 'moving', 'total', 'deep']
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []

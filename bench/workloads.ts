@@ -17,6 +17,8 @@ export interface Workload {
 }
 
 const far = 100
+/** More pages than are remembered. */
+const further = 600
 
 /** Questions about books that are there; cursors are asked for, as a client would. */
 export async function workloads(
@@ -30,8 +32,9 @@ export async function workloads(
   const [tag, expertTag] = [await tagOf(ours + first), await tagOf(expert + first)]
   const tagged = (etag: string) => items.map((item): Asking => ({ ...item, headers: { 'If-None-Match': etag } }))
   const list = 'status=listed&limit=50'
-  const cursors = await walk(ours, `/books?${list}&sort=price`, (page) => page.pagination.nextCursor, far)
-  const expertCursors = await walk(expert, `/books?${list}`, (page) => page.next, far)
+  const all = await walk(ours, `/books?${list}&sort=price`, (page) => page.pagination.nextCursor, further)
+  const expertAll = await walk(expert, `/books?${list}`, (page) => page.next, further)
+  const [cursors, expertCursors] = [all.slice(0, far), expertAll.slice(0, far)]
   const pages = Array.from({ length: 20 }, (_, i) => i + 1)
   const { title, status, shelf, blurb, price } = sample[0] as Book
   const body = JSON.stringify({ title, status, price, shelf, blurb })
@@ -55,6 +58,7 @@ export async function workloads(
       expert: tagged(expertTag),
     },
     { name: 'list', about: '50 by cursor, filtered and sorted', floor: true, ours: cursors, expert: expertCursors },
+    { name: 'cold', about: 'the same, of pages that were not read before', floor: false, ours: all, expert: expertAll },
     {
       name: 'moving',
       about: 'the same, with one change to nine pages',
@@ -105,13 +109,13 @@ async function tagOf(url: string): Promise<string> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: two shapes of pages, of which only the cursor is read
-type Read = (page: any) => string
+type Read = (page: any) => string | null
 
 /** Pages along a list, by the cursors that it gives. */
 export async function walk(server: string, list: string, next: Read, pages: number): Promise<Asking[]> {
   const found: Asking[] = []
-  let cursor = ''
-  for (let i = 0; i < pages; i++) {
+  let cursor: string | null = ''
+  for (let i = 0; i < pages && cursor !== null; i++) {
     const path = `${list}&cursor=${cursor}`
     found.push({ path })
     cursor = next(await (await ask(server + path)).json())

@@ -15,8 +15,8 @@ import { linkHeader, links } from '../lists/links.ts'
 import { offerOf } from '../lists/offer.ts'
 import { olderRules } from '../lists/older.ts'
 import { type Cursors, pageText, showsCursors } from '../lists/page.ts'
-import { pairs, parameters, search as searchOf, wrong } from '../lists/parameters.ts'
-import { query } from '../lists/query.ts'
+import { pairs, pathOf, search as searchOf, wrong } from '../lists/parameters.ts'
+import { queries } from '../lists/query.ts'
 import { type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -27,6 +27,7 @@ import { audible, shown } from './view.ts'
 export function list(scene: Scene): Route {
   const { resource } = scene
   const accepted = rulesOf(scene)
+  const read = queries(accepted)
   const veiled = veiledColumns(scene.form)
   const owner = (asked: Pick<Asked, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
@@ -34,8 +35,7 @@ export function list(scene: Scene): Route {
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }, world, { prefix }) =>
-      query(parameters(target), accepted, listOf(target.slice(prefix.length)), world),
+    query: ({ target }, world, { prefix }) => read(target.slice(prefix.length), world),
     target: (asked) => ownerRead(owner(asked), asked),
     parse: (asked) => {
       if (veiled.size > 0 || resource.veiled) admitFields(asked, resource, veiled, scene.challenge)
@@ -104,11 +104,6 @@ function admitFields(
       throw closed(field, 'filter or sort by', [scope], challenge)
   }
 }
-
-const pathOf = (target: string): string => target.split('?', 1)[0] as string
-
-/** The path names a list, owner included, however it is escaped. */
-const listOf = (target: string): string => pathOf(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
 export function ownerRead(owner: List['parent'], { caller, world }: Asked): Read | null {
   if (!owner) return null

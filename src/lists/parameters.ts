@@ -8,6 +8,9 @@ export type Parameters = readonly (readonly [name: string, value: string])[]
 
 const none: Parameters = []
 
+/** A target without its query. */
+export const pathOf = (target: string): string => target.split('?', 1)[0] as string
+
 /** The query of a target, without its question mark; empty where there is none. */
 export function search(target: string): string {
   const mark = target.indexOf('?')

@@ -4,10 +4,55 @@ import type { World } from '../flow/call.ts'
 import type { Query } from '../flow/intent.ts'
 import type { Term } from '../flow/plan.ts'
 import { conditions, filterOf } from './filter.ts'
-import { nameViolations, type Parameters } from './parameters.ts'
+import { nameViolations, type Parameters, parameters, pathOf } from './parameters.ts'
 import { listParameters, type Rules, windowNames } from './rules.ts'
 import { order } from './sort.ts'
-import { windowOf } from './window.ts'
+import { placedAt, windowOf } from './window.ts'
+
+/** As many texts are remembered, none of them longer. */
+const [mostKnown, mostText] = [500, 500]
+
+/** Reads what targets ask of a list. What the pages of a list have in common is read once, as they differ in their cursors. */
+export function queries(rules: Rules): (target: string, world: World) => Query {
+  const known = new Map<string, Query>()
+  return (target, world) => {
+    const at = cursorIn(target)
+    const text = at === null ? target : at.text
+    const before = known.get(text)
+    const again = before && (at === null ? before : turnedTo(before, at.cursor, rules, world))
+    if (again) return again
+    const found = query(parameters(target), rules, listOf(target), world)
+    const isHidden = at === null && found.given.some(([name]) => name === 'cursor') // it is escaped
+    if (isHidden || text.length > mostText) return found
+    if (known.size >= mostKnown) known.clear()
+    known.set(text, found)
+    return found
+  }
+}
+
+/** The cursor of a target, and the target without it; null where there is none in plain letters. */
+function cursorIn(target: string): { readonly cursor: string; readonly text: string } | null {
+  const from = target.indexOf('?') + 1
+  const name = target.startsWith('cursor=', from) ? from : target.indexOf('&cursor=', from) + 1
+  if (from === 0 || name === 0) return null
+  const start = name + 'cursor='.length
+  const end = target.indexOf('&', start)
+  const rest = end < 0 ? target.length : end
+  const cursor = target.slice(start, rest)
+  return /^[\w-]*$/.test(cursor) ? { cursor, text: target.slice(0, start) + target.slice(rest) } : null
+}
+
+/** The same list at another cursor; null where that is none of its own, which is told with all else that is wrong. */
+function turnedTo(before: Query, cursor: string, rules: Rules, world: World): Query | null {
+  const { list, bound, order, given, window } = before
+  const faults: Violation[] = []
+  const placed = placedAt(cursor, window.limit, { rules, list, bound, order, world }, faults)
+  if (faults.length > 0) return null
+  return { ...before, window: placed, given: given.map((one) => (one[0] === 'cursor' ? [one[0], cursor] : one)) }
+}
+
+/** The path names a list, owner included, however it is escaped. */
+const listOf = (target: string): string => pathOf(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
 /** What is asked of a list, or all that is wrong with it. `list` names the very list, owner included. R53, R154. */
 export function query(given: Parameters, rules: Rules, list: string, world: World): Query {

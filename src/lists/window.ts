@@ -33,7 +33,7 @@ export function windowOf(given: Given, reading: Reading, faults: Violation[]): A
   const [limit, pageSize] = ['limit', 'page_size'].map((name) => sizeOf(given, name, reading.rules, faults))
   const [offset, page] = [number(given, 'offset', 0, 0, faults), number(given, 'page', 1, 1, faults)]
   const size = (style === 'page' ? pageSize : limit) as number
-  if (style === 'cursor') return { style, window: placed(given.get('cursor') ?? '', size, reading, faults) }
+  if (style === 'cursor') return { style, window: placedAt(given.get('cursor') ?? '', size, reading, faults) }
   const from = style === 'page' ? (page - 1) * size : offset
   if (faults.length === before && from > list.maxOffset) {
     const mend = list.pagination.styles.includes('cursor') ? 'Go further with cursor.' : 'Narrow the list with filters.'
@@ -99,7 +99,7 @@ const sentences: Readonly<Record<CursorFault, string>> = {
 }
 
 /** R81 to R85. */
-function placed(
+export function placedAt(
   text: string,
   limit: number,
   { rules, list, bound, order, world }: Reading,

@@ -153,16 +153,34 @@ export const namedIn = ({ shelves }: Cellar, called: string): string =>
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 
-/** A list as the database knows its columns, whose order says nothing of nulls where there are none, so that more indexes serve it. */
+type Settled = Pick<List, 'where' | 'order'>
+
+/** What lists came to, by their filters: who asks in the same words again gives the very same ones. */
+const known = new WeakMap<Shelf, WeakMap<List['where'], { order: List['order']; byPlace: Map<string, Settled> }>>()
+
+/** A list as the database knows its columns; the same objects for the same list, where its place has values in the same columns. */
 export function settled(cellar: Cellar, plan: List): List {
   const own = shelf(cellar, plan.collection)
+  const { order, where, window } = plan
+  const all = known.get(own) ?? new WeakMap()
+  if (!known.has(own)) known.set(own, all)
+  const before = all.get(where)
+  const kept = before?.order === order ? before : { order, byPlace: new Map() }
+  if (kept !== before) all.set(where, kept)
+  const at = window.from === 'place' ? window.place : []
+  const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
+  const found = kept.byPlace.get(name) ?? settledAt(cellar, own, plan, at)
+  kept.byPlace.set(name, found)
+  return { ...plan, ...found }
+}
+
+/** Its order says nothing of nulls where there are none, so that more indexes serve it. */
+function settledAt(cellar: Cellar, own: Shelf, { where, order }: List, at: readonly unknown[]): Settled {
   const { full, named } = own
-  const at = plan.window.from === 'place' ? plan.window.place : null
-  const isFull = (column: string, i: number) => full.has(column) && at?.[i] !== null
+  const isFull = (column: string, i: number) => full.has(column) && at[i] !== null
   return {
-    ...plan,
-    where: plan.where.map((one) => settledCondition(cellar, own, one)),
-    order: plan.order.map((term, i): Term => {
+    where: where.map((one) => settledCondition(cellar, own, one)),
+    order: order.map((term, i): Term => {
       if (term.reach) return { ...term, reach: settledReach(cellar, own, term.reach) }
       const column = named(term.column)
       return isFull(column, i) ? { ...term, column, nulls: 'none' } : { ...term, column }

@@ -3,7 +3,7 @@ import { keyCollection } from '../flow/credential.ts'
 import type { Key, List } from '../flow/plan.ts'
 import type { Cell, Collection } from '../resources/collection.ts'
 import { type Dialect, quoted, rowColumns } from './dialect.ts'
-import type { Stretch } from './segments.ts'
+import { isSlot, type Stretch } from './segments.ts'
 import { binding, conditions, term } from './where.ts'
 
 export interface Statement {
@@ -109,9 +109,15 @@ export function tombstoneId({ account, composite }: Collection, key: Key): strin
   return [...before.map(encodeURIComponent), key.id].join('/')
 }
 
+/** A statement with values in its slots. */
+export const filled = ({ text, values }: Statement, cells: readonly Cell[]): Statement => ({
+  text,
+  values: values.map((value) => (isSlot(value) ? (cells[value.slot] as Cell) : value)),
+})
+
 /** How many rows to pass over, and how many to take. */
 export interface Cut {
-  readonly offset: number
+  readonly offset: Cell
   readonly limit: number
   /** With what is never answered, which rows of other shapes are made from. */
   readonly whole?: boolean
@@ -158,7 +164,7 @@ function selected(
     stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map((one) => term(one, binding_)).join(', ')}`
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
-  const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset > 0 ? ` OFFSET ${bind(offset)}` : ''}`
+  const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
   return { text: `SELECT ${what} FROM ${from}${where}${order}${cut}`, values }
 }
 

@@ -1,11 +1,23 @@
 /** Lists rows: those of a page as one text, and the places of its ends. The cellar. */
+
+import { homeOf } from '../flow/home.ts'
 import type { Page, Place } from '../flow/outcome.ts'
 import type { List, Window } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../resources/collection.ts'
 import { type Cellar, found, type Shelf, type Steps, shelf } from './cellar.ts'
-import { type Cut, countStatement, joinedStatement, joint, listStatement, probeStatement } from './compile.ts'
+import {
+  type Cut,
+  countStatement,
+  filled,
+  joinedStatement,
+  joint,
+  listStatement,
+  probeStatement,
+  type Statement,
+} from './compile.ts'
+import type { Dialect } from './dialect.ts'
 import { type Besides, besidesStatement } from './fused.ts'
-import { at, behind, loose, reversed, type Stretch, whole } from './segments.ts'
+import { loose, once, type Stretch, slot, slotAt, stretchesFrom, whole } from './segments.ts'
 
 /** Rows that follow each other, their documents joined. */
 interface Haul {
@@ -27,31 +39,35 @@ const nothing: Haul = { count: 0, docs: '', places: null, current: true, beside:
 interface Reach {
   readonly cellar: Cellar
   readonly own: Shelf
+  /** With slots for what differs from one caller, owner and place to the next. */
   readonly plan: List
   readonly apart: boolean
+  /** What the first slots stand for. */
+  readonly given: Cells
+}
+
+interface Taking extends Reach {
   /** What is asked along with the first rows. */
   readonly besides: Besides | null
 }
 
 const nowhere = [null, null] as const
 
-export function* page(cellar: Cellar, plan: List): Steps<Page> {
-  const own = shelf(cellar, plan.collection)
+export function* page(cellar: Cellar, asked: List): Steps<Page> {
+  const own = shelf(cellar, asked.collection)
   // Where rows are spread, what they are joined to would have to go from machine to machine first.
   const apart =
-    cellar.dialect.spread !== null || (plan.places && !plan.order.every(({ column }) => own.told.has(column)))
-  const joined = yield* taken({ cellar, own, plan, apart, besides: besidesOf(cellar, plan) })
-  const all = joined.current ? joined : yield* taken({ cellar, own, plan, apart: true, besides: null })
+    cellar.dialect.spread !== null || (asked.places && !asked.order.every(({ column }) => own.told.has(column)))
+  const reach = { cellar, own, apart, ...opened(asked, cellar.dialect) }
+  const { plan } = reach
+  const joined = yield* taken({ ...reach, besides: besidesOf(cellar, plan) })
+  const all = joined.current ? joined : yield* taken({ ...reach, apart: true, besides: null })
   const { limit } = plan.window
   const more = all.count > limit
   const shown = turned(plan, more ? shortened(all) : all)
-  const total = plan.countTo === null ? null : yield* counted(cellar, plan, plan.countTo, joined.total)
+  const total = plan.countTo === null ? null : yield* counted(reach, plan.countTo, joined.total)
   const [first, last] = plan.places && (more || plan.window.from === 'place') ? ends(own, plan, shown) : nowhere
-  const sides = yield* around(
-    { cellar, own, plan, apart: false, besides: null },
-    { first, last, beside: joined.beside },
-    more,
-  )
+  const sides = yield* around(reach, { first, last, beside: joined.beside }, more)
   return {
     is: 'page',
     data: shown.docs,
@@ -63,18 +79,30 @@ export function* page(cellar: Cellar, plan: List): Steps<Page> {
   }
 }
 
+/** Slots stand for what differs from one caller and owner to the next. */
+function opened(plan: List, { spread }: Dialect): Pick<Reach, 'plan' | 'given'> {
+  const { account, parent } = plan
+  return {
+    plan: { ...plan, account: slot(slotAt.account), parent: parent && { ...parent, id: slot(slotAt.owner) } },
+    given: [account, parent?.id ?? null, spread && parent && homeOf(parent.id)],
+  }
+}
+
 /** The rows of the window, one more than asked, so that it shows whether others follow. */
-const taken = (reach: Reach): Steps<Haul> => {
+const taken = (reach: Taking): Steps<Haul> => {
   const { window } = reach.plan
   return window.from === 'offset' ? passedOver(reach, window.offset) : near(reach, window)
 }
 
 /** The rows of a stretch. */
-function* stretchOf({ cellar, own, plan, apart, besides }: Reach, stretch: Stretch, cut: Cut): Steps<Haul> {
-  const listed = { ...plan, places: apart && plan.places }
-  const statement = listStatement(own.collection, listed, stretch, { ...cut, whole: apart }, cellar.dialect)
+function* stretchOf(taking: Taking, stretch: Stretch, { offset, limit }: Cut, place: Cells): Steps<Haul> {
+  const { own, plan, apart, besides, given } = taking
+  const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
+  const name = `${offset === 0} ${limit} ${apart} ${plan.places} ${besides?.countTo}`
+  const statement = once(stretch, name, () => stretchStatement(taking, stretch, cut))
+  const asked = filled(statement, [...given, offset, ...place])
   if (apart) {
-    const rows = yield statement
+    const rows = yield asked
     const places = rows.map((row) => plan.order.map((_, i) => row[`place${i}`] as string | null))
     return {
       count: rows.length,
@@ -85,8 +113,7 @@ function* stretchOf({ cellar, own, plan, apart, besides }: Reach, stretch: Stret
       total: null,
     }
   }
-  const joined = joinedStatement(statement, cellar.dialect)
-  const [row] = yield besides ? besidesStatement(joined, own.collection, plan, besides, cellar.dialect) : joined
+  const [row] = yield asked
   const count = Number(row?.count ?? 0)
   const told = {
     beside: besides && besides.stretches.length > 0 ? Boolean(row?.beside) : null,
@@ -100,6 +127,15 @@ function* stretchOf({ cellar, own, plan, apart, besides }: Reach, stretch: Stret
     current: areAlike(own, Number(row.oldest), Number(row.newest)),
     ...told,
   }
+}
+
+function stretchStatement({ cellar, own, plan, apart, besides }: Taking, stretch: Stretch, cut: Cut): Statement {
+  const { dialect } = cellar
+  const listed = { ...plan, places: apart && plan.places }
+  const statement = listStatement(own.collection, listed, stretch, { ...cut, whole: apart }, dialect)
+  if (apart) return statement
+  const joined = joinedStatement(statement, dialect)
+  return besides ? besidesStatement(joined, own.collection, plan, besides, dialect) : joined
 }
 
 /** Whether the texts of all shapes from one to another can be answered as they are. */
@@ -123,42 +159,33 @@ const both = (a: Haul, b: Haul): Haul =>
         }
 
 /** Rows from an offset on. */
-function* passedOver(reach: Reach, from: number): Steps<Haul> {
-  const { cellar, own, plan } = reach
+function* passedOver(taking: Taking, from: number): Steps<Haul> {
+  const { plan } = taking
   const wanted = plan.window.limit + 1
   let all = nothing
   let offset = from
-  let first = reach
-  for (const stretch of whole(loose(plan, []).order)) {
-    const next = yield* stretchOf(first, stretch, { offset, limit: wanted - all.count })
+  let first = taking
+  for (const stretch of once(plan.order, 'whole', () => whole(loose(plan, []).order))) {
+    const next = yield* stretchOf(first, stretch, { offset, limit: wanted - all.count }, [])
     all = both(all, next)
-    first = { ...reach, besides: null }
+    first = { ...taking, besides: null }
     if (all.count === wanted) break
     if (next.count > 0) offset = 0
-    else if (offset > 0)
-      offset -= Number((yield countStatement(own.collection, plan, stretch, offset, cellar.dialect))[0]?.total)
+    else if (offset > 0) offset -= yield* countOf(taking, stretch, offset)
   }
   return all
 }
 
 /** Rows behind a place (before it, when going back). */
-function* near(reach: Reach, { place, back, including, limit }: Extract<Window, { from: 'place' }>): Steps<Haul> {
+function* near(taking: Taking, { place, back, including, limit }: Extract<Window, { from: 'place' }>): Steps<Haul> {
   let all = nothing
-  let own = reach
-  for (const stretch of stretchesFrom(reach.plan, { place, back, including })) {
-    all = both(all, yield* stretchOf(own, stretch, { offset: 0, limit: limit + 1 - all.count }))
-    own = { ...reach, besides: null }
+  let own = taking
+  for (const stretch of stretchesFrom(taking.plan, { place, back, including })) {
+    all = both(all, yield* stretchOf(own, stretch, { offset: 0, limit: limit + 1 - all.count }, place))
+    own = { ...taking, besides: null }
     if (all.count > limit) break
   }
   return all
-}
-
-type From = Pick<Extract<Window, { from: 'place' }>, 'place' | 'back' | 'including'>
-
-function stretchesFrom(plan: List, { place, back, including }: From): readonly Stretch[] {
-  const { order, place: cells } = loose(plan, place)
-  const own = including ? [at(order, cells)] : []
-  return [...own, ...behind(back ? reversed(order) : order, cells)]
 }
 
 /** Without its last row. */
@@ -219,10 +246,15 @@ const textsOf = (place: Cells | null): Place | null =>
   place?.map((cell) => (cell === null ? null : String(cell))) ?? null
 
 /** How many rows match; null where they are more than are counted. R75. */
-function* counted({ dialect, shelves }: Cellar, plan: List, upTo: number, known: number | null): Steps<number | null> {
-  const { collection } = shelves.get(plan.collection) as Shelf
-  const total = known ?? Number((yield countStatement(collection, plan, null, beyond(upTo), dialect))[0]?.total)
+function* counted(reach: Reach, upTo: number, known: number | null): Steps<number | null> {
+  const total = known ?? (yield* countOf(reach, null, beyond(upTo)))
   return total > upTo ? null : total
+}
+
+function* countOf({ cellar, own, plan, given }: Reach, stretch: Stretch | null, upTo: number): Steps<number> {
+  const make = () => countStatement(own.collection, plan, stretch, slot(slotAt.offset), cellar.dialect)
+  const [row] = yield filled(once(stretch ?? plan.order, 'count', make), [...given, upTo])
+  return Number(row?.total)
 }
 
 /** As far as has to be counted to see whether more match. */
@@ -239,12 +271,15 @@ function besidesOf({ dialect }: Cellar, plan: List): Besides | null {
   const { window, countTo } = plan
   if (!dialect.fused || (window.from === 'offset' && countTo === null)) return null
   const back = window.from === 'place' && { ...window, back: !window.back, including: !window.including }
-  return { stretches: back ? stretchesFrom(plan, back) : [], countTo: countTo === null ? null : beyond(countTo) }
+  return {
+    stretches: back ? stretchesFrom(plan, back) : [],
+    countTo: countTo === null ? null : beyond(countTo),
+  }
 }
 
 /** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
 function* around(
-  { cellar, own, plan }: Reach,
+  { cellar, own, plan, given }: Reach,
   { first, last, beside }: Ends,
   more: boolean,
 ): Steps<{ before: boolean; after: boolean }> {
@@ -255,7 +290,8 @@ function* around(
   const from = { place: end ?? window.place, back: !window.back, including: end === window.place }
   let other = false
   for (const stretch of stretchesFrom(plan, from)) {
-    other = (yield probeStatement(own.collection, plan, stretch, cellar.dialect)).length > 0
+    const probe = once(stretch, 'probe', () => probeStatement(own.collection, plan, stretch, cellar.dialect))
+    other = (yield filled(probe, [...given, null, ...from.place])).length > 0
     if (other) break
   }
   return window.back ? { before: more, after: other } : { before: other, after: more }

@@ -1,5 +1,5 @@
 /** Cuts the way through ordered rows into stretches that an index can seek, and tells whether one bounds a list. Pure. The cellar. */
-import type { Condition, List, Term } from '../flow/plan.ts'
+import type { Condition, List, Term, Window } from '../flow/plan.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../resources/collection.ts'
 import type { Dialect } from './dialect.ts'
 import { fitting } from './width.ts'
@@ -15,6 +15,34 @@ export type Bound =
 export interface Stretch {
   readonly bounds: readonly Bound[]
   readonly order: readonly Term[]
+}
+
+/** Stands in a statement for a value that is known when it is asked, so that the same one serves again. */
+export interface Slot {
+  readonly slot: number
+}
+
+/** What they stand for: the account, the owner and where its rows lie, an offset or a bound, and from there on the cells of a place. */
+export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
+const slots: Slot[] = []
+
+/** It is bound, and never looked at, as if it were the value. */
+export function slot<T extends Cell>(n: number): T {
+  slots[n] ??= Object.freeze({ slot: n })
+  return slots[n] as unknown as T
+}
+
+export const isSlot = (value: unknown): value is Slot => typeof value === 'object' && value !== null
+
+const made = new WeakMap<object, Map<string, unknown>>()
+
+/** What is made of an object is made once, under a name. */
+export function once<T>(of: object, name: string, make: () => T): T {
+  const all = made.get(of) ?? new Map<string, unknown>()
+  if (all.size === 0) made.set(of, all)
+  const found = all.get(name) ?? make()
+  all.set(name, found)
+  return found as T
 }
 
 /** An order and a place in it without what filters hold fixed, as it is the same in all rows. */
@@ -70,6 +98,18 @@ export function behind(order: readonly Term[], place: readonly Cell[]): readonly
   return [...equal, further, ...nullsAfter(first, rest)]
 }
 
+type From = Pick<Extract<Window, { from: 'place' }>, 'place' | 'back' | 'including'>
+
+/** The stretches of the rows that follow a place, or come before it, with slots for its cells. */
+export function stretchesFrom(plan: List, { place, back, including }: From): readonly Stretch[] {
+  const slots = place.map((cell, i) => (cell === null ? null : slot(slotAt.place + i)))
+  return once(plan.order, `${back} ${including} ${place.map((cell) => cell === null)}`, () => {
+    const { order, place: cells } = loose(plan, slots)
+    const own = including ? [at(order, cells)] : []
+    return [...own, ...behind(back ? reversed(order) : order, cells)]
+  })
+}
+
 /** The same order the other way round. */
 export const reversed = (order: readonly Term[]): readonly Term[] =>
   order.map(({ descending, nulls, ...rest }) => ({
@@ -87,8 +127,18 @@ const valued = (term: Term): Term => ({ ...term, nulls: 'none' })
 const nullsAfter = ({ column, nulls }: Term, rest: readonly Term[]): Stretch[] =>
   nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
 
+const bounded = new WeakMap<List['order'], boolean>()
+
 /** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
-export function isBounded(collection: Collection, { where, order, parent }: List, dialect: Dialect): boolean {
+export function isBounded(collection: Collection, plan: List, dialect: Dialect): boolean {
+  const before = bounded.get(plan.order)
+  if (before !== undefined) return before
+  const found = isServed(collection, plan, dialect)
+  bounded.set(plan.order, found)
+  return found
+}
+
+function isServed(collection: Collection, { where, order, parent }: List, dialect: Dialect): boolean {
   const whose = collection.account === null ? [] : ['account']
   const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)

@@ -3,7 +3,7 @@ import { homeOf } from '../flow/home.ts'
 import type { Condition, List, Reach, Term } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
-import type { Bound } from './segments.ts'
+import { type Bound, isSlot, slot, slotAt } from './segments.ts'
 import { narrowed } from './width.ts'
 
 /** Numbers the values of one statement while its text is written, and says its columns. */
@@ -55,7 +55,8 @@ export function conditions(collection: Collection, plan: List, bounds: readonly 
 
 /** The one home of all rows that are asked for; null where there are several, or rows are not spread. */
 function homeIn({ composite }: Collection, { where, parent }: List, { spread }: Dialect): number | null {
-  if (!spread || composite) return spread && parent && homeOf(parent.id)
+  if (!spread || composite)
+    return spread && parent && (isSlot(parent.id) ? slot<number>(slotAt.home) : homeOf(parent.id))
   const own = where.find(({ column }) => column === 'id')
   return own?.is === 'eq' ? homeOf(String(own.value)) : null
 }
