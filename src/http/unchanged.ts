@@ -82,10 +82,13 @@ export interface Known {
 interface Memory {
   readonly answers: Map<string, Known>
   characters: number
+  /** What was asked once: most pages of a long list are not asked for again, and would only drive out others. */
+  readonly once: Set<string>
 }
 
 /** Of all answers together; a list has 14 kB or so. */
 const mostCharacters = 4_194_304
+const mostOnce = 2000
 /** Lists are remembered for as long as nothing was written, so that one that is asked for again is not read again. */
 const remembered = new WeakMap<Store, Memory>()
 
@@ -125,15 +128,20 @@ export const recalled = (visit: Visit, store: Store): Known | null =>
 export function remember(visit: Visit, store: Store, { query, mark, reply }: Omit<Known, 'coded'>): Known {
   const known = { query, mark, reply: fresh(reply), coded: new Map() }
   if (reply.status !== 200 || typeof reply.body !== 'string') return known
-  const memory = remembered.get(store) ?? { answers: new Map(), characters: 0 }
+  const memory = remembered.get(store) ?? { answers: new Map(), characters: 0, once: new Set() }
+  remembered.set(store, memory)
   const [name, { length }] = [nameOf(visit), reply.body]
+  if (!memory.answers.has(name) && !memory.once.delete(name)) {
+    if (memory.once.size >= mostOnce) memory.once.clear()
+    memory.once.add(name)
+    return known
+  }
   if (memory.characters + length > mostCharacters) {
     memory.answers.clear()
     memory.characters = 0
   }
   memory.characters += length - (memory.answers.get(name)?.reply.body?.length ?? 0)
   memory.answers.set(name, known)
-  remembered.set(store, memory)
   return known
 }
 

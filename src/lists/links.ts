@@ -12,7 +12,8 @@ export function links(path: string, query: Query, page: Page, cursors: Cursors, 
   const { given, style } = query
   const kept = given.filter(([name]) => !windowNames.includes(name))
   const sized = given.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
-  const to = (name: string, value: string) => address(path, [...kept, ...sized, [name, value]])
+  const before = address(path, [...kept, ...sized])
+  const to = (name: string, value: string) => `${before}${before === path ? '?' : '&'}${name}=${value}`
   const self = address(path, given)
   if (style !== 'cursor') return { self, ...numbered(query, page, maxOffset, to) }
   return {
@@ -59,7 +60,8 @@ export function linkHeader(all: Links): string {
   const texts = Object.entries(all).map(([rel, url]) => ({ rel, text: `<${url}>; rel="${rel}"` }))
   for (let i = 0; ; i++) {
     const gone = dispensable.slice(0, i)
-    const header = texts.flatMap(({ rel, text }) => (gone.includes(rel) ? [] : [text])).join(', ')
+    const kept = texts.filter(({ rel }) => !gone.includes(rel))
+    const header = kept.map(({ text }) => text).join(', ')
     if (header.length <= mostHeader) return header
   }
 }
