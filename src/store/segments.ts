@@ -68,7 +68,7 @@ export function whole(order: readonly Term[]): readonly Stretch[] {
 }
 
 /** The very row at a place, if it is there. */
-export const at = (order: readonly Term[], place: readonly Cell[]): Stretch => ({
+const at = (order: readonly Term[], place: readonly Cell[]): Stretch => ({
   bounds: order.map(({ column }, i): Bound => {
     const value = place[i] ?? null
     return value === null ? { column, is: 'null' } : { column, is: 'at', value }
