@@ -121,6 +121,12 @@ export interface List {
   readonly places: boolean
 }
 
+/** Names the rows that a list counts: lists of one name have one total. */
+export const countedBy = ({ collection, parent, account, where, countTo }: List): string =>
+  JSON.stringify([collection, parent?.id, account, where, countTo], (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}n` : value,
+  )
+
 /** A key that is used once: whoever comes second is told what the first one made. */
 export interface Claim {
   readonly hash: string

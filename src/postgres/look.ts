@@ -10,6 +10,8 @@ import type { Connection } from './connect.ts'
 import { isLost, isPassing, told } from './failure.ts'
 import { gather, isGathered } from './gather.ts'
 import type { Pool } from './pool.ts'
+import { question } from './state.ts'
+import type { Totals } from './totals.ts'
 
 /** A plan that changes nothing. */
 type Glance = Exclude<Plan, Deed>
@@ -21,6 +23,8 @@ interface Looking {
   readonly cellar: Cellar
   /** Statements that begin a snapshot, for what an index bounds and for all else. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
+  /** What was counted; null where the database does not tell its state. */
+  readonly totals: Totals | null
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -50,7 +54,7 @@ async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
   const first = steps.next()
   if (first.done) return first.value
   const then = steps.next(await looking.read(first.value))
-  return then.done ? then.value : within(looking, plan, true)
+  return then.done ? then.value : within(looking, true, finishedBy(looking, plan))
 }
 
 /** Rows and total, or rows and their owner, are from one state. R54 */
@@ -58,7 +62,8 @@ async function listed(looking: Looking, plan: List): Promise<Outcome> {
   const { cellar, pool } = looking
   const own = cellar.shelves.get(plan.collection) as Shelf
   const short = isBounded(own.collection, settled(cellar, plan), cellar.dialect)
-  if (plan.countTo !== null || plan.parent) return within(looking, plan, short)
+  if (plan.countTo !== null && looking.totals) return counted(looking, looking.totals, plan, short)
+  if (plan.countTo !== null || plan.parent) return within(looking, short, finishedBy(looking, plan))
   if (short) {
     const { ask } = await pool.share()
     return finishLater(perform(cellar, plan), ask)
@@ -66,12 +71,34 @@ async function listed(looking: Looking, plan: List): Promise<Outcome> {
   return pool.use(({ ask }) => finishLater(perform(cellar, plan), ask))
 }
 
-function within({ pool, cellar, snapshot }: Looking, plan: Glance, short: boolean): Promise<Outcome> {
+type Asking = Connection['ask']
+
+const finishedBy =
+  ({ cellar }: Looking, plan: Glance) =>
+  (ask: Asking): Promise<Outcome> =>
+    finishLater(perform(cellar, plan), ask)
+
+/** A total that was counted in the very state that the page is read from is not counted again. */
+async function counted(looking: Looking, totals: Totals, plan: List, short: boolean): Promise<Outcome> {
+  return within(looking, short, async (ask) => {
+    const likely = totals.likely(plan)
+    const page = finishedBy(looking, likely ? { ...plan, countTo: null } : plan)
+    const [[row], first] = await Promise.all([ask(question), page(ask)])
+    const state = (row?.state ?? null) as string | null
+    if (likely && likely.state === state) return first.is === 'page' ? { ...first, total: likely.total } : first
+    if (likely) totals.failed()
+    const outcome = likely ? await finishedBy(looking, plan)(ask) : first
+    totals.learn(plan, state, outcome)
+    return outcome
+  })
+}
+
+function within({ pool, snapshot }: Looking, short: boolean, act: (ask: Asking) => Promise<Outcome>): Promise<Outcome> {
   return pool.use(async (connection) => {
     const begun = connection.ask(short ? snapshot.short : snapshot.long)
     begun.catch(() => {}) // told below
     try {
-      const outcome = await finishLater(perform(cellar, plan), connection.ask)
+      const outcome = await act(connection.ask)
       await begun
       return outcome
     } finally {

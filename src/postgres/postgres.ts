@@ -11,6 +11,7 @@ import { onceATurn } from './gather.ts'
 import { look, patiently, reads } from './look.ts'
 import type { Pool } from './pool.ts'
 import { states } from './state.ts'
+import { totals } from './totals.ts'
 import { lonely, write } from './write.ts'
 
 /** What a store is opened with. */
@@ -44,7 +45,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
-  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) } }
+  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, totals: tells ? totals() : null }
   const presence = attending(pool, name)
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
   const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))

@@ -10,7 +10,7 @@ import type { Pool } from './pool.ts'
  * unless nothing was committed in between. Another server, or the same one restored, has started at another time. Where Citus came to be
  * since, rows lie on servers that this one does not speak of.
  */
-const question: Question = {
+export const question: Question = {
   text: `SELECT CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL
     THEN concat(EXTRACT(EPOCH FROM pg_postmaster_start_time()), ' ', pg_current_snapshot()) END AS state`,
   values: [],

@@ -1,5 +1,5 @@
 /** Remembers how many rows matched, for as long as nothing was written to the collection. The cellar. */
-import type { List } from '../flow/plan.ts'
+import { countedBy, type List } from '../flow/plan.ts'
 import type { Collection } from '../resources/collection.ts'
 
 export interface Totals {
@@ -21,21 +21,19 @@ export function totals(collections: readonly Collection[], outside: () => unknow
   const writes = new Map(collections.map(({ name }) => [name, 0]))
   const known = new Map<string, { readonly total: number | null; readonly writes: number }>()
 
-  const keyOf = ({ collection, parent, account, where, countTo }: List): string =>
-    JSON.stringify([collection, parent?.id, account, where, countTo], textOf)
   const bump = (name: string) => writes.set(name, (writes.get(name) ?? 0) + 1)
 
   return {
     known: (plan) => {
       if (isWide(plan)) return undefined
-      const found = known.get(keyOf(plan))
+      const found = known.get(countedBy(plan))
       return found?.writes === writes.get(plan.collection) ? found?.total : undefined
     },
     mark: (names) => `${outside()} ${names.map((name) => writes.get(name)).join(' ')}`,
     learn: (plan, total) => {
       if (isWide(plan)) return
       if (known.size >= most) known.clear()
-      known.set(keyOf(plan), { total, writes: writes.get(plan.collection) ?? 0 })
+      known.set(countedBy(plan), { total, writes: writes.get(plan.collection) ?? 0 })
     },
     written: (collection) => {
       for (const name of reached(collections, collection)) bump(name)
@@ -46,8 +44,6 @@ export function totals(collections: readonly Collection[], outside: () => unknow
 
 /** Whether a total depends on other collections too. */
 const isWide = ({ where }: List): boolean => where.some(({ is }) => is === 'among' || is === 'any')
-
-const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 
 /** A collection and all those whose rows are deleted with its rows. */
 function reached(collections: readonly Collection[], name: string, found = new Set<string>()): ReadonlySet<string> {

@@ -1,6 +1,7 @@
 /** Lists that are known from before are only answered again while nothing was committed, whoever it was, on whatever server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { tellsState } from '../../src/postgres/state.ts'
 import type { Collection } from '../../src/resources/collection.ts'
@@ -42,6 +43,22 @@ test('what others commit is seen at once, and what they do not commit is not', {
   await client.query('TRUNCATE things')
   assert.equal(await list(), 0)
   await client.end()
+})
+
+test('a total is that of the rows it comes with, whoever wrote in between', { timeout: 60_000 }, async (t) => {
+  const own = await stand(t)
+  const other = await node(own.server.url)
+  t.after(other.close)
+  let page = 0
+  const total = async (filter = '') =>
+    (await own.call('GET', `/things?page_size=1&page=${1 + (page++ % 3)}${filter}`)).json.pagination.totalRecords
+  for (let n = 1; n <= 10; n++) {
+    await other.call('POST', '/things', { name: `n${n}`, count: n % 2 })
+    assert.deepEqual([await total(), await total(), await total('&count=1')], [n, n, Math.ceil(n / 2)])
+    if (n === 5) await pause(250) // long enough for totals to be likely again
+  }
+  await other.call('PATCH', `/things/${(await own.call('GET', '/things?count=1')).json.data[0].id}`, { count: 0 })
+  assert.deepEqual([await total(), await total('&count=1'), await total('&count=0')], [10, 4, 6])
 })
 
 test('a list is read once while nothing is written, and the state of a server is not that of the next', {
