@@ -192,8 +192,10 @@ export const rowSource = (source: Source | null | undefined): Source | null =>
 
 /** A program made ready to run. */
 export function conversion({ sources, makers }: Program, names: readonly string[]): Conversion {
-  const readers = names.map((name) => readerOf(sources.get(name)))
+  const readers = names.map((name) => ownName(sources.get(name)) ?? readerOf(sources.get(name)))
   const makings = makers.map(({ sources, make }) => {
+    if (sources.every(([name, source]) => ownName(source) === name))
+      return ({ document }: Places): Readonly<Document> => make({ ...document } as never)
     const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
     return (places: Places): Readonly<Document> => {
       const given: Document = {}
@@ -205,10 +207,17 @@ export function conversion({ sources, makers }: Program, names: readonly string[
     const places: Places = { document, rows, made: [] }
     for (const making of makings) places.made.push(making(places))
     const values = new Array<unknown>(readers.length)
-    for (let i = 0; i < readers.length; i++) values[i] = (readers[i] as Reader)(places)
+    for (let i = 0; i < readers.length; i++) {
+      const read = readers[i] as string | Reader
+      values[i] = typeof read === 'string' ? document[read] : read(places)
+    }
     return values
   }
 }
+
+/** The name of a value that stands in the document as it is, as most do: nothing is called for it. */
+const ownName = (source: Source | null | undefined): string | null =>
+  source?.from === 'document' && source.map === null && source.otherwise === null ? source.name : null
 
 const none: Rows = []
 const nothing: Reader = () => undefined

