@@ -15,9 +15,15 @@ export interface Call {
   /** The Request-Id that the answer carries. */
   readonly id: string
   /** The content as it comes in; null where the message has none. */
-  readonly content: AsyncIterable<Uint8Array> | null
+  readonly content: Content | null
   /** Where the call came from. */
   readonly address: string
+}
+
+/** Content, piece by piece. */
+export interface Content extends AsyncIterable<Uint8Array> {
+  /** All of it, where it is here already, so that nobody waits for it. */
+  readonly whole?: () => Uint8Array | null
 }
 
 /** Every line of a header, by its lower-case name. */

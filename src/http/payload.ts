@@ -17,11 +17,12 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 }
 
-/** The object a request carries, a form as its text; null where the route takes none. */
+/** The object a request carries, a form as its text; null where the route takes none. Of what is here at once the declared length was checked. */
 export async function payload(call: Call, { content, resource }: Route): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return noContent(call, settings)
-  const sent = await received(call, settings.limits.body)
+  const whole = call.content?.whole?.() ?? null
+  const sent = whole ? bufferOf(whole) : await received(call, settings.limits.body)
   const bytes = sent.length === 0 ? sent : await decoded(sent, codingsOf(call), settings.limits.body)
   if (content.includes(queryType)) return { form: bytes.toString() }
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
@@ -62,8 +63,10 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
   }
   if (length > most) throw tooLarge(most)
   const [first, ...more] = chunks
-  return first && more.length === 0 ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(chunks)
+  return first && more.length === 0 ? bufferOf(first) : Buffer.concat(chunks)
 }
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** Content that breaks off, as its sender went away, is no failure of the service. */
 const brokenOff = (cause: unknown): Problem =>

@@ -72,11 +72,21 @@ function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (!isObject(value)) return JSON.stringify(value)
   const names = Object.keys(value).sort()
-  if (names.every((name) => typeof value[name] !== 'object' || value[name] === null))
-    return JSON.stringify(value, names)
+  if (names.every((name) => isFlat(value[name]) && stays(name))) return JSON.stringify(inOrder(value, names))
   let members = ''
   for (const name of names) members += `,${JSON.stringify(name)}:${canonical(value[name])}`
   return `{${members.slice(1)}}`
+}
+
+const isFlat = (value: unknown): boolean => typeof value !== 'object' || value === null
+
+/** Whether a member stands where it was put: objects have members with numbers for names before all others, and none of this one name. */
+const stays = (name: string): boolean => !/^\d|^__proto__$/.test(name)
+
+function inOrder(value: Document, names: readonly string[]): Document {
+  const own: Document = {}
+  for (const name of names) own[name] = value[name]
+  return own
 }
 
 /** The first answer, where it is kept and the payload is the same; null where a repeat is refused. R98. */

@@ -1,9 +1,10 @@
 /** One connection to PostgreSQL: opened, asked, and given up when it fails or hangs. The cellar. */
 import pg from 'pg'
+import type { Cell } from '../resources/collection.ts'
 import type { Answer } from '../store/cellar.ts'
 import type { Address, Host } from './address.ts'
 import { isOutdated } from './failure.ts'
-import { query, type Value } from './query.ts'
+import { type Lists, listed, query } from './query.ts'
 
 /** Time-outs of a connection, in milliseconds. */
 export interface Times {
@@ -19,7 +20,9 @@ export interface Times {
 /** What a connection is asked. */
 export interface Question {
   readonly text: string
-  readonly values: readonly Value[]
+  readonly values: readonly Cell[]
+  /** What each mark stands for where a statement takes the values of many rows. */
+  readonly lists?: Lists
   /** Says that it is all that a turn of the event loop asks, so that nothing else is waited for. */
   readonly isWhole?: true
 }
@@ -151,8 +154,9 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     })
   }
 
-  function ask({ text, values, isWhole }: Question): Promise<readonly Answer[]> {
+  function ask({ text, values, lists, isWhole }: Question): Promise<readonly Answer[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
+    const bound = lists ? listed(lists) : values
     if (waiting++ === 0) heard = performance.now()
     if (isWhole) stream.cork()
     else cork()
@@ -163,7 +167,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
         heard = performance.now()
       }
       const asked = query(
-        { text, values, name },
+        { text, values: bound, name },
         (rows) => {
           answered()
           resolve(rows)

@@ -7,7 +7,7 @@ import type { Connection, Question } from './connect.ts'
 import { type Gathered, gather } from './gather.ts'
 
 const connection = {} as Connection
-const many = { text: 'many', at: [0, 1] }
+const many = { text: 'many', types: ['text', 'text', 'text'], at: [0, 1] } as const
 const asks = (parent: string, id: string, value: Cell = null): Gathered => ({
   text: 'one',
   values: [parent, id, value],
@@ -15,11 +15,9 @@ const asks = (parent: string, id: string, value: Cell = null): Gathered => ({
 })
 
 /** What is answered to a question: a row for each of its names but `nobody`. */
-function rowsOf({ values }: Question): Answer[] {
-  const [parents, ids, given] = values as readonly string[][]
-  return (ids ?? []).flatMap((id, i) =>
-    id === 'nobody' ? [] : [{ at0: parents?.[i], at1: id, value: given?.[i] ?? null }],
-  )
+function rowsOf({ lists }: Question): Answer[] {
+  const all = lists?.rows ?? []
+  return all.flatMap(([parent, id, value]) => (id === 'nobody' ? [] : [{ at0: parent, at1: id, value: value ?? null }]))
 }
 
 function stage(shares: boolean, answer: (question: Question, n: number) => Answer[] = rowsOf) {
@@ -57,14 +55,15 @@ test('what one turn asks is one question, and each is given its own', async () =
     { at0: 'b', at1: '1', value: null },
   ])
   assert.deepEqual(
-    sent.map(({ text, values }) => [text, values]),
+    sent.map(({ text, lists }) => [text, lists?.rows]),
     [
       [
         'many',
         [
-          ['a', 'a', 'a', 'b'],
-          ['1', '2', 'nobody', '1'],
-          [null, 'x', null, null],
+          ['a', '1', null],
+          ['a', '2', 'x'],
+          ['a', 'nobody', null],
+          ['b', '1', null],
         ],
       ],
     ],
@@ -95,14 +94,14 @@ test('so many go together that no question grows without end, and of changes hal
     const short = stage(shares)
     await Promise.all(Array.from({ length: 250 }, (_, n) => short.ask(asks('a', `${n}`))))
     assert.deepEqual(
-      short.sent.map(({ values }) => (values[0] as Cell[]).length),
+      short.sent.map(({ lists }) => lists?.rows.length),
       sizes,
     )
   }
   const long = stage(false)
   await Promise.all(Array.from({ length: 4 }, (_, n) => long.ask(asks('a', `${n}`, 'x'.repeat(600_000)))))
   assert.deepEqual(
-    long.sent.map(({ values }) => (values[0] as Cell[]).length),
+    long.sent.map(({ lists }) => lists?.rows.length),
     [2, 2],
   )
 })

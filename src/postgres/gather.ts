@@ -76,13 +76,19 @@ export function gather(gathering: Gathering): (statement: Gathered) => Promise<R
 
   return (statement) =>
     new Promise((resolve, reject) => {
-      const { text, at } = statement.many
-      const name = at.map((i) => statement.values[i]).join('\0')
-      const member = { statement, name, resolve, reject }
+      const { text } = statement.many
+      const member = { statement, name: nameOf(statement), resolve, reject }
       const members = kinds.get(text)
       if (members) members.push(member)
       else call(text, [member])
     })
+}
+
+/** What names the row that a statement is about. */
+function nameOf({ many: { at }, values }: Gathered): string {
+  let name = String(values[at[0] as number])
+  for (let i = 1; i < at.length; i++) name += `\0${values[at[i] as number]}`
+  return name
 }
 
 /** Members by the row that they are about. */
@@ -108,11 +114,12 @@ function parted(members: readonly Member[], shares: boolean): { company: Company
 
 /** Never fails itself. */
 async function carried({ send, alone, isForAll }: Gathering, connection: Connection, company: Company): Promise<void> {
-  const members = [...company.values()].flat()
   try {
-    const rows = new Map((await send(connection, together(company))).map((row) => [nameOf(row), [row]]))
-    for (const { name, resolve } of members) resolve(rows.get(name) ?? [])
+    const rows = new Map<string, Rows>()
+    for (const row of await send(connection, together(company))) rows.set(answered(row), [row])
+    for (const [name, members] of company) for (const { resolve } of members) resolve(rows.get(name) ?? [])
   } catch (error) {
+    const members = [...company.values()].flat()
     if (company.size === 1 || isForAll(error)) for (const { reject } of members) reject(error)
     else for (const { statement, resolve, reject } of members) alone(statement).then(resolve, reject)
   }
@@ -121,15 +128,13 @@ async function carried({ send, alone, isForAll }: Gathering, connection: Connect
 /** In the order of their names, so that two who change the same rows do it in the same order. */
 function together(company: Company): Question {
   const statements = [...company.keys()].sort().map((name) => (company.get(name) as readonly [Member])[0].statement)
-  const [{ many, values }] = statements as [Gathered]
-  return {
-    text: many.text,
-    isWhole: true,
-    values: values.map((_, i) => statements.map((one) => one.values[i] ?? null)),
-  }
+  const [{ many }] = statements as [Gathered]
+  const lists = { types: many.types, rows: statements.map(({ values }) => values) }
+  return { text: many.text, values: [], lists, isWhole: true }
 }
 
-function nameOf(row: Answer): string {
+/** The name of the row that an answer is about. */
+function answered(row: Answer): string {
   let name = String(row.at0)
   for (let i = 1; row[`at${i}`] !== undefined; i++) name += `\0${row[`at${i}`]}`
   return name

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import type { Cell } from '../resources/collection.ts'
 import type { Answer } from '../store/cellar.ts'
+import type { Many } from '../store/compile.ts'
 
 /** What the driver has of a connection, for those who send by themselves. */
 interface Wire {
@@ -12,7 +13,7 @@ interface Wire {
   readonly bind: (bound: {
     readonly statement: string | undefined
     readonly values: readonly Value[]
-    readonly valueMapper: (value: Value) => string | null
+    readonly valueMapper: (value: Value) => string | Buffer | null
   }) => void
   readonly describe: (what: { readonly type: 'P'; readonly name: string }) => void
   readonly execute: (portal: object) => void
@@ -37,23 +38,82 @@ const readers: Readonly<Record<number, Column['read']>> = {
   [int4]: Number,
 }
 
-/** What a mark stands for: a value, or a list of values where a statement takes many. */
-export type Value = Cell | readonly Cell[]
+/** What a mark stands for: a value, or a list of values as the server has them. */
+export type Value = Cell | Buffer
 
-const sent = (value: Value): string | null =>
-  value === null ? null : typeof value === 'object' ? listed(value) : String(value)
+const sent = (value: Value): string | Buffer | null =>
+  value === null || Buffer.isBuffer(value) ? value : String(value)
 
-/** A list as PostgreSQL writes it. */
-function listed(values: readonly Cell[]): string {
-  let text = ''
-  for (const value of values)
-    text += value === null ? ',NULL' : typeof value === 'string' ? `,"${escaped(value)}"` : `,${value}`
-  return `{${text.slice(1)}}`
+/** The values of many rows, of which each mark takes those at its place. */
+export interface Lists {
+  readonly types: Many['types']
+  readonly rows: readonly (readonly Cell[])[]
 }
 
-function escaped(text: string): string {
-  const plain = text.includes('\\') ? text.replaceAll('\\', '\\\\') : text
-  return plain.includes('"') ? plain.replaceAll('"', '\\"') : plain
+/**
+ * The list for each mark, in the form that the server sends and takes without reading it: as text each one would be escaped here and
+ * read there, which takes either side twice as long.
+ */
+export function listed({ types, rows }: Lists): readonly Buffer[] {
+  let at = 0
+  const ends = types.map((type, i) => {
+    at = type === 'text' ? texts(rows, i, at) : integers(rows, i, at)
+    return at
+  })
+  const all = Buffer.from(room.subarray(0, at))
+  return ends.map((end, i) => all.subarray(ends[i - 1] ?? 0, end))
+}
+
+const [ofText, ofIntegers] = [25, 20]
+const mostOfHead = 20
+/** Where lists are written. */
+let room = Buffer.allocUnsafe(65_536)
+
+/** So many bytes fit behind a place. */
+function ensure(at: number, bytes: number): void {
+  if (at + bytes <= room.length) return
+  const more = Buffer.allocUnsafe(Math.max(at + bytes, room.length * 2))
+  room.copy(more, 0, 0, at)
+  room = more
+}
+
+function int32(value: number, at: number): number {
+  room[at] = value >>> 24
+  room[at + 1] = value >>> 16
+  room[at + 2] = value >>> 8
+  room[at + 3] = value
+  return at + 4
+}
+
+/** One dimension, whether there are nulls, what it is of, how many, and from which number on. */
+function head(rows: Lists['rows'], i: number, type: number, at: number): number {
+  ensure(at, mostOfHead)
+  const nulls = rows.some((row) => (row[i] ?? null) === null)
+  return int32(1, int32(rows.length, int32(type, int32(Number(nulls), int32(1, at)))))
+}
+
+function texts(rows: Lists['rows'], i: number, from: number): number {
+  let at = head(rows, i, ofText, from)
+  for (const row of rows) {
+    const value = row[i] ?? null
+    const text = value === null ? '' : String(value)
+    ensure(at, 4 + text.length * 3)
+    const bytes = text === '' ? 0 : room.write(text, at + 4)
+    at = int32(value === null ? -1 : bytes, at) + bytes
+  }
+  return at
+}
+
+function integers(rows: Lists['rows'], i: number, from: number): number {
+  let at = head(rows, i, ofIntegers, from)
+  ensure(at, rows.length * 12)
+  for (const row of rows) {
+    const value = row[i] ?? null
+    at = int32(value === null ? -1 : 8, at)
+    if (Number.isSafeInteger(value)) at = int32(value as number, int32(Math.floor((value as number) / 2 ** 32), at))
+    else if (value !== null) at = room.writeBigInt64BE(BigInt(value), at)
+  }
+  return at
 }
 
 export interface Asked {

@@ -58,7 +58,8 @@ export async function tellsState(
     FROM unnest($1::text[]) AS name
     LEFT JOIN pg_class AS own ON own.oid = to_regclass(quote_ident(name)) LEFT JOIN pg_am AS method ON method.oid = own.relam`
   try {
-    const [row] = await ask({ text, values: [collections.map(({ table }) => shortened(table))] })
+    const lists = { types: ['text'], rows: collections.map(({ table }) => [shortened(table)]) } as const
+    const [row] = await ask({ text, values: [], lists })
     return itself.test(String(row?.version)) && Number(row?.heaps) === collections.length
   } catch {
     return false

@@ -24,6 +24,8 @@ export interface Statement {
 export interface Many {
   /** Takes a list for each value; its rows tell as `at0`, `at1` and so on whose they are. */
   readonly text: string
+  /** What the lists are of. */
+  readonly types: readonly ('text' | 'bigint')[]
   /** Which of the values name the row that a statement is about. */
   readonly at: readonly number[]
 }

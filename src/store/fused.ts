@@ -2,7 +2,7 @@
 import type { Create, List } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import type { Cellar, Shelf } from './cellar.ts'
-import { countStatement, keys, probeStatement, type Statement } from './compile.ts'
+import { countStatement, keys, type Many, probeStatement, type Statement } from './compile.ts'
 import { type Dialect, keyValues, quoted } from './dialect.ts'
 import type { Stretch } from './segments.ts'
 
@@ -30,8 +30,9 @@ export function reading(collection: Collection, text: string, dialect: Dialect):
   return once(collection, dialect, 'read', () => {
     const names = keyColumns(collection)
     const told = [...at(names, 'own'), ...['revision', 'shape', 'doc', 'hidden'].map((name) => `own.${name}`)]
-    const from = `${rows(texts(names), dialect)} JOIN ${quoted(collection.table)} AS own ON ${same('own', names, 0)}`
-    return { text, many: { text: `SELECT ${told.join(', ')} FROM ${from}`, at: [...names.keys()] } }
+    const types = texts(names)
+    const from = `${rows(types, dialect)} JOIN ${quoted(collection.table)} AS own ON ${same('own', names, 0)}`
+    return { text, many: { text: `SELECT ${told.join(', ')} FROM ${from}`, types, at: [...names.keys()] } }
   })
 }
 
@@ -48,10 +49,10 @@ export function changing(
     const names = keyColumns(collection)
     const columns = moved.map((i) => collection.columns[i] as Collection['columns'][number])
     const set = ['shape', 'doc', 'hidden', ...columns.map(({ name }) => quoted(name))]
-    const types = ['bigint', 'text', 'text', ...columns.map(typeOf), ...texts(names), 'bigint']
+    const types: Many['types'] = ['bigint', 'text', 'text', ...columns.map(typeOf), ...texts(names), 'bigint']
     const many = `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
       FROM ${rows(types, dialect)} WHERE ${same('own', [...names, 'revision'], set.length)} RETURNING ${at(names, 'own').join(', ')}, own.revision`
-    return { text: single, many: { text: many, at: names.map((_, i) => set.length + i) } }
+    return { text: single, many: { text: many, types, at: names.map((_, i) => set.length + i) } }
   })
 }
 
@@ -98,7 +99,7 @@ function creation({ collection, targets, claimed }: Birth, dialect: Dialect): Ma
     'hidden',
     ...collection.columns.map(({ name }) => quoted(name)),
   ]
-  const types = [...texts(names), 'bigint', 'bigint', 'text', 'text', ...collection.columns.map(typeOf)]
+  const types: Type[] = [...texts(names), 'bigint', 'bigint', 'text', 'text', ...collection.columns.map(typeOf)]
   const [width, id] = [types.length, names.length - 1]
   const starts = targets.map((target) => types.push(...texts(keyColumns(target))) - keyColumns(target).length)
   const claim = types.length
@@ -132,12 +133,13 @@ function creation({ collection, targets, claimed }: Birth, dialect: Dialect): Ma
   const stepsOfAll = [`one AS (SELECT * FROM ${rows(types, dialect)})`, ...holdingAll, ...(claimed ? [claimAll] : [])]
   const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
   const all = `${within(stepsOfAll)}${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
-  return { text, many: { text: all, at: [id] } }
+  return { text, many: { text: all, types, at: [id] } }
 }
 
 const within = (steps: readonly string[]): string => (steps.length === 0 ? '' : `WITH ${steps.join(', ')} `)
-const texts = (names: readonly string[]): string[] => names.map(() => 'text')
-const typeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): string =>
+type Type = Many['types'][number]
+const texts = (names: readonly string[]): Type[] => names.map(() => 'text')
+const typeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): Type =>
   type === 'integer' ? 'bigint' : 'text'
 /** Whose a row is. */
 const at = (names: readonly string[], table: string): string[] => names.map((name, i) => `${table}.${name} AS at${i}`)
