@@ -69,6 +69,16 @@ describe('payloads', () => {
       assert.equal(of('orders', one).fingerprint === of('orders', other).fingerprint, same))
 })
 
+test('a payload is told by the same text as ever, whatever its members are called', () => {
+  const rows: [payload: string, fingerprint: string][] = [
+    ['{"b":1,"a":"x","c":null}', '1A12Aj0gMXvbZiEH-RzRUaT'],
+    ['{"10":1,"9":2,"a":3}', '1S6_02uLO3moj_by1oUFDwG'],
+    ['{"__proto__":1,"a":2}', '14oFwqNYOQfSv8bvX6HLjCx'],
+    ['{"b":{"10":1,"9":[{"d":1,"c":2}]},"a":{"z":1,"y":2}}', '19JlGUK6CGWp6f3miSwY-sU'],
+  ]
+  for (const [payload, fingerprint] of rows) assert.equal(of('orders', JSON.parse(payload)).fingerprint, fingerprint)
+})
+
 describe('the space of a key', () => {
   const one = of('orders', {})
   const meets = (other: Claim): boolean => other.hash === one.hash

@@ -139,8 +139,7 @@ function creation({ collection, targets, claimed }: Birth, dialect: Dialect): Ma
 const within = (steps: readonly string[]): string => (steps.length === 0 ? '' : `WITH ${steps.join(', ')} `)
 type Type = Many['types'][number]
 const texts = (names: readonly string[]): Type[] => names.map(() => 'text')
-const typeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): Type =>
-  type === 'integer' ? 'bigint' : 'text'
+const typeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): Type => (type === 'integer' ? 'bigint' : 'text')
 /** Whose a row is. */
 const at = (names: readonly string[], table: string): string[] => names.map((name, i) => `${table}.${name} AS at${i}`)
 /** Columns that are as the values from a number on. */

@@ -1,0 +1,63 @@
+/** Sends lists of values to a server and asks for them back. Part 8, loss. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { addressOf } from '../../src/postgres/address.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import type { Lists } from '../../src/postgres/query.ts'
+import type { Cell } from '../../src/resources/collection.ts'
+import { freshPostgres } from '../help/postgres.ts'
+
+const times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
+const { url, drop } = await freshPostgres()
+const connection = await connect(addressOf(url, {}), times)
+after(async () => {
+  connection.close()
+  await drop()
+})
+
+async function returned(lists: Lists): Promise<unknown[][]> {
+  const marks = lists.types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
+  const names = lists.types.map((_, i) => `c${i}`)
+  const text = `SELECT ${names.join(', ')} FROM unnest(${marks}) WITH ORDINALITY AS one (${names.join(', ')}, n) ORDER BY n`
+  const rows = await connection.ask({ text, values: [], lists, isWhole: true })
+  return rows.map((row) => names.map((name) => row[name]))
+}
+
+test('what is listed comes back as it was, whatever it is', async () => {
+  const given: [text: Cell, integer: Cell][] = [
+    ['', 0],
+    ['a', 1],
+    [null, -1],
+    ['"\\{},NULL\n', null],
+    ['äöü', 2 ** 31 - 1],
+    ['𝒳€', -(2 ** 31)],
+    ['null', 2 ** 31],
+    [' ', -(2 ** 31) - 1],
+    ['x'.repeat(200_000), Number.MAX_SAFE_INTEGER],
+    ['€'.repeat(50_000), Number.MIN_SAFE_INTEGER],
+    ['b', 2n ** 63n - 1n],
+    ['c', -(2n ** 63n)],
+    ['d', 5n],
+  ]
+  const back = await returned({ types: ['text', 'bigint'], rows: given })
+  assert.deepEqual(
+    back.map(([text, integer]) => [text, integer === null ? null : BigInt(integer as number)]),
+    given.map(([text, integer]) => [text, integer === null ? null : BigInt(integer)]),
+  )
+})
+
+test('what is null in every row, or has no row, is a list as well', async () => {
+  const rows = [
+    [null, null],
+    [null, null],
+  ]
+  assert.deepEqual(await returned({ types: ['bigint', 'text'], rows }), rows)
+  assert.deepEqual(await returned({ types: ['bigint', 'text'], rows: [[]] }), [[null, null]])
+})
+
+test('a number that no column can hold is refused, and the connection goes on', async () => {
+  for (const wrong of [2n ** 63n, 1.5])
+    await assert.rejects(async () => returned({ types: ['bigint'], rows: [[wrong]] }), RangeError)
+  await assert.rejects(returned({ types: ['text'], rows: [['a\u0000b']] }), { code: '22021' })
+  assert.deepEqual(await returned({ types: ['text'], rows: [['a']] }), [['a']])
+})
