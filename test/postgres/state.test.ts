@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import type { Question } from '../../src/postgres/connect.ts'
 import { tellsState } from '../../src/postgres/state.ts'
 import type { Collection } from '../../src/resources/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -85,8 +86,7 @@ test('tables that are split or lie elsewhere tell nothing', { timeout: 60_000 },
   const client = new pg.Client(server.url)
   await client.connect()
   await client.query('CREATE TABLE split (id text) PARTITION BY HASH (id); CREATE VIEW shown AS SELECT 1 AS id')
-  const ask = async ({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) =>
-    (await client.query(text, [...values])).rows
+  const ask = async ({ text, lists }: Question) => (await client.query(text, [lists?.rows.flat()])).rows
   const tells = (...tables: string[]) =>
     tellsState({ ask }, tables.map((table) => ({ table })) as unknown as Collection[])
   assert.equal(await tells('things'), true)
