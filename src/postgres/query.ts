@@ -39,7 +39,7 @@ const readers: Readonly<Record<number, Column['read']>> = {
 }
 
 /** What a mark stands for: a value, or a list of values as the server has them. */
-export type Value = Cell | Buffer
+type Value = Cell | Buffer
 
 const sent = (value: Value): string | Buffer | null =>
   value === null || Buffer.isBuffer(value) ? value : String(value)
