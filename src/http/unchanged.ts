@@ -122,27 +122,46 @@ export function markOf(
 }
 
 /** What was answered to the same question before; its mark says whether it still holds. */
-export const recalled = (visit: Visit, store: Store): Known | null =>
-  remembered.get(store)?.answers.get(nameOf(visit)) ?? null
+export function recalled(visit: Visit, store: Store): Known | null {
+  const answers = remembered.get(store)?.answers
+  const name = nameOf(visit)
+  const known = answers?.get(name)
+  if (!answers || !known) return null
+  answers.delete(name) // to the end: those that are asked for the least go first
+  answers.set(name, known)
+  return known
+}
 
 export function remember(visit: Visit, store: Store, { query, mark, reply }: Omit<Known, 'coded'>): Known {
   const known = { query, mark, reply: fresh(reply), coded: new Map() }
-  if (reply.status !== 200 || typeof reply.body !== 'string') return known
+  if (reply.status !== 200 || sizeOf(reply) === 0 || sizeOf(reply) > mostCharacters) return known
   const memory = remembered.get(store) ?? { answers: new Map(), characters: 0, once: new Set() }
   remembered.set(store, memory)
-  const [name, { length }] = [nameOf(visit), reply.body]
-  if (!memory.answers.has(name) && !memory.once.delete(name)) {
+  const name = nameOf(visit)
+  if (memory.answers.has(name) || memory.once.delete(name)) keep(memory, name, known)
+  else {
     if (memory.once.size >= mostOnce) memory.once.clear()
     memory.once.add(name)
-    return known
   }
-  if (memory.characters + length > mostCharacters) {
-    memory.answers.clear()
-    memory.characters = 0
-  }
-  memory.characters += length - (memory.answers.get(name)?.reply.body?.length ?? 0)
-  memory.answers.set(name, known)
   return known
+}
+
+const sizeOf = ({ body }: Reply): number => (typeof body === 'string' ? body.length : 0)
+
+function keep(memory: Memory, name: string, known: Known): void {
+  const { answers } = memory
+  const drop = (one: string) => {
+    memory.characters -= sizeOf((answers.get(one) as Known).reply)
+    answers.delete(one)
+  }
+  if (answers.has(name)) drop(name)
+  const size = sizeOf(known.reply)
+  for (const one of answers.keys()) {
+    if (memory.characters + size <= mostCharacters) break
+    drop(one)
+  }
+  memory.characters += size
+  answers.set(name, known)
 }
 
 /** The same answer, whose headers may be added to. */
