@@ -3,7 +3,7 @@ import { keyCollection } from '../flow/credential.ts'
 import type { Key, List } from '../flow/plan.ts'
 import type { Cell, Collection } from '../resources/collection.ts'
 import { type Dialect, quoted, rowColumns } from './dialect.ts'
-import { isSlot, type Stretch } from './segments.ts'
+import { isSlot, partsOf, type Stretch } from './segments.ts'
 import { binding, conditions, term } from './where.ts'
 
 export interface Statement {
@@ -160,14 +160,19 @@ function selected(
   dialect: Dialect,
 ): Statement {
   const binding_ = binding(dialect, collection, plan)
-  const { bind, values, from } = binding_
-  const where = conditions(collection, plan, stretch.bounds, binding_)
-  const order =
-    stretch.order.length === 0 ? '' : ` ORDER BY ${stretch.order.map((one) => term(one, binding_)).join(', ')}`
+  const { bind, values, from, say } = binding_
+  const parts = partsOf(collection, plan, dialect)
+  const merged = parts.length > 1
+  const shown = merged ? what + stretch.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
+  const texts = parts.map(
+    (where) => `SELECT ${shown} FROM ${from}${conditions(collection, { ...plan, where }, stretch.bounds, binding_)}`,
+  )
+  const terms = stretch.order.map((one, i) => term(one, merged ? { ...binding_, say: () => `sorted${i}` } : binding_))
+  const order = terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
-  return { text: `SELECT ${what} FROM ${from}${where}${order}${cut}`, values }
+  return { text: `${texts.join(' UNION ALL ')}${order}${cut}`, values }
 }
 
 /** What stands between joined documents, and nowhere inside them. */

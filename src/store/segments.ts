@@ -138,7 +138,30 @@ export function isBounded(collection: Collection, plan: List, dialect: Dialect):
   return found
 }
 
-function isServed(collection: Collection, { where, order, parent }: List, dialect: Dialect): boolean {
+const mostParts = 16
+
+/** The filters of a list for each member of its only set: what they find one by one, merged, is the list. */
+function split({ where, order }: List, { spread }: Dialect): readonly List['where'][] {
+  const [set, ...more] = where.filter(({ is }) => is === 'in')
+  if (set?.is !== 'in' || more.length > 0 || spread || order.some(({ reach }) => reach)) return [where]
+  const members = [...new Set(set.values)]
+  if (members.length === 0 || members.length > mostParts) return [where]
+  return members.map((value) => where.map((one) => (one === set ? { is: 'eq', column: set.column, value } : one)))
+}
+
+/** The filters of lists that are read in the order of an index, and merged; those of the list itself where no index serves them. */
+export function partsOf(collection: Collection, plan: List, dialect: Dialect): readonly List['where'][] {
+  const all = split(plan, dialect)
+  const [where = plan.where] = all
+  return all.length > 1 && isInOrder(collection, { ...plan, where }, dialect) ? all : [plan.where]
+}
+
+function isServed(collection: Collection, plan: List, dialect: Dialect): boolean {
+  const [where = plan.where] = split(plan, dialect)
+  return isInOrder(collection, { ...plan, where }, dialect)
+}
+
+function isInOrder(collection: Collection, { where, order, parent }: List, dialect: Dialect): boolean {
   const whose = collection.account === null ? [] : ['account']
   const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)

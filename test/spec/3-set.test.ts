@@ -52,6 +52,26 @@ doors('sets', market, (door: Door) => {
     assert.deepEqual(await found('active', 'in:(true,false)'), [...names, 'n1', 'n2', 'n3', 'n10'])
   })
 
+  spec('R65', 'pages of a set follow each other in the order of the list, both ways, each row once', async () => {
+    const set = 'in:(paid,Rome,shipped,paid,null,lost)'
+    for (const order of [{}, { sort: 'name' }, { sort: 'name', order: 'desc' }, { sort: 'createdAt', order: 'desc' }]) {
+      const whole = await found('name', set)
+      const all = values(await listed(door, asked('/products', { name: set, ...order })), 'name')
+      assert.deepEqual(all.toSorted(), whole.toSorted())
+      const shown: unknown[] = []
+      for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
+        assert.ok(pages < 9)
+        const page = await listed(door, asked('/products', { name: set, ...order, limit: '2', cursor }))
+        const { hasMore, nextCursor }: { hasMore: boolean; nextCursor: string } = page.json.pagination
+        shown.push(...values(page, 'name'))
+        cursor = hasMore ? nextCursor : null
+      }
+      assert.deepEqual(shown, all)
+      const second = await listed(door, asked('/products', { name: set, ...order, limit: '2', offset: '2' }))
+      assert.deepEqual(values(second, 'name'), all.slice(2, 4))
+    }
+  })
+
   spec('R65', 'a member of another type is refused, by its number', async () => {
     assert.deepEqual(await refused(door, '/products?stock=in:(1,2,x)'), ['invalid-parameter-value stock'])
     assert.match(
