@@ -10,7 +10,7 @@ import { resource } from '../resources/resource.ts'
 import { readSettings } from '../resources/settings.ts'
 import { changeBetween } from '../schema/schema.ts'
 import { countStatement, listStatement, type Statement, texts, tombstoneId, updateText } from './compile.ts'
-import { type Dialect, keyValues, sqlite } from './dialect.ts'
+import { type Dialect, keyValues, postgres, sqlite } from './dialect.ts'
 import { whole } from './segments.ts'
 
 const { resources } = service({
@@ -176,6 +176,10 @@ test('a set whose members are each read in the order of an index is their lists 
   const one = (n: number) => `SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = ?${n}`
   assert.equal(merged?.text, `${one(1)} UNION ALL ${one(2)} ORDER BY sorted0 LIMIT 0 + 21`)
   assert.deepEqual(merged?.values, ['a', 'b'])
+  const part = (n: number) =>
+    `(SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = $${n} ORDER BY "id" LIMIT 0 + 21)`
+  const [cut] = listed(orders, plan([set]), postgres)
+  assert.equal(cut?.text, `${part(1)} UNION ALL ${part(2)} ORDER BY sorted0 LIMIT 0 + 21`)
   const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
   const others: readonly (readonly [Condition[], Term[]])[] = [
     [[set], [total, id]], // no index begins with both

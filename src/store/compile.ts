@@ -161,18 +161,24 @@ function selected(
 ): Statement {
   const binding_ = binding(dialect, collection, plan)
   const { bind, values, from, say } = binding_
-  const parts = partsOf(collection, plan, dialect)
+  const parts = dialect.cutsParts && offset !== 0 ? [plan.where] : partsOf(collection, plan, dialect)
   const merged = parts.length > 1
   const shown = merged ? what + stretch.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
-  const texts = parts.map(
-    (where) => `SELECT ${shown} FROM ${from}${conditions(collection, { ...plan, where }, stretch.bounds, binding_)}`,
-  )
-  const terms = stretch.order.map((one, i) => term(one, merged ? { ...binding_, say: () => `sorted${i}` } : binding_))
-  const order = terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
+  const ordered = (say_: typeof say) => {
+    const terms = stretch.order.map((one) => term(one, { ...binding_, say: say_ }))
+    return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
+  }
+  const all = parts
+    .map(
+      (where) => `SELECT ${shown} FROM ${from}${conditions(collection, { ...plan, where }, stretch.bounds, binding_)}`,
+    )
+    .map((text) => (merged && dialect.cutsParts ? `(${text}${ordered(say)} LIMIT 0 + ${Math.trunc(limit)})` : text))
+    .join(' UNION ALL ')
+  const order = ordered(merged ? (column) => `sorted${stretch.order.findIndex((one) => one.column === column)}` : say)
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
-  return { text: `${texts.join(' UNION ALL ')}${order}${cut}`, values }
+  return { text: `${all}${order}${cut}`, values }
 }
 
 /** What stands between joined documents, and nowhere inside them. */

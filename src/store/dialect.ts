@@ -17,6 +17,8 @@ export interface Dialect {
   readonly byKey: (table: string) => string
   /** The documents of all rows in one text, in the order of the rows, a comma and a new line between them. */
   readonly joined: string
+  /** Whether lists that are merged are each cut where their page is, as they would all be read and sorted else. */
+  readonly cutsParts: boolean
   /** The most bytes of an entry of an index; null where there is no such limit. */
   readonly widest: number | null
   /** What stands behind the columns of a table. */
@@ -81,6 +83,7 @@ export const sqlite: Dialect = {
   joined: "group_concat(doc, ',' || char(10))",
   tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
   widest: null,
+  cutsParts: false, // SQLite merges what is in order, and no faster where it is cut
   holds: null,
   fused: false,
   gathers: false,
@@ -117,6 +120,7 @@ export const postgres: Dialect = {
   joined: "string_agg(doc, E',\\n')",
   tableOptions: '',
   widest: 2600,
+  cutsParts: true,
   fused: true,
   gathers: true,
   spread: null,
