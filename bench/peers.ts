@@ -115,7 +115,7 @@ await app.listen(${port}, '127.0.0.1')\n`,
         encoding: 'utf8',
         timeout: 3 * minutes,
       })
-      if (status !== 0) throw new Error(stderr.slice(-500))
+      if (status !== 0) throw new Error(`It cannot be set up here. ${reasonIn(stderr)}`)
       return { command: [cli, 'start'], env, path: (_, at) => `/items/books/${at + 1}?access_token=token-of-this-run` }
     },
   },
@@ -133,7 +133,7 @@ async function tried({ name, packages, made }: Peer): Promise<void> {
     mkdirSync(join(folder, 'logs'))
     const words = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
     const { status, stderr } = spawnSync('npm', words, { cwd: folder, encoding: 'utf8', timeout: 5 * minutes })
-    if (status !== 0) throw new Error(`It cannot be installed here. ${stderr.slice(-300)}`)
+    if (status !== 0) throw new Error(`It cannot be installed here. ${reasonIn(stderr)}`)
     const port = await freePort()
     await measured(name, folder, port, made(folder, port, books))
   } catch (error) {
@@ -142,6 +142,10 @@ async function tried({ name, packages, made }: Peer): Promise<void> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+/** The line of many that says what went wrong. */
+const reasonIn = (text: string): string =>
+  (/^.*(?:Error: |"message": ).*$/m.exec(text)?.[0] ?? text).trim().slice(0, 400)
 
 async function measured(name: string, folder: string, port: number, { command, env = {}, path }: Made): Promise<void> {
   const log = join(folder, 'logs/out.log')
@@ -167,7 +171,7 @@ async function answers(url: string, log: string): Promise<void> {
       () => 0,
     )
     if (status === 200) return
-    if (Date.now() > until) throw new Error(`It does not answer (${status}). ${readFileSync(log, 'utf8').slice(-400)}`)
+    if (Date.now() > until) throw new Error(`It does not answer (${status}). ${reasonIn(readFileSync(log, 'utf8'))}`)
     await new Promise((done) => setTimeout(done, 200))
   }
 }
