@@ -195,6 +195,24 @@ test('a set whose members are each read in the order of an index is their lists 
   assert.doesNotMatch(JSON.stringify(steps), /TEMP B-TREE|SCAN/)
 })
 
+test('on PostgreSQL what a page passes over is asked for its keys alone', () => {
+  const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
+  const far = (collection: Collection, order: readonly Term[], parent: List['parent'] = null) =>
+    whole(order).map((stretch) =>
+      listStatement(collection, plan([], order, parent), stretch, { offset: 40, limit: 21 }, postgres),
+    )
+  const [first] = far(orders, [total, id])
+  const keys = 'SELECT id AS key0 FROM "orders" ORDER BY "by_total" DESC, "id" LIMIT 0 + 21 OFFSET $1'
+  const fetched = 'JOIN "orders" AS own ON own.id = key0 ORDER BY "by_total" DESC, "id"'
+  assert.deepEqual(first, { text: `SELECT doc, shape FROM (${keys}) AS place ${fetched}`, values: [40] })
+  const [below] = far(slots, [id], { collection: 'orders', id: 'o' })
+  assert.match(
+    below?.text ?? '',
+    /^SELECT doc, shape FROM \(SELECT parent AS key0, id AS key1 FROM "slots" WHERE "parent" = \$1 /,
+  )
+  assert.match(below?.text ?? '', /ON own\.parent = key0 AND own\.id = key1 ORDER BY "id"$/)
+})
+
 test('an order whose first term may be empty is walked in two stretches', () => {
   const asked = plan(
     [],

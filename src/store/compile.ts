@@ -1,7 +1,7 @@
 /** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
 import { keyCollection } from '../flow/credential.ts'
 import type { Key, List } from '../flow/plan.ts'
-import type { Cell, Collection } from '../resources/collection.ts'
+import { type Cell, type Collection, keyColumns } from '../resources/collection.ts'
 import { type Dialect, quoted, rowColumns } from './dialect.ts'
 import { isSlot, partsOf, type Stretch } from './segments.ts'
 import { binding, conditions, term } from './where.ts'
@@ -152,6 +152,39 @@ export const probeStatement = (collection: Collection, plan: List, stretch: Stre
   selected('1 AS found', collection, plan, stretch, { offset: 0, limit: 1 }, dialect)
 
 function selected(
+  what: string,
+  collection: Collection,
+  plan: List,
+  stretch: Stretch,
+  cut: Cut,
+  dialect: Dialect,
+): Statement {
+  const isFar = dialect.passesKeys && cut.offset !== 0 && !plan.order.some(({ reach }) => reach)
+  return isFar
+    ? behindKeys(what, collection, plan, stretch, cut, dialect)
+    : near(what, collection, plan, stretch, cut, dialect)
+}
+
+/** What is passed over is asked for its keys, which an index has; the rows of the page alone are fetched. */
+function behindKeys(
+  what: string,
+  collection: Collection,
+  plan: List,
+  stretch: Stretch,
+  cut: Cut,
+  dialect: Dialect,
+): Statement {
+  const key = keyColumns(collection)
+  const keys = near(key.map((name, i) => `${name} AS key${i}`).join(', '), collection, plan, stretch, cut, dialect)
+  const same = key.map((name, i) => `own.${name} = key${i}`).join(' AND ')
+  const said = binding(dialect, collection, plan)
+  const order = stretch.order.map((one) => term(one, said)).join(', ')
+  const sorted = order === '' ? '' : ` ORDER BY ${order}`
+  const text = `SELECT ${what} FROM (${keys.text}) AS place JOIN ${quoted(collection.table)} AS own ON ${same}${sorted}`
+  return { text, values: keys.values }
+}
+
+function near(
   what: string,
   collection: Collection,
   plan: List,

@@ -19,6 +19,8 @@ export interface Dialect {
   readonly joined: string
   /** Whether lists that are merged are each cut where their page is, as they would all be read and sorted else. */
   readonly cutsParts: boolean
+  /** Whether rows that a page passes over are asked for their keys alone, as they would all be fetched else. */
+  readonly passesKeys: boolean
   /** The most bytes of an entry of an index; null where there is no such limit. */
   readonly widest: number | null
   /** What stands behind the columns of a table. */
@@ -84,6 +86,7 @@ export const sqlite: Dialect = {
   tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
   widest: null,
   cutsParts: false, // SQLite merges what is in order, and no faster where it is cut
+  passesKeys: false,
   holds: null,
   fused: false,
   gathers: false,
@@ -121,6 +124,7 @@ export const postgres: Dialect = {
   tableOptions: '',
   widest: 2600,
   cutsParts: true,
+  passesKeys: true,
   fused: true,
   gathers: true,
   spread: null,
@@ -149,6 +153,7 @@ export const citus: Dialect = {
   ...postgres,
   fused: false,
   gathers: false,
+  passesKeys: false,
   spread: (table) => [
     `SELECT create_distributed_table(${literal(quoted(table))}, 'home', colocate_with => ${literal(table === beside ? 'none' : beside)})`,
   ],
