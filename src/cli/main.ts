@@ -1,5 +1,6 @@
 /** Runs the command that was asked for and tells what went wrong without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { nearest, oneOf } from '../resources/naming.ts'
 import { type Command, helpOf, overview, read } from '../terminal/command.ts'
 import { complaint, tell } from '../terminal/complaint.ts'
@@ -67,8 +68,11 @@ async function found(word: string): Promise<Command> {
 /**
  * What a request leaves is garbage at once: a young generation of 8 MB, where V8 takes up to 32 three times over, saves 40 MB and
  * costs nothing that could be measured. V8 wants to know before it begins, so the process becomes what it was called for anew.
+ * What grew old all the same, as pages that waited to be sent, goes when there is half as much of it as of what lives, where V8 waits
+ * for three times as much; that saves 15 to 25 MB.
  */
 function lean(): void {
+  setFlagsFromString('--heap-growing-percent=50')
   const { execArgv, execPath, argv, env } = process
   const chosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
   if (chosen || process.send || process.platform === 'win32') return // a channel to who began it would be lost
