@@ -45,14 +45,17 @@ async function get({ ask, ledger }: Scene, path: string): Promise<Told | null> {
   return null
 }
 
-/** All pages of a list, by its cursors. */
+/** All pages of a list, by its cursors; null where they do not end, as something comes twice. */
 async function walk(scene: Scene, query: string): Promise<Map<string, Document> | null> {
   const found = new Map<string, Document>()
   for (let cursor: string | null = ''; cursor !== null; ) {
     const told: Told | null = await get(scene, `/things?limit=100&cursor=${cursor}${query}`)
     if (!told) return null
     for (const one of told.json.data) {
-      if (found.has(one.id)) scene.ledger.violated(`the list ${query} shows ${one.id} twice`)
+      if (found.has(one.id)) {
+        scene.ledger.violated(`the list ${query} shows ${one.id} twice`)
+        return null
+      }
       found.set(one.id, one)
     }
     cursor = told.json.pagination.nextCursor
