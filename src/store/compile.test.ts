@@ -174,12 +174,13 @@ test('a set whose members are each read in the order of an index is their lists 
   const set: Condition = { column: 'by_name', is: 'in', values: ['a', 'b', 'a'] }
   const [merged] = listed(orders, plan([set]), sqlite)
   const one = (n: number) => `SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = ?${n}`
-  assert.equal(merged?.text, `${one(1)} UNION ALL ${one(2)} ORDER BY sorted0 LIMIT 0 + 21`)
+  const told = (text: string) => `SELECT doc, shape FROM (${text} ORDER BY sorted0 LIMIT 0 + 21) AS merged`
+  assert.equal(merged?.text, told(`${one(1)} UNION ALL ${one(2)}`))
   assert.deepEqual(merged?.values, ['a', 'b'])
   const part = (n: number) =>
     `(SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = $${n} ORDER BY "id" LIMIT 0 + 21)`
   const [cut] = listed(orders, plan([set]), postgres)
-  assert.equal(cut?.text, `${part(1)} UNION ALL ${part(2)} ORDER BY sorted0 LIMIT 0 + 21`)
+  assert.equal(cut?.text, told(`${part(1)} UNION ALL ${part(2)}`))
   const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
   const others: readonly (readonly [Condition[], Term[]])[] = [
     [[set], [total, id]], // no index begins with both
@@ -192,7 +193,7 @@ test('a set whose members are each read in the order of an index is their lists 
   for (const { sql } of changeBetween(null, collections, sqlite).steps) for (const text of sql) db.exec(text)
   const steps = db.prepare(`EXPLAIN QUERY PLAN ${merged?.text}`).all('a', 'b')
   assert.match(JSON.stringify(steps), /MERGE/)
-  assert.doesNotMatch(JSON.stringify(steps), /TEMP B-TREE|SCAN/)
+  assert.doesNotMatch(JSON.stringify(steps), /TEMP B-TREE|SCAN (?!merged)/)
 })
 
 test('on PostgreSQL what a page passes over is asked for its keys alone', () => {

@@ -211,7 +211,10 @@ function near(
   // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
   // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
-  return { text: `${all}${order}${cut}`, values }
+  // What parts are merged by is not told: an integer may be too large for who reads the rows.
+  const told = what.split(', ').map((one) => one.split(' AS ').at(-1))
+  const text = `${all}${order}${cut}`
+  return { text: merged ? `SELECT ${told.join(', ')} FROM (${text}) AS merged` : text, values }
 }
 
 /** What stands between joined documents, and nowhere inside them. */
