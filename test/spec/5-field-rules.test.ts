@@ -38,7 +38,13 @@ doors(
       path: string,
       { headers, ...sent }: Sent = {},
     ): Promise<Answer> => door.send(method, path, { ...sent, headers: { ...(who && door.as(who)), ...headers } })
-    const whole = { name: 'Ann', ssn: 's-123-n', contact: { city: 'Rome', street: 'Via' }, level: 'vip', doctors: ['B'] }
+    const whole = {
+      name: 'Ann',
+      ssn: 's-123-n',
+      contact: { city: 'Rome', street: 'Via' },
+      level: 'vip',
+      doctors: ['B'],
+    }
     const made = async (json: object = whole): Promise<string> => {
       const answer = await as('chief', 'POST', '/patients', { json })
       assert.equal(answer.status, 201, answer.text)
@@ -105,7 +111,13 @@ doors(
     spec('R169', 'what is not seen is not written, and cannot be guessed', async () => {
       const path = await made()
       const tag = (await as('clerk', 'GET', path)).headers.etag
-      for (const json of [{ ssn: 's-123-n' }, { ssn: 's-124-n' }, { ssn: null }, { contact: { city: 'Rome' } }, { ssn: 5 }])
+      for (const json of [
+        { ssn: 's-123-n' },
+        { ssn: 's-124-n' },
+        { ssn: null },
+        { contact: { city: 'Rome' } },
+        { ssn: 5 },
+      ])
         refused(await as('clerk', 'PATCH', path, { json }), 'pii')
       refused(await as('clerk', 'PUT', path, { json: { name: 'A', ssn: 's-123-n' } }), 'pii')
       refused(await as('clerk', 'POST', '/patients', { json: { name: 'A', ssn: 's-123-n' } }), 'pii')
