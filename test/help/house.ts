@@ -22,7 +22,7 @@ const storied: readonly (readonly string[])[] = [
 /** The cellar sees less than its floor allows: it does not know what a page, a version or a key is. */
 const cellar = ['errors', 'flow', 'resources/collection.ts']
 const singles = ['service', 'testing', 'index']
-const mostFiles = 15
+const mostFiles = 20
 
 const roomOf = (path: string): string => /^src\/([^/]+?)(?:\/|\.ts$)/.exec(path)?.[1] ?? path
 const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.includes(room))
