@@ -68,22 +68,23 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
       if (rule === 'public') return nobody
       throw missing(challenge, auth)
     }
-    const digest = hash('sha256', given.text, 'base64url')
+    // A token that is good as a bearer is not good in the header for API keys, so the header is part of what is remembered.
+    const digest = `${given.own ? 'key' : 'bearer'} ${hash('sha256', given.text, 'base64url')}`
     const before = remembered.get(digest)
     if (before && before.until > now() && before.mark === mark(given.text)) return before.caller
-    if (!before) failed.admit(call.address, digest, now()) // a caller that was known is not kept out by its neighbours
     const seen = mark(given.text)
-    const verdict = underWay.get(digest) ?? judged(given, digest)
+    const verdict = underWay.get(digest) ?? judged(given, digest, before ? null : call.address)
     if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
     return verdict.then((one) => told(one, call, digest, seen))
   }
 
-  function judged({ text, own }: Given, digest: string): Verdict | Promise<Verdict> {
+  /** The address is null where the credential was good a moment ago. */
+  function judged({ text, own }: Given, digest: string, address: string | null): Verdict | Promise<Verdict> {
     const fixed = known?.get(text)
     if (fixed) return { caller: fixed, until: Number.POSITIVE_INFINITY }
     if (!isKey(text) && (own || tokens === null))
       return { refused: 'The credential is not an API key of this service.', guessed: true }
-    const verdict = isKey(text) || tokens === null ? keys(text) : tokens(text)
+    const verdict = isKey(text) || tokens === null ? keyOf(text, address) : tokens(text)
     if (!(verdict instanceof Promise)) return verdict
     underWay.set(digest, verdict) // calls with one credential wait for one answer
     const over = () => underWay.delete(digest)
@@ -91,11 +92,15 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     return verdict
   }
 
+  function keyOf(text: string, address: string | null): Verdict | Promise<Verdict> {
+    return address === null ? keys.renew(text) : keys.find(text, address)
+  }
+
   function told(verdict: Verdict, { address }: Call, digest: string, seen: string | null): Caller {
     const before = remembered.get(digest)
     remembered.delete(digest) // who was seen last stands last
     if ('refused' in verdict) {
-      if (verdict.guessed) failed.add(address, digest, now())
+      if (verdict.guessed) failed.add(address, digest, now()) // 429 in the place of 401, for failures alone
       throw invalid(challenge, verdict.refused)
     }
     if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)

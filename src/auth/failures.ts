@@ -1,4 +1,4 @@
-/** Counts what an address tried and failed with, so that keys cannot be tried without end. Part 5; part 8, request counts. */
+/** Counts the credentials that an address failed with, so that keys cannot be tried without end. Part 5; part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import { blockOf } from '../flow/address.ts'
 
@@ -14,41 +14,35 @@ interface Count {
 
 export interface Failures {
   /**
-   * Refuses where the address has failed with too many credentials, or with this one too often: a client that goes on with a key that
-   * was revoked does not keep out its neighbours. R184.
+   * Counts a credential that is not valid, and refuses it with 429 where the address has failed with too many credentials, or with
+   * this one too often. Valid credentials never come here, so nobody is kept out by a neighbour. R184.
    */
-  readonly admit: (address: string, digest: string, now: number) => void
   readonly add: (address: string, digest: string, now: number) => void
 }
 
 export function failures(): Failures {
   const counts = new Map<string, Count>()
   return {
-    admit: (address, digest, now) => {
-      const count = counts.get(blockOf(address))
-      if (!count || count.until <= now) return
-      const same = count.failed.get(digest) ?? 0
-      if (same < most && count.failed.size < most) return
-      const message =
-        same < most
-          ? `This address has sent ${most} credentials that are not valid. Those that were valid before are still taken; try others later.`
-          : `This credential was sent ${most} times and is not valid. Get another one.`
-      throw new Problem('too-many-requests', message, {
-        headers: { 'Retry-After': String(Math.ceil((count.until - now) / 1000)) },
-      })
-    },
     add: (address, digest, now) => {
       const block = blockOf(address)
       if (block === '') return
       let count = counts.get(block)
       if (!count || count.until <= now) {
-        counts.delete(block) // the oldest ones stand first
+        counts.delete(block) // the oldest counts come first in the map
         if (counts.size >= mostAddresses) counts.delete(counts.keys().next().value as string)
         count = { failed: new Map(), until: now + window }
         counts.set(block, count)
       }
-      const same = count.failed.get(digest)
-      if (same !== undefined || count.failed.size < most) count.failed.set(digest, (same ?? 0) + 1)
+      const same = count.failed.get(digest) ?? 0
+      if (same >= most || count.failed.size >= most) throw refusal(same >= most, count.until - now)
+      count.failed.set(digest, same + 1)
     },
   }
+}
+
+function refusal(isSame: boolean, wait: number): Problem {
+  const message = isSame
+    ? `This credential was sent ${most} times and is not valid. Get another one.`
+    : `This credential is not valid, as ${most} others were that this address has sent. Try again later; valid credentials are taken at any time.`
+  return new Problem('too-many-requests', message, { headers: { 'Retry-After': String(Math.ceil(wait / 1000)) } })
 }

@@ -1,9 +1,11 @@
 /** API keys: how they look, how they are sealed for the store, and whose they are. Part 5, authentication. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { blockOf } from '../flow/address.ts'
 import { type Credential, callerOf } from '../flow/credential.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
+import { lookups, type Pace } from './lookups.ts'
 import type { Verdict } from './verdict.ts'
 
 const prefix = 'bylaw_'
@@ -48,19 +50,52 @@ const unknown: Verdict = {
   guessed: true,
 }
 
-/** Whose key it is. Keys are found by what they are sealed as, so that no time tells how near a guess is. R172. */
-export function keyring({ execute }: Pick<Store, 'execute'>, peppers: readonly string[], now: () => number) {
-  return (key: string): Verdict | Promise<Verdict> => {
-    if (!isWhole(key) || peppers.length === 0) return unknown
-    const found = execute({ do: 'identify', hashes: peppers.map((pepper) => sealed(key, pepper)) })
-    return found instanceof Promise ? found.then(judged) : judged(found)
+const realPace: Pace = {
+  monotonic: () => performance.now(),
+  after: (milliseconds, act) => void setTimeout(act, milliseconds),
+}
+
+/** Finds the holders of keys. */
+export interface Keyring {
+  /** Looks up a key that was in force a moment ago: at once, as nobody can make up such keys. */
+  readonly renew: (key: string) => Verdict | Promise<Verdict>
+  /** Looks up a key that nobody has proven yet, in turn with others of its kind. */
+  readonly find: (key: string, address: string) => Verdict | Promise<Verdict>
+}
+
+/** Keys are found by their seals, so that no comparison takes longer the nearer a guess is. R172. */
+export function keyring(
+  { execute }: Pick<Store, 'execute'>,
+  peppers: readonly string[],
+  now: () => number,
+  pace = realPace,
+): Keyring {
+  const find = lookups(holders, pace)
+  const isAsked = (key: string) => isWhole(key) && peppers.length > 0
+  return {
+    renew(key) {
+      if (!isAsked(key)) return unknown
+      const found = holders([key])
+      return found instanceof Promise ? found.then(([one]) => one as Verdict) : (found[0] as Verdict)
+    },
+    find: (key, address) => (isAsked(key) ? find(key, blockOf(address)) : unknown),
   }
 
-  function judged(outcome: Outcome): Verdict {
-    const [one] = outcome.is === 'credentials' ? outcome.credentials : []
+  function holders(keys: readonly string[]): readonly Verdict[] | Promise<readonly Verdict[]> {
+    const seals = keys.map((key) => peppers.map((pepper) => sealed(key, pepper)))
+    const found = execute({ do: 'identify', hashes: seals.flat() })
+    return found instanceof Promise ? found.then((one) => judged(seals, one)) : judged(seals, found)
+  }
+
+  function judged(seals: readonly (readonly string[])[], outcome: Outcome): Verdict[] {
+    const found = outcome.is === 'credentials' ? outcome.credentials : []
+    const bySeal = new Map(found.map((one) => [one.hash, one]))
     const time = now()
-    if (!one || !isInForce(one, time)) return unknown
-    return { caller: callerOf(`key:${one.name}`, one), until: Math.min(time + keyLife, one.expires ?? Infinity) }
+    return seals.map((own) => {
+      const one = own.map((seal) => bySeal.get(seal)).find((one) => one !== undefined)
+      if (!one || !isInForce(one, time)) return unknown
+      return { caller: callerOf(`key:${one.name}`, one), until: Math.min(time + keyLife, one.expires ?? Infinity) }
+    })
   }
 }
 

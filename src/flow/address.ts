@@ -60,10 +60,14 @@ function isIn(groups: readonly number[], { groups: own, bits }: Network): boolea
   })
 }
 
-/** Where a call came from: what proxies that are trusted say of it, and nobody else. R184. */
+/** An address without the port that some proxies write behind it: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
+const withoutPort = (text: string): string =>
+  /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
+
+/** Where a call came from: what trusted proxies say of it, and nobody else. R184. */
 export function clientOf(peer: string, forwarded: string | undefined, trusted: readonly Network[]): string {
   if (trusted.length === 0 || forwarded === undefined) return peer
-  const way = [...forwarded.split(',').map((one) => one.trim()), peer]
+  const way = [...forwarded.split(',').map((one) => withoutPort(one.trim())), peer]
   for (;;) {
     const last = way.pop() as string
     const groups = groupsOf(last)

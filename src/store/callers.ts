@@ -12,10 +12,11 @@ const select = `SELECT ${names.join(', ')} FROM ${credentials}`
 const marks = ({ mark }: Dialect, count: number, from = 1): string =>
   Array.from({ length: count }, (_, i) => mark(from + i)).join(', ')
 
+/** The number of values is a power of two, so that a look-up of many keys is one of a few statements, which stay prepared. */
 export function* identify({ dialect }: Cellar, { hashes }: Identify): Steps<Outcome> {
-  return listed(
-    yield { text: `${select} WHERE hash IN (${marks(dialect, hashes.length)})`, values: hashes, lone: 'read' },
-  )
+  const count = 2 ** Math.ceil(Math.log2(hashes.length))
+  const values = Array.from({ length: count }, (_, i) => hashes[Math.min(i, hashes.length - 1)] as string)
+  return listed(yield { text: `${select} WHERE hash IN (${marks(dialect, count)})`, values, lone: 'read' })
 }
 
 export function* stored({ dialect }: Cellar, { name }: Keys): Steps<Outcome> {

@@ -50,6 +50,14 @@ doors(
   'access tokens',
   office(authority.jwks),
   (door) => {
+    spec('R163', 'a token that was taken as a bearer is not taken in the header for API keys', async () => {
+      const token = await authority.sign()
+      for (let i = 0; i < 2; i++) {
+        await taken(door, token)
+        const { status, json } = await door.send('GET', '/memos', { headers: { 'x-api-key': token } })
+        assert.deepEqual([status, json.type], [401, 'invalid-credentials'])
+      }
+    })
     spec('R163', 'a token of the issuer is taken, whatever the letters of its scheme', async () => {
       await taken(door, await authority.sign())
       const token = await authority.sign()

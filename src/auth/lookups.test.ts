@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lookups } from './lookups.ts'
+
+/** A clock that moves by hand, and a store that answers each question after `takes` milliseconds. */
+function stage(takes: number | null = 5) {
+  let now = 0
+  const due: { at: number; act: () => void }[] = []
+  const statements: { at: number; questions: readonly string[] }[] = []
+  const after = (milliseconds: number, act: () => void) => void due.push({ at: now + milliseconds, act })
+  const ask = (questions: readonly string[]) => {
+    statements.push({ at: now, questions })
+    const answers = questions.map((one) => one.toUpperCase())
+    if (takes === null) return answers
+    return new Promise<string[]>((resolve) => after(takes, () => resolve(answers)))
+  }
+  const find = lookups(ask, { monotonic: () => now, after })
+  const settle = async () => {
+    for (let i = 0; i < 10; i++) await null
+  }
+  async function pass(milliseconds: number): Promise<void> {
+    await settle()
+    const end = now + milliseconds
+    for (;;) {
+      due.sort((a, b) => a.at - b.at)
+      if (due[0] === undefined || due[0].at > end) break
+      const { at, act } = due.shift() as (typeof due)[number]
+      now = at
+      act()
+      await settle()
+    }
+    now = end
+  }
+  return { find, pass, statements, now: () => now }
+}
+
+test('a look-up of an idle service is asked at once, and answered in the same turn where the store can', () => {
+  const { find, statements } = stage(null)
+  assert.equal(find('a', '192.0.2.1'), 'A')
+  assert.equal(statements.length, 1)
+})
+
+test('five thousand look-ups a second of one address leave a new key of it and of another answered within 500 ms', async () => {
+  const { find, pass, statements, now } = stage(20)
+  const answered: number[] = []
+  const wanted: Promise<unknown>[] = []
+  for (let second = 0; second < 3; second++)
+    for (let ms = 0; ms < 1000; ms++) {
+      for (let i = 0; i < 5; i++) void find(`made-up-${second}-${ms}-${i}`, 'attacker')
+      if (ms % 100 === 50)
+        for (const from of ['attacker', 'other']) {
+          const begun = now()
+          wanted.push(Promise.resolve(find(`good-${ms}`, from)).then(() => answered.push(now() - begun)))
+        }
+      await pass(1)
+    }
+  await pass(2000)
+  await Promise.all(wanted)
+  assert.equal(answered.length, 60)
+  assert.ok(Math.max(...answered) <= 500, `the slowest took ${Math.max(...answered)} ms`)
+  for (const { at } of statements) {
+    const within = statements.filter((one) => one.at >= at && one.at < at + 1000)
+    assert.ok(within.length <= 20, `${within.length} statements within a second`)
+  }
+  assert.ok(statements.every(({ questions }) => questions.length <= 500))
+  assert.equal(statements.flatMap(({ questions }) => questions).length, 15_060)
+})
+
+test('addresses take turns: a long queue of one does not hold up the first question of another', async () => {
+  const { find, pass, statements } = stage(5)
+  void find('first', 'attacker')
+  for (let i = 0; i < 2000; i++) void find(`made-up-${i}`, 'attacker')
+  const other = find('good', 'other')
+  await pass(20)
+  assert.ok(statements[1]?.questions.includes('good'))
+  assert.equal(await other, 'GOOD')
+})
+
+test('one statement is under way at a time, and a failure reaches everyone who waited for it', async () => {
+  let fail: (error: Error) => void = () => {}
+  let asked = 0
+  const ask = () => {
+    asked++
+    return new Promise<string[]>((_, reject) => {
+      fail = reject
+    })
+  }
+  const find = lookups(ask, { monotonic: () => 0, after: (_, act) => setImmediate(act) })
+  const first = assert.rejects(async () => find('a', 'x'), /away/)
+  const others = ['b', 'c'].map((one) => assert.rejects(async () => find(one, 'x'), /away/))
+  await new Promise(setImmediate)
+  assert.equal(asked, 1)
+  fail(new Error('away'))
+  await first
+  await new Promise(setImmediate)
+  assert.equal(asked, 2)
+  fail(new Error('away'))
+  await Promise.all(others)
+})

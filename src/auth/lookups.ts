@@ -1,0 +1,96 @@
+/**
+ * Look-ups: shares statements among credentials that nobody has proven yet, so that a flood of made-up keys costs the store a few
+ * statements a second and delays valid keys only a little. Part 5, authentication.
+ */
+
+/** The most questions of one statement. */
+const most = 500
+/** Between two statements, in milliseconds, once the burst is used: at most 20 statements in any second. */
+const interval = 1000 / 15
+const burst = 5
+
+/** Time that passes whatever the wall clock does. */
+export interface Pace {
+  readonly monotonic: () => number
+  readonly after: (milliseconds: number, act: () => void) => void
+}
+
+interface Waiting<Q, A> {
+  readonly question: Q
+  readonly resolve: (answer: A) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Ask<Q, A> = (questions: readonly Q[]) => readonly A[] | Promise<readonly A[]>
+
+/** Asks one statement at a time. Addresses take turns, so that one address with many questions does not hold up the others. */
+// long because: its steps share the queue
+export function lookups<Q, A>(
+  ask: Ask<Q, A>,
+  { monotonic, after }: Pace,
+): (question: Q, from: string) => A | Promise<A> {
+  const queues = new Map<string, Waiting<Q, A>[]>()
+  let busy = false
+  let due = Number.NEGATIVE_INFINITY
+
+  return (question, from) => {
+    if (!busy && delay() === 0) {
+      const answers = asked([question])
+      return answers instanceof Promise ? answers.then(([answer]) => answer as A) : (answers[0] as A)
+    }
+    return new Promise((resolve, reject) => {
+      const own = queues.get(from) ?? []
+      own.push({ question, resolve, reject })
+      queues.set(from, own)
+      if (!busy) later()
+    })
+  }
+
+  /** How long the next statement has to wait. */
+  function delay(): number {
+    return Math.max(0, due - burst * interval - monotonic())
+  }
+
+  function asked(questions: readonly Q[]): readonly A[] | Promise<readonly A[]> {
+    due = Math.max(due, monotonic()) + interval
+    const answers = ask(questions)
+    if (!(answers instanceof Promise)) return answers
+    busy = true
+    return answers.finally(() => {
+      busy = false
+      if (queues.size > 0) later()
+    })
+  }
+
+  function later(): void {
+    busy = true
+    after(delay(), () => {
+      busy = false
+      void together(nextOnes())
+    })
+  }
+
+  async function together(waiting: readonly Waiting<Q, A>[]): Promise<void> {
+    try {
+      const answers = asked(waiting.map(({ question }) => question))
+      const all = answers instanceof Promise ? await answers : answers
+      for (const [i, { resolve }] of waiting.entries()) resolve(all[i] as A)
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+    if (!busy && queues.size > 0) later()
+  }
+
+  /** One question of each address, then the second of each, up to the bound. An address that was served goes to the end. */
+  function nextOnes(): Waiting<Q, A>[] {
+    const taken: Waiting<Q, A>[] = []
+    while (taken.length < most && queues.size > 0)
+      for (const [from, own] of [...queues]) {
+        if (taken.length === most) break
+        taken.push(own.shift() as Waiting<Q, A>)
+        queues.delete(from)
+        if (own.length > 0) queues.set(from, own)
+      }
+    return taken
+  }
+}
