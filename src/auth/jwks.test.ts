@@ -72,3 +72,13 @@ test('a server that failed when a key was not known is asked again after a pause
   assert.ok(await key(rotated, token))
   assert.equal(asked, 3)
 })
+
+test('an entry of the set that is no key leaves the others in use', async () => {
+  const set = JSON.stringify({ keys: [null, 5, 'key', [], jwk, {}] })
+  const key = keySet(
+    '',
+    async () => set,
+    () => 0,
+  )
+  assert.ok(await key(header, token))
+})

@@ -1,6 +1,7 @@
 /** The public keys of an authorization server, as they are now: fetched, kept, and fetched again when they change. Part 5, authentication. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Problem } from '../errors/problem.ts'
+import { isObject } from '../resources/values.ts'
 
 const fresh = 10 * 60_000
 const coolDown = 30_000
@@ -40,7 +41,7 @@ export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGet
   async function load(): Promise<void> {
     asked = now()
     try {
-      keys = createLocalJWKSet(JSON.parse(await get(url)) as JSONWebKeySet)
+      keys = createLocalJWKSet(usable(JSON.parse(await get(url))))
       fetched = now()
       failure = null
     } catch (error) {
@@ -71,6 +72,11 @@ export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGet
       return keys(header, token)
     }
   }
+}
+
+/** One entry that is no key does not take the others with it. */
+function usable(set: JSONWebKeySet): JSONWebKeySet {
+  return Array.isArray(set?.keys) ? { ...set, keys: set.keys.filter((key) => isObject(key)) } : set
 }
 
 /** Whether the token is good cannot be told: that is no fault of it, and none of its sender. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { judge } from './token.ts'
@@ -36,4 +37,38 @@ test('an algorithm that is not declared is not taken, even with a key that is kn
   const whose = judge({ ...tokens, algorithms: ['RS256'] }, keys, () => now)
   for (const { alg, privateKey } of pairs)
     assert.equal('caller' in (await whose(await sign(alg, privateKey))), alg === 'RS256', alg)
+})
+
+const published = (jwks: readonly object[]) => createLocalJWKSet({ keys: jwks as never })
+const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+const broken = {
+  RS256: [short, { kty: 'RSA', n: 'AQAB', e: 'AQAB' }, { kty: 'RSA', n: '!', e: '!' }],
+  ES256: [
+    { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' },
+    { kty: 'EC', crv: 'P-256' },
+  ],
+  EdDSA: [
+    { kty: 'OKP', crv: 'Ed25519', x: 'AAAA' },
+    { kty: 'OKP', crv: 'Ed25519' },
+  ],
+} as const
+
+test('a key of the issuer that cannot be used makes no valid token invalid, and no forged one a failure', async () => {
+  for (const [alg, unusable] of Object.entries(broken))
+    for (const bad of unusable) {
+      const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+      const good = await exportJWK(publicKey)
+      const forger = await generateKeyPair(alg, { extractable: true })
+      for (const set of [
+        [bad, good],
+        [good, bad],
+        [bad, bad, good],
+      ]) {
+        const whose = judge(tokens, published(set), () => now)
+        assert.ok('caller' in (await whose(await sign(alg, privateKey))), `${alg} ${JSON.stringify(bad)}`)
+        assert.ok('refused' in (await whose(await sign(alg, forger.privateKey))), alg)
+      }
+      for (const set of [[bad], [bad, bad], []])
+        assert.ok('refused' in (await judge(tokens, published(set), () => now)(await sign(alg, privateKey))), alg)
+    }
 })

@@ -28,22 +28,30 @@ export function judge(tokens: Tokens, keys: JWTVerifyGetKey, now: () => number):
   }
 }
 
-/** A token that does not name its key is tried with each one that can be meant. */
+/** A token that does not name its key is tried with each key that it may mean. */
 async function verified(token: string, keys: JWTVerifyGetKey, terms: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys, terms)).payload
   } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw isAboutKey(error) ? notSigned() : error
     for await (const key of error) {
       try {
         return (await jwtVerify(token, key, terms)).payload
       } catch (one) {
-        if (!(one instanceof errors.JWSSignatureVerificationFailed)) throw one
+        if (!(one instanceof errors.JWSSignatureVerificationFailed || isAboutKey(one))) throw one
       }
     }
-    throw new errors.JWSSignatureVerificationFailed()
+    throw notSigned()
   }
 }
+
+const notSigned = (): Error => new errors.JWSSignatureVerificationFailed()
+
+/**
+ * Whether a key of the issuer cannot be used: too short for its algorithm, malformed, of a curve that Node does not have. The
+ * libraries below report this in errors of their own, and it proves nothing about the token.
+ */
+const isAboutKey = (error: unknown): boolean => !(error instanceof Problem || error instanceof errors.JOSEError)
 
 /** What is wrong is told only of tokens that the issuer has signed. */
 function refusal(error: unknown): Verdict {
