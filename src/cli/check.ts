@@ -1,6 +1,7 @@
 /** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
+import { quotaWarnings } from '../limits/advice.ts'
 import { listWarnings } from '../lists/advice.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
@@ -51,9 +52,11 @@ function praise(file: string, { service }: Extract<Loaded, { service: unknown }>
   return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
-/** Lists that no index serves: they are answered, but not fast when they are long. */
-const warnings = ({ service }: Extract<Loaded, { service: unknown }>): string[] =>
-  [...service.resources.values()].flatMap((resource) => listWarnings(resource)).map((text) => styleText('yellow', text))
+/** Lists that no index serves, and operations that no quota bounds. */
+const warnings = ({ service: { resources, quotas } }: Extract<Loaded, { service: unknown }>): string[] =>
+  [...[...resources.values()].flatMap(listWarnings), ...quotaWarnings(quotas, resources.values())].map((text) =>
+    styleText('yellow', text),
+  )
 
 /** Versions that nothing keeps as they were released. */
 async function open(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<string[]> {

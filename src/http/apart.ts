@@ -1,5 +1,6 @@
 /** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1; part 13. */
 import { hash } from 'node:crypto'
+import { admitTarget } from '../auth/scheme.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -10,6 +11,7 @@ import { standing } from '../versions/choose.ts'
 import { coded, willCode } from './coding.ts'
 import { varied } from './headers.ts'
 import type { House } from './house.ts'
+import { admitKnown } from './proven.ts'
 import { unchanged } from './unchanged.ts'
 
 const place = bare('/healthz', 'GET, HEAD, OPTIONS')
@@ -22,9 +24,10 @@ export function health(call: Call, house: House): Promise<Reply> | null {
   return path === '/healthz' || path === '/readyz' ? told(call, house, path === '/readyz') : null
 }
 
-async function told(call: Call, { store, open }: House, ready: boolean): Promise<Reply> {
+async function told(call: Call, { service, store, open }: House, ready: boolean): Promise<Reply> {
   const options = optionsOf(call)
   if (options) return options
+  admitTarget(call.target, service.settings.auth)
   if (ready && !open()) throw new Problem('unavailable', 'The service is stopping.')
   const reason = ready ? await store.ready() : null
   if (reason !== null) throw new Problem('dependency-unavailable', 'The store does not answer.', { cause: reason })
@@ -69,9 +72,9 @@ async function pointed(call: Call, path: string, house: House): Promise<Reply> {
 
 /** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
 async function description(call: Call, label: string | null, house: House): Promise<Reply> {
-  const { service, world, authenticate } = house
+  const { service, world } = house
   const open = service.settings.openapi.public
-  if (!open && call.method !== 'OPTIONS') await authenticate(call, 'authenticated')
+  if (!open && call.method !== 'OPTIONS') await admitKnown(call, house)
   const named = labelOf(service, label, world.now())
   return shown(call, { name: named, text: () => written(house, named), closed: !open }, house)
 }
@@ -130,6 +133,7 @@ async function shown(call: Call, { name, text, closed = false }: Shown, house: H
   const options = optionsOf(call)
   if (options) return options
   const { settings } = house.service
+  admitTarget(call.target, settings.auth)
   const own = await keptOf(house, name, typeof text === 'string' ? () => text : text)
   const reply = json(own.text, closed ? 'private, no-cache' : 'no-cache')
   reply.headers.ETag = own.tag

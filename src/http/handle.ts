@@ -4,7 +4,7 @@ import { admitBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
-import { Problem, problemStatus } from '../errors/problem.ts'
+import { Problem } from '../errors/problem.ts'
 import type { Call, Carried } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
@@ -27,6 +27,7 @@ import { dressed } from './headers.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
+import { known } from './proven.ts'
 import { refuse } from './refuse.ts'
 import { fresh, type Known, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
@@ -50,8 +51,11 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     if (told) return await told
     const said = versionIn(call, service, world.now()) //                  400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
-    const hinted = early ? await house.authenticate(call, 'public') : nobody // R191
-    passage = chosen(said, hinted, service, world.now()) //                400
+    const hinted = early ? await known(call, 'public', house) : null //    R191
+    if (hinted?.problem) rate = await spend(house, call, nobody) //        a failed attempt counts, whatever it asked for
+    admitRate(rate) //                                                     429
+    if (hinted?.problem) throw hinted.problem //                           401
+    passage = chosen(said, hinted?.caller ?? nobody, service, world.now()) // 400
     const match = find(call, passage, service) //                          400, 404
     if ('status' in match) return labelled(match, passage, house)
     if (call.method === 'OPTIONS') {
@@ -61,7 +65,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
     at = route
-    const who = known(call, route, house)
+    const who = known(call, route.rule, house)
     const { caller, problem } = who instanceof Promise ? await who : who // 400, 401, 429
     if (service.declaration.versions) count(house.store, passage.edition.label, caller.id, world.now())
     const spent = spend(house, call, caller)
@@ -90,26 +94,6 @@ interface Visit {
   readonly carried: Carried
   readonly route: Route
   readonly params: readonly string[]
-}
-
-interface Who {
-  readonly caller: Caller
-  readonly problem?: Problem
-}
-
-/** Who calls. Where that cannot be proven it is nobody, whose address the attempt counts against. R184. */
-function known(call: Call, route: Route, house: House): Who | Promise<Who> {
-  try {
-    const caller = house.authenticate(call, route.rule)
-    return caller instanceof Promise ? caller.then((caller) => ({ caller }), unproven) : { caller }
-  } catch (problem) {
-    return unproven(problem)
-  }
-}
-
-function unproven(problem: unknown): Who {
-  if (problem instanceof Problem && problemStatus(problem) === 401) return { caller: nobody, problem }
-  throw problem
 }
 
 /** The answer of a route, or what the client has of it already. */

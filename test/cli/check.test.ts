@@ -11,6 +11,8 @@ const cwd = folder({
     'fields: {',
     "sorts: { age: ['createdAt'] }, fields: { state: f.enum(['new', 'old'], { filter: true }),",
   ),
+  'unlimited.ts': notes.replace('resources:', 'tiers: { free: { hourly: 10 } }, resources:'),
+  'limited.ts': notes.replace('resources:', 'tiers: { anonymous: { hourly: 10 } }, resources:'),
   'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
 })
 
@@ -24,6 +26,15 @@ describe('bylaw check', { concurrency: 3 }, () => {
     const { code, stdout } = await run(['check', 'slow.ts'], { cwd })
     assert.equal(code, 0)
     assert.match(stdout, /in order.*\n.*custom_sort=age.*declare indexes: \[\['state', 'createdAt'\]\]/s)
+  })
+  test('warns of public operations that no quota bounds although tiers are declared', async () => {
+    const { code, stdout } = await run(['check', 'unlimited.ts'], { cwd })
+    assert.equal(code, 0)
+    assert.match(
+      stdout,
+      /in order.*\nCallers without credentials have no quota, and operations of notes are public\. Declare the tier `anonymous`/,
+    )
+    assert.doesNotMatch((await run(['check', 'limited.ts'], { cwd })).stdout, /have no quota/)
   })
   test('tells all mistakes with place, reason and mend, and exits with 1', async () => {
     const { code, stdout } = await run(['check', 'wrong.ts'], { cwd })

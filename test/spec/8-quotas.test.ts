@@ -205,3 +205,34 @@ doors('no quotas', service({ name: 'free', resources, tiers: { pro: { hourly: 1 
     }
   })
 })
+
+const chosen = service({
+  name: 'chosen',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
+  settings: { versions: { fromFeatures: 'changes' }, openapi: { public: false } },
+  resources,
+  tiers: { anonymous: { hourly: 5 } },
+})
+
+doors(
+  'failed authentication',
+  chosen,
+  (door) => {
+    const failing = { headers: { authorization: 'Bearer nonsense' } }
+    const places: readonly (readonly [about: string, path: string])[] = [
+      ['before the version is chosen by features', '/notes'],
+      ['where there is no such path', '/nowhere'],
+      ['in a version that the path names', '/v1/notes'],
+      ['at the description, where that is not public', '/openapi.json'],
+    ]
+    for (const [about, path] of places)
+      spec('R184 R191', `costs its address a request ${about}`, async () => {
+        later()
+        const statuses: number[] = []
+        for (let n = 0; n < 7; n++) statuses.push((await door.send('GET', path, failing)).status)
+        assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429])
+        assert.equal((await door.send('GET', '/notes')).status, 429, 'the quota of the address is used up')
+      })
+  },
+  { now, socketOnly: true },
+)
