@@ -1,8 +1,10 @@
 /** Decides whether a caller may do what a route does. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, nobody } from '../flow/caller.ts'
 import type { Rule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import type { Settings } from '../resources/settings.ts'
+import { missing } from './scheme.ts'
 
 /** Refuses a caller without the scope that the rule names. Who is known at all was settled before. R168, R169. */
 export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
@@ -24,8 +26,21 @@ export function allowOwn({ account }: Caller, { name, collection }: Pick<Resourc
   throw new Problem('access-denied', message)
 }
 
-/** The refusal of a field that takes scopes which the caller does not have. R169. */
-export function closed(field: string, doing: string, scopes: readonly string[], challenge: string): Problem {
+/** Who asks, and how a caller can prove more. */
+export interface Asking {
+  readonly caller: Caller
+  readonly challenge: string
+  readonly auth: Pick<Settings['auth'], 'apiKeyHeader'>
+}
+
+/** The refusal of a field that takes scopes which the caller does not have; without credentials it has none yet. R165, R169. */
+export function closed(
+  field: string,
+  doing: string,
+  scopes: readonly string[],
+  { caller, challenge, auth }: Asking,
+): Problem {
+  if (caller.id === nobody.id) return missing(challenge, auth)
   const scope = scopes.join(' ')
   const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
   return new Problem('insufficient-scope', `To ${doing} ${field} takes ${named}, which the credentials do not have.`, {

@@ -48,6 +48,17 @@ test('Vary is said whoever asks, and is added to what it says already', () => {
   assert.equal(told({ origins: ['*'] }, {}).Vary, undefined)
 })
 
+test('the older rate limit fields can be read by pages where they are sent', () => {
+  const reply = { status: 200, headers: {} as Record<string, string>, body: null }
+  const declared = { cors: { origins: [app] }, rateLimit: { headers: 'x-ratelimit' } } as DeclaredSettings
+  const settings = readSettings(declared, undefined, false, ({ path }) => assert.fail(path))
+  share({ method: 'GET', headers: { origin: app } }, reply, settings)
+  const exposed = (reply.headers['Access-Control-Expose-Headers'] as string).split(', ')
+  for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit'])
+    assert.ok(exposed.includes(name), name)
+  assert.ok(!told({ origins: [app] }, { origin: app })['Access-Control-Expose-Headers']?.includes('X-RateLimit'))
+})
+
 test('all origins are one answer, and credentials of the browser are never a part of it', () => {
   const headers = told({ origins: ['*'] }, { origin: 'https://anybody.example' })
   assert.equal(headers['Access-Control-Allow-Origin'], '*')
@@ -65,7 +76,7 @@ test('a preflight is told the methods of the path and the headers that may be se
   const headers = told({ origins: [app] }, asked, options)
   assert.equal(headers['Access-Control-Allow-Methods'], 'GET, HEAD, OPTIONS, PUT')
   assert.match(headers['Access-Control-Allow-Headers'] as string, /^authorization, content-type, .*, x-key$/)
-  assert.equal(headers['Access-Control-Max-Age'], '600')
+  assert.equal(headers['Access-Control-Max-Age'], '7200')
   for (const other of [
     told({ origins: [app] }, { origin: app }, options),
     told({ origins: [app] }, asked, { ...options, method: 'GET' }),

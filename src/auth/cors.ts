@@ -3,8 +3,8 @@ import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Settings } from '../resources/settings.ts'
 
-/** What pages may read besides the headers that every page may. R176. */
-const exposed = [
+/** The headers that pages may read, besides those that every page may. R176. */
+const usual = [
   ...[
     'Accept-Patch',
     'Accept-Query',
@@ -18,21 +18,26 @@ const exposed = [
   ...['Link', 'Location', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Request-Id', 'Retry-After'],
   ...['Server-Timing', 'Sunset', 'Version', 'WWW-Authenticate'],
 ].join(', ')
+const older = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].join(', ')
 
 /** For how many seconds a page need not ask again what it may ask. */
-const remembered = '600'
+const remembered = '7200'
 
 type Asking = Pick<Call, 'method' | 'headers'>
 
 /** Adds what the origin of a call is told; nothing where no origins are declared. Credentials of the browser are never asked for. R174 to R176. */
-export function share({ method, headers: asked }: Asking, { status, headers }: Reply, { cors, auth }: Settings): void {
+export function share(
+  { method, headers: asked }: Asking,
+  { status, headers }: Reply,
+  { cors, auth, rateLimit }: Settings,
+): void {
   if (cors.origins.length === 0) return
   const all = cors.origins.includes('*')
   if (!all) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin` // R145
   const { origin } = asked
   if (origin === undefined || !(all || cors.origins.includes(origin))) return
   headers['Access-Control-Allow-Origin'] = all ? '*' : origin
-  headers['Access-Control-Expose-Headers'] = exposed
+  headers['Access-Control-Expose-Headers'] = rateLimit.headers === 'x-ratelimit' ? `${usual}, ${older}` : usual
   if (method !== 'OPTIONS' || status !== 204 || asked['access-control-request-method'] === undefined) return
   const own = auth.apiKeyHeader === null ? [] : [auth.apiKeyHeader.toLowerCase()]
   headers['Access-Control-Allow-Methods'] = headers.Allow as string

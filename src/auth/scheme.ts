@@ -77,10 +77,17 @@ function decoded(text: string): string {
 }
 
 const secret = /bylaw_[0-9A-Za-z]+|eyJ[\w-]*\.[\w-]+\.[\w-]*/g
+const escaped = /%[0-9a-f]{2}/gi
+const mostLayers = 8
 
-/** A text that is to be written down, without what reads like an API key or an access token. R164, R172. */
-export const redacted = (text: string): string =>
-  text.includes('bylaw_') || text.includes('eyJ') ? text.replace(secret, '***') : text
+/** A text for the log, without anything that reads like an API key or an access token, percent-encoded or not. R164, R172. */
+export function redacted(text: string): string {
+  let plain = text
+  for (let layer = 0; layer < mostLayers && plain.includes('%'); layer++)
+    plain = plain.replace(escaped, (one) => String.fromCharCode(Number.parseInt(one.slice(1), 16)))
+  if (!plain.includes('bylaw_') && !plain.includes('eyJ')) return text
+  return plain.replace(secret, '***')
+}
 
 function misplaced(name: string, place: 'query' | 'body'): Problem {
   const message = `${name} reads like a credential, which is taken from the header alone. Send Authorization: Bearer, and regard what was sent as known to others: change it.`

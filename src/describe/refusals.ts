@@ -94,7 +94,7 @@ function ofCaller({ quotas, settings }: Service, { rule, operation, resource }: 
   const makes = operation === 'replace' && typeof access === 'object'
   return [
     ...['credentials-in-url', 'ambiguous-credentials', 'invalid-credentials', 'too-many-requests'],
-    ...when(rule !== 'public', 'credentials-missing'),
+    ...when(rule !== 'public' || scoped, 'credentials-missing'),
     ...when(isScope(rule) || scoped || makes, 'insufficient-scope'),
     ...when(collection.account !== null, 'access-denied'),
     ...when(quotas !== null, 'quota-exceeded'),

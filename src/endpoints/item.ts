@@ -51,9 +51,9 @@ export function itemRead(scene: Scene, asked: Asked): Read {
 }
 
 /** What a caller may write. */
-export const handOf = ({ challenge }: Scene, { caller }: Pick<Asked, 'caller'>): Hand => ({
+export const handOf = ({ challenge, resource }: Scene, { caller }: Pick<Asked, 'caller'>): Hand => ({
   scopes: caller.scopes,
-  refuse: (field, scopes) => closed(field, 'write', scopes, challenge),
+  refuse: (field, scopes) => closed(field, 'write', scopes, { caller, challenge, auth: resource.settings.auth }),
 })
 
 /** The owner below which a path goes, if it does. */

@@ -88,20 +88,21 @@ const veiledColumns = ({
 /** What a caller does not see says nothing by where rows stand and which of them are there. R169. */
 function admitFields(
   { caller, query }: Pick<Asked, 'caller' | 'query'>,
-  { byName }: Resource,
+  { byName, settings: { auth } }: Resource,
   veiled: ReturnType<typeof veiledColumns>,
   challenge: string,
 ): void {
   const { where, order, given } = query as Query
+  const asking = { caller, challenge, auth }
   for (const [name, value] of given) {
     const field = name === 'sort' ? value : (filterOf(name)?.field ?? '')
     const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
-    if (read !== null && !caller.scopes.has(read)) throw closed(field, 'filter or sort by', [read], challenge)
+    if (read !== null && !caller.scopes.has(read)) throw closed(field, 'filter or sort by', [read], asking)
   }
   for (const { column } of [...where, ...order]) {
     const [field, scope] = veiled.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
-      throw closed(field, 'filter or sort by', [scope], challenge)
+      throw closed(field, 'filter or sort by', [scope], asking)
   }
 }
 

@@ -25,17 +25,23 @@ interface Answered {
   readonly ms: number
 }
 
+/** What a client sent must not move the cursor, ring the bell or reverse the line of whoever reads it. */
+const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+const printable = (text: string): string =>
+  text.replace(unprintable, (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`)
+const onOneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
+
 const isRequest = (about: object): about is Answered => 'method' in about && 'path' in about && 'status' in about
 
 const clock = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
 
 function requestLine({ method, path, status, ms }: Answered): string {
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
-  return `${clock()} ${styleText(style, String(status))} ${method.padEnd(6)} ${path} ${styleText('dim', `${ms} ms`)}`
+  return `${clock()} ${styleText(style, String(status))} ${onOneLine(method).padEnd(6)} ${onOneLine(path)} ${styleText('dim', `${ms} ms`)}`
 }
 
 function line(style: Style, word: string, { err, ...about }: About, message: string): string {
-  const rest = Object.entries(about).map(([name, value]) => ` ${name}=${String(value)}`)
-  const cause = err instanceof Error ? `\n${err.stack}` : err === undefined ? '' : `\n${String(err)}`
-  return `${clock()} ${styleText(style, word)} ${message}${styleText('dim', rest.join(''))}${cause}`
+  const rest = Object.entries(about).map(([name, value]) => ` ${name}=${onOneLine(String(value))}`)
+  const cause = err === undefined ? '' : `\n${printable(String(err instanceof Error ? err.stack : err))}`
+  return `${clock()} ${styleText(style, word)} ${onOneLine(message)}${styleText('dim', rest.join(''))}${cause}`
 }

@@ -19,6 +19,7 @@ const api = service({
       },
       access: { read: 'public', write: 'edit' },
     },
+    wishes: { fields: { text: f.text(), rank: f.integer({ default: 0, write: 'vip' }) }, access: 'public' },
   },
 })
 const holders = {
@@ -53,6 +54,11 @@ doors(
     const refused = ({ status, json, headers }: Answer, scope: string): void => {
       assert.deepEqual([status, json.type], [403, 'insufficient-scope'], JSON.stringify(json))
       assert.match(headers['www-authenticate'] as string, new RegExp(`error="insufficient_scope", scope="${scope}"`))
+    }
+
+    const unproven = ({ status, json, headers }: Answer): void => {
+      assert.deepEqual([status, json.type], [401, 'credentials-missing'], JSON.stringify(json))
+      assert.equal(headers['www-authenticate'], 'Bearer realm="clinic"')
     }
 
     spec('R42', 'who lacks the scope is answered without the field, items and lists alike', async () => {
@@ -100,12 +106,29 @@ doors(
       await made()
       for (const query of ['ssn=s-123-n', 'ssn[null]=true', 'ssn=in:(s-123-n,4)', 'sort=ssn', 'contact.city=Rome']) {
         refused(await as('clerk', 'GET', `/patients?${query}`), 'pii')
-        refused(await as(null, 'GET', `/patients?${query}`), 'pii')
+        unproven(await as(null, 'GET', `/patients?${query}`))
         assert.equal((await as('nurse', 'GET', `/patients?${query}`)).status, 200, query)
       }
       const page = await as('nurse', 'GET', '/patients?sort=ssn&limit=1&cursor=')
       const next = page.json.pagination.nextCursor
       refused(await as('clerk', 'GET', `/patients?sort=ssn&limit=1&cursor=${next}`), 'pii')
+      unproven(await as(null, 'GET', `/patients?sort=ssn&limit=1&cursor=${next}`))
+    })
+
+    spec('R165', 'without credentials, a public write to a field that takes a scope is 401', async () => {
+      const open = await as(null, 'POST', '/wishes', { json: { text: 'a' } })
+      assert.equal(open.status, 201)
+      const path = `/wishes/${open.json.id}`
+      const writes: readonly (readonly [method: string, path: string, json: object])[] = [
+        ['POST', '/wishes', { text: 'b', rank: 1 }],
+        ['PATCH', path, { rank: 2 }],
+        ['PUT', path, { text: 'c', rank: 3 }],
+      ]
+      for (const [method, target, json] of writes) {
+        unproven(await as(null, method, target, { json }))
+        refused(await as('clerk', method, target, { json }), 'vip')
+        assert.ok((await as('guard', method, target, { json })).status < 300, method)
+      }
     })
 
     spec('R169', 'what is not seen is not written, and cannot be guessed', async () => {

@@ -36,6 +36,14 @@ doors(
         }
       assert.ok(!JSON.stringify(door.answered).includes(key))
     })
+    spec('R164', 'in the query of a document about the service they are refused as well', async () => {
+      const paths = ['/', '/openapi.json', '/openapi/v1.json', '/.well-known/api-catalog', '/healthz', '/readyz']
+      for (const path of paths) {
+        const { brief } = await told(door, 'GET', `${path}?access_token=abc`)
+        assert.deepEqual(brief, misplaced, path)
+        assert.equal((await told(door, 'GET', path)).status, 200, path)
+      }
+    })
     spec('R164 R1', 'they are told before everything else that can be wrong with them', async () => {
       const both = { headers: { authorization: 'Bearer nonsense', accept: 'text/html' } }
       assert.deepEqual((await told(door, 'GET', '/files?api_key=1&%zz', both)).brief, misplaced)
@@ -171,22 +179,34 @@ doors(
   'keys that are tried',
   staff,
   (door) => {
-    spec('R184 R1', 'an address that has sent thirty bad ones waits; what was good before is still taken', async () => {
-      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
-      const attempt = () => told(door, 'GET', '/files', { headers: { authorization: `Bearer ${newKey()}` } })
-      for (let i = 0; i < 30; i++) assert.deepEqual((await attempt()).brief, invalid)
-      const { brief, headers } = await attempt()
-      assert.deepEqual(brief, [429, 'too-many-requests'])
-      assert.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
-      clock += 2000 // what was remembered is read again
-      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
-      assert.deepEqual((await told(door, 'GET', '/files', { headers: door.as('ben') })).brief, [
-        429,
-        'too-many-requests',
-      ])
-      assert.equal((await told(door, 'GET', '/wishes')).status, 200)
+    spec(
+      'R184',
+      'an address that has sent thirty bad keys gets 429 for bad ones, and 200 for every good one',
+      async () => {
+        assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
+        const attempt = () => told(door, 'GET', '/files', { headers: { authorization: `Bearer ${newKey()}` } })
+        for (let i = 0; i < 30; i++) assert.deepEqual((await attempt()).brief, invalid)
+        const { brief, headers } = await attempt()
+        assert.deepEqual(brief, [429, 'too-many-requests'])
+        assert.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
+        for (const authorization of ['Bearer nonsense', 'Bearer eyJhbGciOiJub25lIn0.e30.', 'Bearer bylaw_short'])
+          assert.deepEqual((await told(door, 'GET', '/files', { headers: { authorization } })).brief, brief)
+        clock += 2000 // beyond the time for which callers are remembered
+        assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
+        assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200, 'never seen before')
+        assert.equal((await told(door, 'GET', '/wishes')).status, 200)
+        clock += 60_000
+        assert.deepEqual((await attempt()).brief, invalid)
+      },
+    )
+    spec('R184', 'a good key is answered while hundreds of made-up ones wait to be looked up', async () => {
       clock += 60_000
-      assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
+      const made = Array.from({ length: 400 }, () => ({ headers: { authorization: `Bearer ${newKey()}` } }))
+      const waiting = made.map((sent) => told(door, 'GET', '/files', sent))
+      assert.equal((await told(door, 'GET', '/files', { headers: door.as('dee') })).status, 403, 'known, without scope')
+      const refused = await Promise.all(waiting)
+      assert.equal(refused.filter(({ status }) => status === 401).length, 30)
+      assert.equal(refused.filter(({ status }) => status === 429).length, 370)
     })
     spec('R184', 'a client that goes on with one bad key is refused itself, and its neighbours are not', async () => {
       clock += 60_000
@@ -201,11 +221,14 @@ doors(
       const key = door.as('ann').authorization?.slice(7) as string
       const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(40)}`
       for (const secret of [key, token]) {
-        for (const path of [`/files/${secret}`, `/${secret}/files`])
+        const escaped = secret.replaceAll('_', '%5F').replaceAll('.', '%2e')
+        const all = [...secret].map((one) => `%${one.charCodeAt(0).toString(16)}`).join('')
+        const twice = escaped.replaceAll('%', '%25').replace('eyJ', '%65yJ')
+        for (const path of [secret, escaped, all, twice].flatMap((one) => [`/files/${one}`, `/${one}/files`]))
           assert.equal((await told(door, 'GET', path)).status < 500, true)
         const { headers } = await told(door, 'GET', '/wishes', { headers: { 'request-id': secret } })
         assert.notEqual(headers['request-id'], secret)
-        assert.ok(!JSON.stringify(door.answered).includes(secret))
+        for (const one of [secret, escaped, all, twice]) assert.ok(!JSON.stringify(door.answered).includes(one), one)
       }
       assert.ok(door.answered.some(({ path }) => path === '/files/***'))
       const lines = JSON.stringify([...door.answered, ...door.errors])
