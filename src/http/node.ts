@@ -217,9 +217,13 @@ function callOf(request: IncomingMessage, { world, proxies = [] }: House, respon
   }
 }
 
-/** The content: all of it, where its declared length is here, or as it comes in. */
+/** The content: at once where all of its declared length has arrived, otherwise piece by piece. */
 const contentOf = (request: IncomingMessage, response: ServerResponse | undefined): Content => ({
-  whole: () => (request.readableLength === Number(request.headers['content-length']) ? request.read() : null),
+  whole: () => {
+    const { readableLength: length } = request
+    // The length is named, as without one `read` returns only the first buffer since Node 26.
+    return length === Number(request.headers['content-length']) ? request.read(length) : null
+  },
   [Symbol.asyncIterator]: () => pieces(request, response),
 })
 

@@ -1,5 +1,7 @@
 /** Sends requests as a client that may lose patience. */
 import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { answers, message } from '../help/wire.ts'
 
 export interface Told {
   readonly status: number
@@ -16,6 +18,8 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>
   /** After how many milliseconds the client goes away. */
   readonly abort?: number | undefined
+  /** The path of a GET that is sent on the same connection at once before the request, so that this one waits in line. */
+  readonly behind?: string | undefined
 }
 
 /** An answer; null where none came; `late` where none came in ten seconds although somebody was there. */
@@ -27,8 +31,10 @@ const patience = 10_000
 /** A client of whatever listens on the port at the moment. */
 export function asking(port: () => number): Ask {
   const agent = new Agent({ keepAlive: true })
-  return (method, path, { json, headers = {}, abort } = {}) =>
-    new Promise((resolve) => {
+  return (method, path, question = {}) => {
+    const { json, headers = {}, abort, behind } = question
+    if (behind !== undefined) return pipelined(port(), [behind, method, path], question)
+    return new Promise((resolve) => {
       const body = json === undefined ? undefined : JSON.stringify(json)
       const typed =
         body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
@@ -63,4 +69,46 @@ export function asking(port: () => number): Ask {
       sent.on('error', () => done(null))
       sent.end(body)
     })
+  }
+}
+
+/** Sends a GET and the request at once on a connection of their own, and gives the answer to the second. */
+function pipelined(
+  port: number,
+  [first, method, path]: readonly [string, string, string],
+  { json, headers = {} }: Question,
+): Promise<Heard> {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const last = message(
+    `${method} ${path}`,
+    ['Content-Type: application/json', 'Connection: close', ...lines],
+    JSON.stringify(json),
+  )
+  return new Promise((resolve) => {
+    let bytes = ''
+    const socket = connect({ port, host: '127.0.0.1' })
+    const late = setTimeout(() => {
+      resolve('late')
+      socket.destroy()
+    }, patience)
+    socket.on('data', (chunk) => {
+      bytes += chunk.toString('latin1')
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(late)
+      resolve(secondOf(bytes))
+    })
+    socket.end(message(`GET ${first}`) + last)
+  })
+}
+
+/** The second of two answers; null where it did not come in whole. */
+function secondOf(bytes: string): Told | null {
+  try {
+    const { status, headers, text, json } = answers(bytes)[1] as ReturnType<typeof answers>[number]
+    return { status, etag: headers.etag ?? '', retryAfter: Number(headers['retry-after'] ?? 0), text, json }
+  } catch {
+    return null
+  }
 }

@@ -44,7 +44,7 @@ const choices = acts.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
 function content({ random, token }: Scene): Content {
   const stamp = token()
-  const size = random(random(20) === 0 ? 40_000 : random(4) === 0 ? 4000 : 200)
+  const size = random(random(10) === 0 ? 95_000 : random(4) === 0 ? 4000 : 200)
   return { stamp, size, text: fill(stamp, size) }
 }
 
@@ -101,7 +101,9 @@ async function settle(scene: Scene, one: Creation): Promise<void> {
 export async function attempt(scene: Scene, one: Creation, abort?: number): Promise<string | null> {
   const { ledger } = scene
   const wasKnown = one.id !== null
-  const question = { json: one.body, headers: { 'idempotency-key': one.key as string }, abort }
+  const behind =
+    abort === undefined && percent(scene, 20) ? `/things/${one.id ?? 'thg_00000000000000000000000000'}` : undefined
+  const question = { json: one.body, headers: { 'idempotency-key': one.key as string }, abort, behind }
   const told = await heard(scene, 'POST', '/things', question)
   if (told === null) return null
   if (told.status === 201) ledger.created(one, told, wasKnown)

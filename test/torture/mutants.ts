@@ -20,6 +20,11 @@ type Mutants = Readonly<Record<string, Mutant>>
 
 /** In what every store is told to do. */
 const everywhere: Mutants = {
+  'cut-content': {
+    about: 'of content that came in pieces while its request waited only the beginning is taken',
+    file: 'http/node.ts',
+    changes: [{ from: 'request.read(length) : null', to: 'request.read(Math.min(length, 65_305)) : null' }],
+  },
   'no-tombstone': {
     about: 'what is deleted leaves nothing',
     file: 'store/removal.ts',
