@@ -1,17 +1,19 @@
 /** Judges the options of a field that bound its values: lengths and sizes, digits, patterns, lists of values. Part 2, fields. */
+
+import { defaultPrecision } from '../resources/bounds.ts'
 import type { Field, Kind } from '../resources/field.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import type { Settings } from '../resources/settings.ts'
 import { bigint, decimal, scaled } from '../resources/texts.ts'
 import { date, timestamp } from '../resources/time.ts'
-import { defaultPrecision, kindOf } from '../resources/values.ts'
+import { kindOf } from '../resources/values.ts'
 
 /** What is wrong, and the mend. */
 export type Fault = readonly [reason: string, mend: string]
 /** What a user of plain JavaScript may have written. */
 export type Given = Readonly<Record<string, unknown>>
 export const general =
-  'optional default immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
+  'optional default fill immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
 const bounded = [...general, 'min', 'max']
 const textual = [...bounded, 'pattern', 'fold']
 

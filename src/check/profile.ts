@@ -199,8 +199,9 @@ function checkKeyField(path: Path, key: unknown, fields: Given, ground: Ground):
     const mend = `Write the name of a field of kind ${oneOf(keyKinds)}.`
     note(ground, path, `A field of kind ${field.kind} cannot be the key.`, mend)
   }
-  const { optional, default: usual, readOnly, writeOnly, read, write, fold } = field.options
-  const said = Object.entries({ optional, default: usual !== undefined, readOnly, writeOnly, read, write, fold })
+  const { optional, default: usual, fill, readOnly, writeOnly, read, write, fold } = field.options
+  const given = { default: usual !== undefined, fill: fill !== undefined }
+  const said = Object.entries({ optional, ...given, readOnly, writeOnly, read, write, fold })
     .filter(([, one]) => one)
     .map(([one]) => `\`${one}\``)
   if (said.length === 0) return

@@ -47,14 +47,18 @@ const own = [...lasting, ...ruled, 'ownMeaning']
 /** Options that would have no effect where the field stands. */
 const idle: Readonly<Record<Place, readonly [options: readonly string[], where: string, mend: string]>> = {
   resource: [[], '', ''],
-  concept: [['was', 'ownMeaning', ...ruled], 'at a concept', 'Write it at the fields that use the concept.'],
+  concept: [['was', 'fill', 'ownMeaning', ...ruled], 'at a concept', 'Write it at the fields that use the concept.'],
   member: [own, 'inside an object', 'Write it at the whole object, or make this a field of its own.'],
   inner: [
     [...own, 'filter', 'sort', 'fold'],
     'inside a list',
     'Leave it out, or make a resource of what the list holds.',
   ],
-  item: [[...general, 'fold'], 'at the item of a list', 'Write it at the list; an item has bounds and a pattern.'],
+  item: [
+    [...general.filter((name) => name !== 'fill'), 'fold'],
+    'at the item of a list',
+    'Write it at the list; an item has bounds and a pattern.',
+  ],
 }
 
 const mostDepth = 16
@@ -137,11 +141,14 @@ export function checkField(path: Path, given: unknown, place: Place, ground: Gro
   if (given.kind === 'concept') checkConcept(path, given, place, ground)
   else checkInside(path, given, place, ground, depth)
   const complete = whole(given, ground.sound)
-  if (ground.found.length > before || complete?.options.default === undefined) return
-  const faults: Violation[] = []
-  checkOf(complete, { settings: ground.settings, isId: () => true })(complete.options.default, '/default', faults)
-  if (faults[0])
-    note(ground, path, `The field refuses its own default: ${faults[0].message}`, 'Write a default that it allows.')
+  if (ground.found.length > before || !complete) return
+  const check = checkOf(complete, { settings: ground.settings, isId: () => true })
+  for (const option of ['default', 'fill'] as const) {
+    const faults: Violation[] = []
+    if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
+    const mend = `Write a ${option} that it allows.`
+    if (faults[0]) note(ground, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
+  }
 }
 
 /** What a field refers to or consists of. */
@@ -266,7 +273,7 @@ function* askFaults({ kind, options: { filter, sort, unique, writeOnly } }: Fiel
 
 /** Options that contradict each other. */
 function* jointFaults(field: Field, place: Place): Generator<Fault> {
-  const { readOnly, writeOnly, optional, default: given } = field.options
+  const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
   const empty = given === undefined && !optional && field.kind !== 'list' && field.kind !== 'metadata'
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so that nobody could use it.', 'Leave one of the two out.']
@@ -280,5 +287,10 @@ function* jointFaults(field: Field, place: Place): Generator<Fault> {
     yield [
       'A reference cannot have a default, as no item is sure to exist.',
       'Write `optional: true` instead, or leave it required.',
+    ]
+  if (fill !== undefined && (unique || field.kind === 'ref'))
+    yield [
+      `The field has a \`fill\`, and ${unique ? 'no two items may have the same value' : 'no item is sure to exist'}.`,
+      'Leave `fill` out, and mend the rows with the declaration before.',
     ]
 }

@@ -1,9 +1,10 @@
 /** Terms: what a field promises its consumers, with every bound that is in force, said or not. Part 9, versioning. */
 import { rules } from '../lists/rules.ts'
+import { defaultPrecision, lengthsOf } from '../resources/bounds.ts'
 import type { Field, Kind } from '../resources/field.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
-import { absent, checkOf, defaultPrecision, lengthsOf } from '../resources/values.ts'
+import { absent, checkOf } from '../resources/values.ts'
 
 export interface Terms {
   readonly kind: Kind

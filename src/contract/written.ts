@@ -1,6 +1,7 @@
 /** Written: fields and values as a declaration writes them, to be pasted. Part 9, versioning. */
+
+import { lengthsOf } from '../resources/bounds.ts'
 import type { FilterForm } from '../resources/field.ts'
-import { lengthsOf } from '../resources/values.ts'
 import type { Terms } from './terms.ts'
 
 /** A field as `f` makes it. */

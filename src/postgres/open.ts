@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
@@ -66,6 +67,8 @@ export async function openPostgresMigration(
         apply: () => guarded(url, () => migrate(site)),
         ledger: () => guarded(url, async () => finishLater(readLedger(await stateOf(ask)), ask)),
         carry: (plan) => guarded(url, () => carry(site, plan)),
+        inspect: (see) =>
+          guarded(url, () => finishLater(inspected(change, collections, dialectOf(change.after), see), ask)),
         close: () => leave(site),
       }
     } catch (error) {

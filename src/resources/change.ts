@@ -183,10 +183,10 @@ function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, a
   return Object.fromEntries([...found, ...back])
 }
 
-/** What a field was called in the tables is not for older versions. */
+/** The former name of a column, and what stored values become, concern the newest version alone. */
 function unnamed(field: Field): Field {
-  const { was, ...options } = field.options
-  return was === undefined ? field : { ...field, options }
+  const { was, fill, ...options } = field.options
+  return was === undefined && fill === undefined ? field : { ...field, options }
 }
 
 /** Whether old values stand in the order of the new ones that they are shown for, each one for one: rows of the same value are told apart by id. */

@@ -1,32 +1,12 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
-import type { Field } from './field.ts'
 
+export { type Cell, type Column, cellIn, cells, columnIn, columnOf, folded } from './column.ts'
+export type { FieldRules } from './rules.ts'
 export type { Given, Members } from './shape.ts'
 
+import type { Column } from './column.ts'
+import type { FieldRules } from './rules.ts'
 import { type Besides, carried, completed, formerly, type Given, type Members, narrowed, type Shaped } from './shape.ts'
-import { scaled, sortable } from './texts.ts'
-import { defaultPrecision, isObject, lengthsOf } from './values.ts'
-
-/** What a column holds. */
-export type Cell = string | number | bigint | null
-
-/** A plain typed column that repeats one value of the document, so that an index can be built over it. */
-export interface Column {
-  readonly name: string
-  /** The field, with dots for a nested one. */
-  readonly field: string
-  readonly type: 'text' | 'integer'
-  /** Names how its values are made: where that changes, the column is made anew. */
-  readonly form: string
-  /** Turns a value of the field into what the column holds. */
-  readonly cell: (value: unknown) => Cell
-  /** Whether every row that is written today has a value; one that was written before may have none. */
-  readonly required: boolean
-  /** The most characters of a text that callers write; null where values are short by nature. */
-  readonly most: number | null
-  /** What it is made of where no field has it: what an older version makes of the document. */
-  readonly of?: (document: Members) => unknown
-}
 
 export interface Unique {
   readonly name: string
@@ -74,6 +54,8 @@ export interface Collection {
   readonly spare?: readonly Column[]
   /** What deletions and keys are remembered under in a database that knows it by another name. */
   readonly called?: string
+  /** What values of its fields have to be, by the names of the fields. */
+  readonly rules: FieldRules
   /** For how many milliseconds deletions are remembered; null for ever. R134. */
   readonly retention: number | null
 }
@@ -132,79 +114,6 @@ function ended(of: readonly string[], key: readonly string[], fixed: readonly st
   const sign = of.find((name) => !fixed.includes(bare(name)))?.startsWith('-') ? '-' : ''
   return { of, columns: [...of, ...key.filter((name) => !has.includes(name)).map((name) => sign + name)] }
 }
-
-/** The text that a folded field is compared by. R60. */
-export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
-
-/** The column of a field, which may be optional for what it lies in. */
-export function columnOf(name: string, field: Field, optional = false): Column {
-  return {
-    name: `by_${name}`,
-    field: name,
-    type: isInteger(field) ? 'integer' : 'text',
-    form: formOf(field),
-    cell: cellOf(field),
-    required: !optional && field.options.optional !== true,
-    most: mostOf(field),
-  }
-}
-
-const written: ReadonlySet<Field['kind']> = new Set(['text', 'email', 'url'])
-
-/** Small letters can be more than the large ones were. */
-function mostOf(field: Field): number | null {
-  if (!written.has(field.kind)) return null
-  return lengthsOf(field).max * (field.options.fold ? 3 : 1)
-}
-
-/** A column of a former declaration, which is remembered by what its values are made of. */
-export function columnIn(name: string, { type, form, field }: { type: string; form: string; field: string }): Column {
-  const [kind, how = ''] = form.split(' ')
-  const [precision, scale] = how.split('.').map(Number)
-  const options = kind === 'decimal' ? { precision, scale } : { fold: how === 'folded' }
-  const cell = cellOf({ kind, options } as Field)
-  return { name, field, type: /int/i.test(type) ? 'integer' : 'text', form, cell, required: false, most: null }
-}
-
-function isInteger({ kind, options }: Field): boolean {
-  if (kind === 'decimal') return (options.precision ?? defaultPrecision) <= 18
-  return kind === 'integer' || kind === 'bigint' || kind === 'boolean'
-}
-
-function formOf({ kind, options }: Field): string {
-  if (kind === 'decimal') return `${kind} ${options.precision ?? defaultPrecision}.${options.scale ?? 0}`
-  return options.fold ? `${kind} folded` : kind
-}
-
-/** How a field's values are compared: decimals as whole numbers of their smallest step, booleans as 0 and 1. */
-function cellOf({ kind, options }: Field): Column['cell'] {
-  const { precision = defaultPrecision, scale = 0 } = options
-  if (kind === 'decimal' && precision <= 18) return given((value) => scaled(value as string, scale))
-  if (kind === 'decimal') return given((value) => sortable(scaled(value as string, scale), precision))
-  if (kind === 'bigint') return given((value) => BigInt(value as string))
-  if (kind === 'boolean') return given((value) => (value ? 1 : 0))
-  if (options.fold) return given((value) => folded(value as string))
-  return given((value) => value as Cell)
-}
-
-const given =
-  (cell: (value: unknown) => Cell): Column['cell'] =>
-  (value) =>
-    (value ?? null) === null ? null : cell(value)
-
-/** The value of a field, a nested one by its path. */
-function valueAt(document: Record<string, unknown>, field: string): unknown {
-  let value: unknown = document
-  for (const name of field.split('.')) value = isObject(value) ? value[name] : undefined
-  return value ?? null
-}
-
-/** What a column holds of a document. */
-export const cellIn = (column: Column, document: Record<string, unknown>): Cell =>
-  column.cell(column.of ? column.of(document) : valueAt(document, column.field))
-
-export const cells = ({ columns }: Collection, document: Record<string, unknown>): readonly Cell[] =>
-  columns.map((column) => cellIn(column, document))
 
 /** The texts of a row: what is answered, and what never is. */
 export interface Texts {

@@ -29,6 +29,8 @@ interface Options<T> {
   readonly optional?: boolean
   /** The value where none is given; the field is then not required. */
   readonly default?: T
+  /** The value that rows get whose stored value does not fit: written once, when the declaration is applied. */
+  readonly fill?: T
   /** Cannot change once it is set. */
   readonly immutable?: boolean
   /** Set by the service, never by a caller. */

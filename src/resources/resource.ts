@@ -1,7 +1,7 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
 import { fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
-import { type Collection, columnOf, type Unique } from './collection.ts'
+import { type Collection, type Column, columnOf, type Unique } from './collection.ts'
 import {
   type Access,
   accountIn,
@@ -17,8 +17,9 @@ import type { Field } from './field.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
 import { cased, sentence, singular } from './naming.ts'
 import { dependentsOf, referringOf } from './relations.ts'
+import { rulesOf } from './rules.ts'
 import { readSettings, type Settings } from './settings.ts'
-import { shaped, shapeName } from './shape.ts'
+import { nameOfFill, shaped, shapeName } from './shape.ts'
 import { absent, type Check, checkOf, type Rules } from './values.ts'
 
 /** A field of a resource, declared or made by the service. */
@@ -209,7 +210,7 @@ function collectionOf(
   const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldIn))
   const columnName = (field: string) =>
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
-  const columns = columnsOf(members, asked, parent?.field, composite)
+  const columns = columnsOf(members, { asked, settings }, parent?.field, composite)
   const fields = members.map(({ name, field }) => shaped(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
   const account = accountIn(around.resources, name)
@@ -232,6 +233,7 @@ function collectionOf(
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),
+    rules: rulesOf(members, key, idCheckOf(name, around), settings),
     retention: settings.deleted.retention,
   }
 }
@@ -242,26 +244,37 @@ const fieldIn = (term: string): string => term.replace(/^-/, '')
 /** The columns of all fields, but of those that the primary key has. */
 function columnsOf(
   members: readonly Member[],
-  asked: ReadonlySet<string>,
+  wanted: Wanted,
   parent: string | undefined,
   composite: boolean,
 ): Collection['columns'] {
   return members
-    .flatMap(({ name, field }) => indexed(name, field, asked))
+    .flatMap(({ name, field }) => indexed(name, field, wanted))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent))
     .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are never long
 }
 
+interface Wanted {
+  /** The fields that orders and uniqueness name. */
+  readonly asked: ReadonlySet<string>
+  readonly settings: Settings
+}
+
 /** The columns a field asks for: its own, or those of its nested fields. */
-function indexed(name: string, field: Field, asked: ReadonlySet<string>, below = false): Collection['columns'] {
+function indexed(name: string, field: Field, wanted: Wanted, below = false): Collection['columns'] {
   const optional = below || field.options.optional === true
   if (field.kind === 'object')
     return Object.entries(field.fields ?? {}).flatMap(([inner, one]) =>
-      indexed(`${name}.${inner}`, one, asked, optional),
+      indexed(`${name}.${inner}`, one, wanted, optional),
     )
   const { filter, sort, unique } = field.options
-  return filter || sort || unique || asked.has(name) || field.kind === 'ref' ? [columnOf(name, field, optional)] : []
+  const isAsked = filter || sort || unique || wanted.asked.has(name) || field.kind === 'ref'
+  return isAsked ? [filled(columnOf(name, field, optional), field, wanted.settings)] : []
 }
+
+/** A column whose rows get other values is another one, so that nodes of the declaration before keep theirs. */
+const filled = (column: Column, field: Field, settings: Settings): Column =>
+  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${nameOfFill(field, settings)}` }
 
 /** Ids that the service makes are those of one item in all accounts; what another one has is not told of. R110. */
 const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }

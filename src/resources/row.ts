@@ -3,8 +3,9 @@ import { brief, fault } from '../errors/place.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { type Cell, cells, type Texts, textsOf } from './collection.ts'
 import type { Field } from './field.ts'
+import { checked } from './members.ts'
 import { keyValue, type Member, type Resource } from './resource.ts'
-import { checked, isObject } from './values.ts'
+import { isObject } from './values.ts'
 
 type Document = Record<string, unknown>
 
@@ -31,7 +32,7 @@ const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] => writ
 function untouched(member: Member, value: unknown, present: unknown, hand: Hand): unknown {
   const lacks = lacking(member, hand)
   const seen = member.read === null || hand.scopes.has(member.read)
-  const same = seen && JSON.stringify(member.check(value, '', [])) === JSON.stringify(present)
+  const same = seen && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
   if (!same) throw hand.refuse(member.name, lacks)
   return present
 }
@@ -107,7 +108,8 @@ export function forChange(resource: Resource, body: Document, seen: Document, ad
 /** The value of a field as a caller wrote it, over the one it has, if there is one. */
 function written(member: Member, value: unknown, at: string, faults: Violation[], seen: Document | null): unknown {
   const before = faults.length
-  const next = member.check(value, at, faults)
+  const known = seen && !member.hidden ? seen[member.name] : undefined // what is never answered could be guessed by it
+  const next = member.check(value, at, faults, known)
   if (faults.length === before) unchangeable(member, next, at, faults, seen)
   return next
 }

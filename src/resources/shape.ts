@@ -1,7 +1,12 @@
 /** Shape: how documents hold the fields of a resource, and how older documents are brought to it. Part 2, resources and their fields. */
+
+import { hash } from 'node:crypto'
+import type { Violation } from '../errors/problem.ts'
+import { boundsOf, defaultPrecision } from './bounds.ts'
 import type { Field } from './field.ts'
+import type { Settings } from './settings.ts'
 import { decimal } from './texts.ts'
-import { absent, checkOf, defaultPrecision, isObject, type Rules } from './values.ts'
+import { absent, checkOf, isObject, type Rules } from './values.ts'
 
 /** A field as documents hold it. */
 export interface Shaped {
@@ -16,27 +21,57 @@ export interface Shaped {
   readonly hidden: boolean
   /** The digits of a decimal: in all, and behind the point. */
   readonly digits: readonly [precision: number, scale: number] | null
+  /** What takes the place of stored values that do not fit; null where nothing does. */
+  readonly fill: Fill | null
   /** The fields of an object, or the item of a list. */
   readonly inner: readonly Shaped[]
 }
 
+interface Fill {
+  readonly value: unknown
+  readonly fits: (value: unknown) => boolean
+  /** Names the value and the bounds it was declared for: rows are filled once for each name. */
+  readonly name: string
+}
+
 export function shaped(name: string, field: Field, rules: Rules): Shaped {
   const { kind, target, item, fields = {}, options } = field
+  const usual = absent(field, checkOf(field, rules))
   const inner = Object.entries(item ? { '*': item } : fields)
   return {
     name,
     was: options.was,
     kind: target === undefined ? kind : `${kind} ${target}`,
-    absent: absent(field, checkOf(field, rules)) ?? null,
+    absent: (usual === undefined ? options.fill : usual) ?? null,
     hidden: options.writeOnly === true,
     digits: kind === 'decimal' ? [options.precision ?? defaultPrecision, options.scale ?? 0] : null,
+    fill: fillOf(field, rules),
     inner: inner.map(([name, one]) => shaped(name, one, rules)),
   }
 }
 
+function fillOf(field: Field, rules: Rules): Fill | null {
+  const { fill } = field.options
+  if (fill === undefined) return null
+  const check = checkOf(field, rules)
+  const fits = (value: unknown): boolean => {
+    const faults: Violation[] = []
+    check(value, '', faults)
+    return faults.length === 0
+  }
+  return { value: check(fill, '', []), fits, name: nameOfFill(field, rules.settings) }
+}
+
+/** Where the fill or the bounds change, rows and index columns are written anew. */
+export const nameOfFill = (field: Field, settings: Settings): string =>
+  hash('sha256', JSON.stringify(boundsOf(field, settings))).slice(0, 12)
+
 /** Names a structure: two documents of one name have the same members, held in the same way. */
 export function shapeName(fields: readonly Shaped[]): string {
-  const part = ({ name, kind, hidden, digits, inner }: Shaped): unknown => [name, kind, hidden, digits, inner.map(part)]
+  const part = ({ name, kind, hidden, digits, inner, fill }: Shaped): unknown => [
+    ...[name, kind, hidden, digits, inner.map(part)],
+    ...(fill ? [fill.name] : []),
+  ]
   return JSON.stringify(fields.map(part))
 }
 
@@ -54,8 +89,19 @@ export function completed(fields: readonly Shaped[], document: Members, kept: Me
   )
 }
 
-function fitted({ name, digits, inner }: Shaped, value: unknown, kept?: unknown): unknown {
-  if (digits && typeof value === 'string') return refitted(name, value, digits)
+function fitted(field: Shaped, value: unknown, kept?: unknown): unknown {
+  const made = converted(field, value, kept)
+  return field.fill === null || field.fill.fits(made) ? made : field.fill.value
+}
+
+function converted({ name, digits, inner, fill }: Shaped, value: unknown, kept?: unknown): unknown {
+  if (digits && typeof value === 'string') {
+    const made = refitted(value, digits)
+    if (made !== null || fill) return made ?? value
+    throw new Error(
+      `${name} is ${value}, which does not fit ${digits[0]} digits with ${digits[1]} of them behind the point.`,
+    )
+  }
   if (Array.isArray(value)) {
     // A list is kept as long as nobody changed it.
     return (Array.isArray(kept) ? kept : value).map((one) => fitted(inner[0] as Shaped, one))
@@ -131,12 +177,11 @@ export function carried(
   return Object.fromEntries(Object.entries(document).filter(stays))
 }
 
-/** A decimal with as many digits behind the point as are declared now. One that would lose some is not touched. */
-function refitted(name: string, text: string, [precision, scale]: readonly [number, number]): string {
+/** A decimal with as many digits behind the point as are declared now; null where it would lose some. */
+function refitted(text: string, [precision, scale]: readonly [number, number]): string | null {
   const least = text.includes('.') ? text.replace(/\.?0+$/, '') : text
   const made = decimal(least, precision, scale)
-  if (made !== 'format' && made !== 'digits' && made !== 'range') return made
-  throw new Error(`${name} is ${text}, which does not fit ${precision} digits with ${scale} of them behind the point.`)
+  return made === 'format' || made === 'digits' || made === 'range' ? null : made
 }
 
 /** What a document of a former version gives to a row of another resource, which has it today. */

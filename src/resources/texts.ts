@@ -34,10 +34,10 @@ export function decimal(text: string, precision: number, scale: number): string 
   return sign && /[1-9]/.test(digits) ? `-${digits}` : digits
 }
 
-/** A decimal of a known scale as a whole number of its smallest steps, for comparing. */
+/** A decimal of a known scale as a whole number of its smallest steps, for comparing; digits beyond the scale do not count. */
 export function scaled(text: string, scale: number): bigint {
   const [units = '', fraction = ''] = text.split('.')
-  return BigInt(units + fraction.padEnd(scale, '0'))
+  return BigInt(units + fraction.padEnd(scale, '0').slice(0, scale))
 }
 
 /** A whole number of any size as text whose order is that of the numbers: for precisions beyond 64 bits. */

@@ -1,14 +1,16 @@
 /** Checks values against their fields and writes them in one form; every mistake is reported with its place. Part 2, fields. */
+import { isDeepStrictEqual } from 'node:util'
 import { escaped, fault } from '../errors/place.ts'
 import type { Violation } from '../errors/problem.ts'
+import { defaultPrecision, lengthsOf } from './bounds.ts'
 import type { Field, Fields } from './field.ts'
-import { nearest, oneOf } from './naming.ts'
+import { type Check, checked } from './members.ts'
+import { oneOf } from './naming.ts'
 import type { Settings } from './settings.ts'
 import { bigint, countries, currencies, decimal, emailForm, scaled, urlForm } from './texts.ts'
 import { date, duration, interval, timestamp } from './time.ts'
 
-/** Gives the value in its one form; where it does not fit, what it gives is not used. */
-export type Check = (value: unknown, at: string, faults: Violation[]) => unknown
+export type { Check } from './members.ts'
 
 /** What a check needs to know besides its field. */
 export interface Rules {
@@ -20,9 +22,14 @@ export interface Rules {
 export function checkOf(field: Field, rules: Rules): Check {
   const check = kinds[field.kind](field, rules)
   const optional = field.options.optional === true
-  return (value, at, faults) => {
-    if (value !== null) return check(value, at, faults)
-    return optional ? null : fault(faults, at, 'field-required', 'is required and cannot be null.')
+  return (value, at, faults, seen) => {
+    if (value === null && (optional || seen === null)) return null
+    if (value === null) return fault(faults, at, 'field-required', 'is required and cannot be null.')
+    const before = faults.length
+    const made = check(value, at, faults, seen)
+    if (faults.length === before || seen === undefined || !isDeepStrictEqual(value, seen)) return made
+    faults.length = before
+    return seen
   }
 }
 
@@ -102,16 +109,6 @@ function matching(test: (text: string) => boolean, says: string): Check {
   return (value, at, faults) => (test(value as string) ? value : fault(faults, at, 'invalid-format', says))
 }
 
-const mostOf: Partial<Record<Field['kind'], number>> = { text: 10_000, email: 254, url: 2048, list: 1000 }
-const mostSorted = 500 // what is sorted by stands in cursors, and they in URLs
-
-/** How long a text is, or how many items a list has: at least and at most. */
-export function lengthsOf({ kind, options }: Field): { readonly min: number; readonly max: number } {
-  const most = mostOf[kind] ?? Number.MAX_SAFE_INTEGER
-  const { min = 0, max = options.sort ? Math.min(most, mostSorted) : most } = options
-  return { min: Number(min), max: Number(max) }
-}
-
 function text(field: Field): Check {
   const [{ min, max }, { pattern }] = [lengthsOf(field), field.options]
   const expression = pattern === undefined ? undefined : new RegExp(pattern, 'u')
@@ -157,8 +154,6 @@ function bounded({ options: { min, max } }: Field, number: (text: string) => big
     return value
   }
 }
-
-export const defaultPrecision = 18
 
 function decimals(field: Field): Check {
   const { precision = defaultPrecision, scale = 0 } = field.options
@@ -206,12 +201,26 @@ function member(values: ReadonlySet<string>, what: string): Check {
 function list(field: Field, rules: Rules): Check {
   const { min, max } = lengthsOf(field)
   const check = checkOf(field.item as Field, rules)
-  return (value, at, faults) => {
+  return (value, at, faults, seen) => {
     if (!Array.isArray(value)) return fault(faults, at, 'invalid-type', `must be a list, not ${kindOf(value)}.`)
     if (value.length > max) return fault(faults, at, 'too-many-items', `must have at most ${max} items.`)
     if (value.length < min) return fault(faults, at, 'too-short', `must have at least ${min} items.`)
-    return value.map((one, i) => check(one, `${at}/${i}`, faults))
+    return items(check, value, at, faults, Array.isArray(seen) ? seen : [])
   }
+}
+
+/** An item that is stored already is taken at any place of the list. */
+function items(check: Check, value: readonly unknown[], at: string, faults: Violation[], seen: readonly unknown[]) {
+  let stored: ReadonlySet<string> | undefined
+  return value.map((one, i) => {
+    const before = faults.length
+    const made = check(one, `${at}/${i}`, faults, seen[i])
+    if (faults.length === before || seen.length === 0) return made
+    stored ??= new Set(seen.map((other) => JSON.stringify(other)))
+    if (!stored.has(JSON.stringify(one))) return made
+    faults.length = before
+    return one
+  })
 }
 
 /** What stands where nothing is given: the default, null, or an empty list or metadata if that fits; undefined where required. */
@@ -229,13 +238,13 @@ function object(fields: Fields, rules: Rules): Check {
     members.set(name, { check, absent: absent(field, check) })
   }
   const known = { names: members, check: (name: string) => members.get(name)?.check }
-  return (value, at, faults) => {
+  return (value, at, faults, seen) => {
     if (!isObject(value)) return fault(faults, at, 'invalid-type', `must be an object, not ${kindOf(value)}.`)
     for (const [name, { absent }] of members) {
       if (absent === undefined && !Object.hasOwn(value, name))
         fault(faults, `${at}/${escaped(name)}`, 'field-required', 'is required.')
     }
-    const given = checked(value, at, faults, known, rules.settings)
+    const given = checked(value, at, faults, known, rules.settings, isObject(seen) ? seen : {})
     return Object.fromEntries(
       [...members].map(([name, { absent }]) => [name, given.has(name) ? given.get(name) : absent]),
     )
@@ -246,43 +255,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The members that an object may have. */
-interface Known {
-  readonly names: ReadonlyMap<string, unknown>
-  readonly check: (name: string) => Check | undefined
-}
-
-/** Checks the members of an object in the order of the document; unknown ones are refused or dropped. R47, R154. */
-export function checked(
-  value: Record<string, unknown>,
-  at: string,
-  faults: Violation[],
-  known: Known,
-  settings: Settings,
-): Map<string, unknown> {
-  const given = new Map<string, unknown>()
-  for (const name of Object.keys(value)) {
-    const check = known.check(name)
-    if (check) given.set(name, check(value[name], `${at}/${escaped(name)}`, faults))
-    else if (settings.body.unknownFields === 'reject')
-      fault(faults, `${at}/${escaped(name)}`, 'unknown-field', `is not a field here.${guess(name, known, faults)}`)
-  }
-  return given
-}
-
-/** Only as far as it can be told, and for names that a person could have meant. */
-function guess(name: string, { names }: Known, faults: readonly Violation[]): string {
-  const meant = faults.length < 50 && name.length <= 40 ? nearest(name, names.keys()) : undefined
-  return meant === undefined ? '' : ` Did you mean ${meant}?`
-}
-
 function metadata({ metadata: { keys, keyLength, valueLength } }: Settings): Check {
-  return (value, at, faults) => {
+  return (value, at, faults, seen) => {
     if (!isObject(value))
       return fault(faults, at, 'invalid-type', `must be an object of strings, not ${kindOf(value)}.`)
     const pairs = Object.entries(value)
+    const stored = isObject(seen) ? seen : {}
     if (pairs.length > keys) return fault(faults, at, 'too-many-items', `must have at most ${keys} keys.`)
     for (const [key, one] of pairs) {
+      if (Object.hasOwn(stored, key) && stored[key] === one) continue
       const place = `${at}/${escaped(key)}`
       if (key === '') fault(faults, place, 'too-short', 'must have a key of at least 1 character.')
       if (codePoints(key) > keyLength)

@@ -1,10 +1,12 @@
 /** State: what a database remembers of its schema, of its nodes and of the steps that were carried out. The cellar. */
 import { createHash } from 'node:crypto'
+import type { Misfits } from '../resources/bounds.ts'
 import type { Collection } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
 import { meta, nodes, plans } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { type Layout, layoutOf, versionOf } from '../store/layout.ts'
+import type { Row } from './rows.ts'
 import { type Change, changeBetween, isFormer, type State } from './schema.ts'
 import type { Phase, Step } from './step.ts'
 import type { Target } from './target.ts'
@@ -162,6 +164,8 @@ export interface Migration {
   readonly ledger: () => readonly Entry[] | Promise<readonly Entry[]>
   /** Carries one plan out and writes it down, both or neither. */
   readonly carry: (plan: Plan) => Carried | Promise<Carried>
+  /** Hands every row to `see`, as this declaration has it, and gives the rows that do not fit it. */
+  readonly inspect: (see: (row: Row) => void) => Misfits | Promise<Misfits>
   readonly close: () => void
 }
 

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
@@ -49,6 +50,7 @@ export function openMigration(url: string, collections: readonly Collection[]): 
       apply: () => guarded(url, () => migrate(db, collections)),
       ledger: () => finish(readLedger(stateOf(runner(db))), runner(db)),
       carry: (plan) => guarded(url, () => carry(db, collections, plan)),
+      inspect: (see) => finish(inspected(change, collections, sqlite, see), runner(db)),
       close: () => db.close(),
     }
   })

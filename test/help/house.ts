@@ -20,7 +20,7 @@ const storied: readonly (readonly string[])[] = [
   ['index'],
 ]
 /** The cellar sees less than its floor allows: it does not know what a page, a version or a key is. */
-const cellar = ['errors', 'flow', 'resources/collection.ts']
+const cellar = ['errors', 'flow', 'resources/collection.ts', 'resources/bounds.ts']
 const singles = ['service', 'testing', 'index']
 const mostFiles = 20
 

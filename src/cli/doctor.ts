@@ -1,0 +1,77 @@
+/** `bylaw doctor`: reads all rows of a database and lists those that do not keep what is declared. The cellar. */
+import { withoutPassword } from '../postgres/address.ts'
+import type { Misfits } from '../resources/bounds.ts'
+import { nameOf, type Row } from '../schema/rows.ts'
+import type { Service } from '../service.ts'
+import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { load } from '../terminal/load.ts'
+import { databaseFlag, databaseOf } from '../terminal/place.ts'
+import { migrationOf } from '../terminal/start.ts'
+
+export const doctor: Command = {
+  name: 'doctor',
+  about: 'Lists the stored rows that do not keep what a declaration promises; exits with 1 if there is one.',
+  details:
+    'Reads every row, as long as that takes, and changes none. It may run beside nodes that serve, and before a declaration is applied.',
+  arguments: [declarationFile],
+  flags: { database: databaseFlag },
+  examples: ['bylaw doctor api.ts --database sqlite:./data/orders.db'],
+  run,
+}
+
+/** One thing that rows are examined for. It sees every row once, then tells what it found: one line for each kind of finding. */
+export interface Examination {
+  readonly see: (row: Row) => void
+  readonly findings: () => readonly string[]
+}
+
+/** The examinations of one run, besides that of values, which the store makes itself. */
+const examinations: readonly ((service: Service) => Examination)[] = [failures]
+
+/** Rows of which the changes of versions make no document. */
+function failures(): Examination {
+  const found: string[] = []
+  let rows = 0
+  return {
+    see: (row) => {
+      if (row.failure === null || ++rows > mostNamed) return
+      found.push(`  ${row.collection.name}: ${nameOf(row)} cannot be converted: ${row.failure.message}`)
+    },
+    findings: () => (rows > mostNamed ? [...found, `  and ${rows - mostNamed} more`] : found),
+  }
+}
+
+const mostNamed = 100
+
+async function run(given: Given): Promise<number> {
+  const [file = ''] = given.arguments
+  const service = await load(file)
+  const database = databaseOf(given, service)
+  const migration = await migrationOf(service, database)
+  try {
+    const all = examinations.map((make) => make(service))
+    let rows = 0
+    const misfits = await migration.inspect((row) => {
+      rows++
+      for (const { see } of all) see(row)
+    })
+    const findings = [...misfitLines(misfits), ...all.flatMap(({ findings }) => findings())]
+    const where = `${withoutPassword(database)}: ${rows} ${rows === 1 ? 'row' : 'rows'} examined`
+    console.log(
+      findings.length === 0 ? `${where}, all keep what ${file} declares.` : [`${where}.`, ...findings].join('\n'),
+    )
+    return findings.length === 0 ? 0 : 1
+  } finally {
+    migration.close()
+  }
+}
+
+/** One line for each field, with the rows to look at. */
+function misfitLines(misfits: Misfits): string[] {
+  return Object.entries(misfits).flatMap(([collection, fields]) =>
+    Object.entries(fields).map(([field, { rows, ids, says }]) => {
+      const rest = rows > ids.length ? ` and ${rows - ids.length} more` : ''
+      return `  ${collection}.${field}: ${rows} ${rows === 1 ? 'row does' : 'rows do'} not fit; ${says} (${ids.join(', ')}${rest})`
+    }),
+  )
+}

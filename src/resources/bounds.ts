@@ -1,0 +1,134 @@
+/** Bounds: which values a field may have, as the database remembers them, and whether a later declaration allows fewer. Part 2, fields. */
+import type { Field } from './field.ts'
+import type { Settings } from './settings.ts'
+
+/** The values that a field may have, in a form that is stored and compared. */
+export interface Bounds {
+  readonly kind: string
+  readonly nullable?: true
+  /** Of a length, a number of items, a number or a time. */
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly pattern?: string
+  readonly precision?: number
+  readonly scale?: number
+  /** The values of an enum. */
+  readonly values?: readonly string[]
+  readonly item?: Bounds
+  readonly fields?: { readonly [name: string]: Bounds }
+  /** How many keys metadata may have, and how long its keys and values may be. */
+  readonly keys?: number
+  readonly keyLength?: number
+  readonly valueLength?: number
+  /** Nothing stands for it where no value is given. */
+  readonly needed?: true
+  /** What rows get whose value does not fit. */
+  readonly fill?: unknown
+  /** The name the field had before. */
+  readonly was?: string
+}
+
+export const defaultPrecision = 18
+const mostOf: Partial<Record<Field['kind'], number>> = { text: 10_000, email: 254, url: 2048, list: 1000 }
+const mostSorted = 500 // what is sorted by stands in cursors, and they in URLs
+
+/** How long a text is, or how many items a list has: at least and at most. */
+export function lengthsOf({ kind, options }: Field): { readonly min: number; readonly max: number } {
+  const most = mostOf[kind] ?? Number.MAX_SAFE_INTEGER
+  const { min = 0, max = options.sort ? Math.min(most, mostSorted) : most } = options
+  return { min: Number(min), max: Number(max) }
+}
+
+/** The bounds of a field whose concepts are filled in. */
+export function boundsOf(field: Field, settings: Settings): Bounds {
+  const { kind, options, item, fields, values } = field
+  const { optional, default: usual, fill, was, min, max, pattern, precision = defaultPrecision, scale = 0 } = options
+  const measured = kind in mostOf
+  const { min: least, max: most } = lengthsOf(field)
+  const free = usual !== undefined || optional === true || kind === 'metadata' || (kind === 'list' && least === 0)
+  const entries = Object.entries(fields ?? {}).map(([name, one]) => [name, boundsOf(one, settings)])
+  const all = {
+    kind,
+    nullable: optional === true ? true : undefined,
+    min: measured ? least : min,
+    max: measured ? most : max,
+    pattern,
+    ...(kind === 'decimal' && { precision, scale }),
+    values,
+    item: item && boundsOf(item, settings),
+    fields: fields && Object.fromEntries(entries),
+    ...(kind === 'metadata' && settings.metadata),
+    needed: free ? undefined : true,
+    fill,
+    was,
+  }
+  return present(all as Bounds)
+}
+
+const present = (bounds: Bounds): Bounds =>
+  Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as unknown as Bounds
+
+/** The digits before the point and behind it. */
+const digitsOf = ({ precision = 0, scale = 0 }: Bounds): readonly [number, number] => [precision - scale, scale]
+
+const mostDigits = 38
+
+/** Bounds that allow a stored value too. */
+export function widened(bounds: Bounds, value: unknown): Bounds {
+  if (value === null || value === undefined) return { ...bounds, nullable: true }
+  const { kind, values, item, fields } = bounds
+  if (kind === 'list' && item && Array.isArray(value)) {
+    const { min = 0, max = 0 } = bounds
+    const lengths = { min: Math.min(Number(min), value.length), max: Math.max(Number(max), value.length) }
+    return { ...bounds, ...lengths, item: value.reduce(widened, item) }
+  }
+  if (kind === 'object' && fields && typeof value === 'object') {
+    const given = value as Readonly<Record<string, unknown>>
+    const inner = Object.entries(fields).map(([name, one]) => [name, widened(one, given[name])])
+    return { ...bounds, fields: Object.fromEntries(inner) }
+  }
+  if (kind === 'enum') return { ...bounds, values: [...new Set([...(values ?? []), String(value)])] }
+  return open(bounds, value)
+}
+
+/** Bounds of the same kind without a limit; those of decimals hold the digits of a value. */
+function open(
+  { min: _, max: __, pattern: ___, keys, keyLength, valueLength, ...rest }: Bounds,
+  value: unknown,
+): Bounds {
+  if (rest.kind !== 'decimal') return rest
+  const [units = '', fraction = ''] = String(value).replace('-', '').split('.')
+  const [before, behind] = digitsOf(rest)
+  const scale = Math.max(behind, fraction.length)
+  return { ...rest, precision: Math.max(before, units.length) + scale, scale }
+}
+
+/** Bounds that allow every value of a kind: for rows that were not all looked at. */
+export function unbounded(bounds: Bounds): Bounds {
+  const { min: _, max: __, pattern: ___, keys, keyLength, valueLength, values, ...rest } = bounds
+  const inner = Object.entries(rest.fields ?? {}).map(([name, one]) => [name, unbounded(one)])
+  return present({
+    ...rest,
+    nullable: true as const,
+    ...(rest.kind === 'decimal' && { precision: 2 * mostDigits, scale: mostDigits }),
+    item: rest.item && unbounded(rest.item),
+    fields: rest.fields && Object.fromEntries(inner),
+  } as Bounds)
+}
+
+/** Stored values of a field that do not fit what is declared. */
+export interface Misfit {
+  /** How many rows have one. */
+  readonly rows: number
+  /** Whether there may be more, as not all rows were looked at. */
+  readonly more: boolean
+  /** The first of these rows. */
+  readonly ids: readonly string[]
+  /** What is wrong with the first of them. */
+  readonly says: string
+  /** Bounds under which all stored values fit. */
+  readonly wide: Bounds
+}
+
+/** Misfits by the collection and the field. */
+export type Misfits = { readonly [collection: string]: { readonly [field: string]: Misfit } }

@@ -1,0 +1,48 @@
+/** Tally: counts the rows whose values do not fit what is declared, by field. Pure. The cellar. */
+import type { Violation } from '../errors/problem.ts'
+import { type Bounds, type Misfit, unbounded, widened } from '../resources/bounds.ts'
+import type { FieldRules } from '../resources/collection.ts'
+import { nameOf, type Row } from './rows.ts'
+
+export interface Tally {
+  readonly see: (row: Row) => void
+  /** The misfits of each field, where there are any; `whole` says that all rows were seen. */
+  readonly misfits: (whole: boolean) => Record<string, Misfit>
+}
+
+/** So many rows are named where nobody asked for all. */
+const fewNamed = 5
+
+/** A field that is judged: `wide` are bounds that its values are known to fit, where any are. */
+interface Judged {
+  readonly name: string
+  readonly wide: Bounds | null
+}
+
+export function tally(rules: FieldRules, judged: readonly Judged[], mostNamed = fewNamed): Tally {
+  const counts = judged.map(({ name, wide }) => {
+    const { bounds, check } = rules.get(name) as NonNullable<ReturnType<FieldRules['get']>>
+    return { name, check, known: wide, rows: 0, ids: [] as string[], says: '', wide: wide ?? bounds }
+  })
+  return {
+    see: (row) => {
+      for (const count of row.failure === null ? counts : []) {
+        const value = row.document[count.name]
+        const faults: Violation[] = []
+        count.check(value ?? null, `/${count.name}`, faults)
+        if (!faults[0]) continue
+        count.rows++
+        if (count.ids.length < mostNamed) count.ids.push(nameOf(row))
+        count.says ||= faults[0].message
+        if (count.known === null) count.wide = widened(count.wide, value)
+      }
+    },
+    misfits: (whole) => {
+      const some = counts.filter(({ rows }) => rows > 0 || !whole)
+      const told = some.map(({ name, rows, ids, says, wide, known }): [string, Misfit] => {
+        return [name, { rows, more: !whole, ids, says, wide: whole || known ? wide : unbounded(wide) }]
+      })
+      return Object.fromEntries(told)
+    },
+  }
+}

@@ -1,0 +1,46 @@
+/** `bylaw doctor`, which lists rows that do not keep what is declared. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { f } from 'bylaw'
+import { folder, notes, run } from '../help/command.ts'
+import { asked, things } from '../help/file.ts'
+
+const declared = (fields: string) => `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'tests',
+  resources: { things: { prefix: 'thg', fields: { ${fields} }, access: 'public' } },
+})
+`
+
+describe('bylaw doctor', () => {
+  test('names the rows that do not fit a declaration, before it is applied', async () => {
+    const cwd = folder({ 'api.ts': declared("state: f.enum(['open']), name: f.text({ max: 3 })") })
+    const wide = things({ state: f.enum(['open', 'lost']), name: f.text() })
+    const made = await asked(
+      join(cwd, 'things.db'),
+      wide,
+      ['POST', '/things', { state: 'open', name: 'abc' }],
+      ['POST', '/things', { state: 'lost', name: 'abcd' }],
+      ['POST', '/things', { state: 'lost', name: 'abc' }],
+    )
+    const [, both, one] = made.map(({ json }) => json.id)
+    const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./things.db'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stdout, /^sqlite:\.\/things\.db: 3 rows examined\.\n/)
+    assert.match(stdout, /things\.name: 1 row does not fit; name must be at most 3 characters long\. /)
+    assert.match(
+      stdout,
+      new RegExp(`things\\.state: 2 rows do not fit; state must be .*\\((${both}, ${one}|${one}, ${both})\\)`),
+    )
+    assert.doesNotMatch(stdout, /abcd/)
+  })
+
+  test('says that all rows keep what is declared', async () => {
+    const cwd = folder({ 'api.ts': notes })
+    const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
+    assert.equal(code, 0)
+    assert.equal(stdout, 'sqlite:./notes.db: 0 rows examined, all keep what api.ts declares.\n')
+  })
+})

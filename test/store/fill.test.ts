@@ -1,0 +1,124 @@
+/** Proves that `fill` gives a value to rows that do not fit a narrower declaration, whatever the kind of the field. The cellar. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Field, f } from 'bylaw'
+import { asked, freshFile, things } from '../help/file.ts'
+
+interface Case {
+  readonly title: string
+  readonly before: Record<string, Field>
+  readonly body: object
+  readonly after: Record<string, Field>
+  readonly filled: object
+}
+
+const cases: readonly Case[] = [
+  {
+    title: 'a required field that is new',
+    before: {},
+    body: {},
+    after: { isbn: f.text({ fill: 'none' }) },
+    filled: { isbn: 'none' },
+  },
+  {
+    title: 'an optional field that became required',
+    before: { rank: f.integer({ optional: true }) },
+    body: {},
+    after: { rank: f.integer({ fill: 7 }) },
+    filled: { rank: 7 },
+  },
+  {
+    title: 'an enum with fewer values',
+    before: { state: f.enum(['open', 'shut', 'lost']) },
+    body: { state: 'lost' },
+    after: { state: f.enum(['open', 'shut'], { fill: 'shut' }) },
+    filled: { state: 'shut' },
+  },
+  {
+    title: 'a text with a new pattern',
+    before: { code: f.text() },
+    body: { code: 'abc' },
+    after: { code: f.text({ pattern: '^[0-9]+$', fill: '0' }) },
+    filled: { code: '0' },
+  },
+  {
+    title: 'a decimal with fewer digits',
+    before: { price: f.decimal({ scale: 3 }) },
+    body: { price: '1.005' },
+    after: { price: f.decimal({ scale: 2, fill: '1' }) },
+    filled: { price: '1.00' },
+  },
+  {
+    title: 'a list with fewer items',
+    before: { tags: f.list(f.text()) },
+    body: { tags: ['a', 'b', 'c'] },
+    after: { tags: f.list(f.text(), { max: 2, fill: ['many'] }) },
+    filled: { tags: ['many'] },
+  },
+  {
+    title: 'a field of an object',
+    before: { place: f.object({ zip: f.text(), town: f.text({ optional: true }) }) },
+    body: { place: { zip: '12345', town: 'Rome' } },
+    after: { place: f.object({ zip: f.text({ max: 3, fill: '000' }), town: f.text({ optional: true }) }) },
+    filled: { place: { zip: '000', town: 'Rome' } },
+  },
+  {
+    title: 'a field of the objects of a list',
+    before: { lines: f.list(f.object({ unit: f.enum(['kg', 'lb']) })) },
+    body: { lines: [{ unit: 'lb' }, { unit: 'kg' }] },
+    after: { lines: f.list(f.object({ unit: f.enum(['kg', 't'], { fill: 't' }) })) },
+    filled: { lines: [{ unit: 't' }, { unit: 'kg' }] },
+  },
+  {
+    title: 'a value that is never answered',
+    before: { pin: f.text({ writeOnly: true, optional: true }), name: f.text({ default: 'x' }) },
+    body: { pin: '12' },
+    after: { pin: f.text({ writeOnly: true, optional: true, min: 4, fill: '0000' }), name: f.text({ default: 'x' }) },
+    filled: { name: 'x' },
+  },
+]
+
+const seen = ({ id, createdAt, updatedAt, ...fields }: Record<string, unknown>) => fields
+
+describe('fill', () => {
+  for (const { title, before, body, after, filled } of cases)
+    test(`of ${title} is what the row has from then on, and can be sent back`, async (t) => {
+      const file = freshFile(t)
+      const [made] = await asked(file, things(before), ['POST', '/things', body])
+      assert.equal(made?.status, 201)
+      const path = `/things/${made?.json.id}`
+      const [read, again] = await asked(file, things(after), ['GET', path], ['GET', '/things'])
+      assert.deepEqual(seen(read?.json), filled)
+      assert.deepEqual(seen(again?.json.data[0]), filled)
+      const pin = 'pin' in body ? { pin: '1234' } : {}
+      const [put] = await asked(file, things(after), ['PUT', path, { ...read?.json, ...pin }])
+      assert.equal(put?.status, 200)
+    })
+
+  test('changes nothing that fits', async (t) => {
+    const file = freshFile(t)
+    const wide = things({ state: f.enum(['open', 'shut', 'lost'], { filter: true }) })
+    await asked(file, wide, ...['open', 'shut', 'lost'].map((state) => ['POST', '/things', { state }] as const))
+    const narrow = things({ state: f.enum(['open', 'shut'], { filter: true, fill: 'shut' }) })
+    const [open, shut] = await asked(file, narrow, ['GET', '/things?state=open'], ['GET', '/things?state=shut'])
+    assert.equal(open?.json.data.length, 1)
+    assert.equal(shut?.json.data.length, 2)
+  })
+
+  test('is applied again where the bounds change once more, and taken out without a change of the rows', async (t) => {
+    const file = freshFile(t)
+    await asked(
+      file,
+      things({ rank: f.integer({ sort: true }) }),
+      ['POST', '/things', { rank: 9 }],
+      ['POST', '/things', { rank: 5 }],
+    )
+    const ranks = async (field: Field) => {
+      const [list] = await asked(file, things({ rank: field }), ['GET', '/things?sort=rank'])
+      return list?.json.data.map(({ rank }: { rank: number }) => rank)
+    }
+    assert.deepEqual(await ranks(f.integer({ sort: true, max: 8, fill: 6 })), [5, 6])
+    assert.deepEqual(await ranks(f.integer({ sort: true, max: 5, fill: 1 })), [1, 5])
+    assert.deepEqual(await ranks(f.integer({ sort: true, max: 5 })), [1, 5])
+  })
+})
