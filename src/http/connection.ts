@@ -35,6 +35,9 @@ function take(socket: Socket, line: Line, step: Step): void {
   })
 }
 
+/** Grows with every set of events that the event loop gets from the system, once the set was handled. */
+const eventsPolled = (): number => performance.nodeTiming.uvMetricsInfo.events
+
 /**
  * What one turn of the event loop brings is read from one state and answered together: a transaction costs three times
  * what the read of an item does, and a write to a connection twice as much when it has to wake its reader each time.
@@ -42,8 +45,10 @@ function take(socket: Socket, line: Line, step: Step): void {
 export function turns({ hold }: Pick<Store, 'hold'>) {
   let answers: (() => void)[] = []
   let under = false
+  let polled = 0
+  let release: (() => void) | undefined
 
-  function end(release: (() => void) | undefined): void {
+  function end(): void {
     under = false
     release?.()
     const all = answers
@@ -54,10 +59,14 @@ export function turns({ hold }: Pick<Store, 'hold'>) {
   return {
     /** To be called where something comes in: what came in before is not older than the state that is read from now on. */
     begin: (): void => {
-      if (under) return
+      const polls = eventsPolled()
+      if (under && polls === polled) return
+      // After 1,024 events the system is asked for more in the same turn: what comes then may know of later commits of other processes.
+      if (under) release?.()
+      else setImmediate(end)
       under = true
-      const release = hold?.()
-      setImmediate(() => end(release))
+      polled = polls
+      release = hold?.()
     },
     /** Sends at the end of the turn, or now where it is over. */
     send: (answer: () => void): void => {

@@ -4,6 +4,7 @@ import type { Cell } from '../resources/collection.ts'
 import type { Answer } from '../store/cellar.ts'
 import type { Address, Host } from './address.ts'
 import { isOutdated } from './failure.ts'
+import { framed } from './frames.ts'
 import { type Lists, listed, query } from './query.ts'
 
 /** Time-outs of a connection, in milliseconds. */
@@ -68,6 +69,7 @@ export async function connect(address: Address, times: Times): Promise<Connectio
 
 async function reach(address: Address, host: Host, times: Times): Promise<Connection> {
   const client = new pg.Client(settings(address, host, times))
+  framed((client as unknown as { connection: Parameters<typeof framed>[0] }).connection)
   client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
   await client.connect()
   const connection = connected(client, times, !address.pooled)

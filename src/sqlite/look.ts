@@ -71,18 +71,29 @@ function list(looking: Looking, plan: List): Outcome | Promise<Outcome> {
   return learned(totals, plan, outcome)
 }
 
+/**
+ * Reads on the thread, whose state may be later than the one held here. A total is only put to its rows if nothing was written in between;
+ * else rows and total are read together. R54
+ */
 async function afar(
-  { cellar, totals, patience }: Looking,
+  { cellar, snapshot, totals, patience }: Looking,
   plan: List,
   reader: Reader,
   total: number | null | undefined,
 ): Promise<Outcome> {
   const until = performance.now() + patience
-  if (total !== undefined)
-    return withTotal(await reader.look(perform(cellar, { ...plan, countTo: null }), until), total)
   const before = totals.mark([plan.collection])
+  const isStill = (): boolean => {
+    snapshot.end() // what is held may be older than what the thread has read
+    return before === totals.mark([plan.collection])
+  }
+  if (total !== undefined) {
+    const rows = await reader.look(perform(cellar, { ...plan, countTo: null }), until)
+    if (plan.countTo === null) return rows
+    if (isStill()) return withTotal(rows, total)
+  }
   const outcome = await reader.look(perform(cellar, plan), until)
-  return before === totals.mark([plan.collection]) ? learned(totals, plan, outcome) : outcome
+  return isStill() ? learned(totals, plan, outcome) : outcome
 }
 
 function learned(totals: Totals, plan: List, outcome: Outcome): Outcome {

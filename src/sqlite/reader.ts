@@ -67,13 +67,10 @@ export function reader(file: string): Reader {
 
   function started(): Worker {
     if (threads.size >= mostThreads) throw tooMany()
-    const thread = new Worker(new URL(`./thread${extname(import.meta.filename)}`, import.meta.url), {
-      workerData: { file },
-      resourceLimits,
-    })
+    const thread = launched(file)
     thread.unref()
     threads.add(thread)
-    thread.on('error', () => {})
+    thread.on('error', () => {}) // a job that is under way is refused with it, and nothing else is
     thread.on('exit', () => {
       threads.delete(thread)
       if (working === thread) working = null
@@ -87,6 +84,25 @@ export function reader(file: string): Reader {
     working = null
   }
 }
+
+function launched(file: string): Worker {
+  try {
+    const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url)
+    return new Worker(program, { workerData: { file }, resourceLimits })
+  } catch (cause) {
+    throw unable(cause)
+  }
+}
+
+/** A failure of the database keeps its code, by which it is judged; all others are those of a machine that lacks memory, threads or files. */
+const unable = (cause: unknown): unknown =>
+  (cause as { errcode?: number } | undefined)?.errcode === undefined
+    ? new Problem(
+        'dependency-unavailable',
+        'The store has no means to read this list at the moment. Try again later, or narrow the list with filters that are indexed.',
+        { cause },
+      )
+    : cause
 
 const tooMany = (): Problem =>
   new Problem(
@@ -107,14 +123,17 @@ function asking(thread: Worker, until: number): (statement: Statement) => Promis
       const alarm = setTimeout(() => settle(() => reject(late())), Math.max(0, until - performance.now()))
       const heard = ({ rows, error }: Told) =>
         settle(() => (rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))))
-      const ended = () => settle(() => reject(new Error('The reading thread ended.')))
+      const failed = (cause: unknown) => settle(() => reject(unable(cause)))
+      const ended = () => failed(new Error('The reading thread ended.'))
       thread.on('message', heard)
+      thread.on('error', failed)
       thread.on('exit', ended)
       thread.postMessage({ text, values, first } satisfies Asked)
       first = false
       function settle(how: () => void): void {
         clearTimeout(alarm)
         thread.off('message', heard)
+        thread.off('error', failed)
         thread.off('exit', ended)
         how()
       }

@@ -9,7 +9,7 @@ export interface Snapshot {
   readonly end: () => void
   /** Reads in the state that is held or, where none is, in one for itself alone. */
   readonly within: <T>(read: () => T) => T
-  /** Changes whenever another process has written. */
+  /** Changes whenever another process has written, as far as the state that is held shows it. */
   readonly version: () => unknown
 }
 
@@ -39,12 +39,12 @@ export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapsh
   function within<T>(read: () => T): T {
     if (open && db.isTransaction) return read()
     run(begin)
-    open = true
     try {
       watch.look()
+      open = true // only now: whoever reads next in this state trusts what is remembered
       return read()
     } finally {
-      if (!held) close()
+      if (!held || !open) close()
     }
   }
 

@@ -112,7 +112,21 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
       return patiently(() => look(looking, plan), patience)
     }
   }
-  const behind = () => snapshot.within(() => finish(isBehind(cellar), run))
+  const behind = (): boolean => {
+    try {
+      return snapshot.within(() => finish(isBehind(cellar), run))
+    } catch (error) {
+      throw told(error)
+    }
+  }
+  /** Where the file cannot be looked at, nothing is remembered, and the read that follows fails with the cause. */
+  const mark = (names: readonly string[]): string | null => {
+    try {
+      return known.mark(names)
+    } catch {
+      return null
+    }
+  }
   const keepUp = abreast(behind, () => writes.join({ do: 'raise' }))
   return {
     execute: (plan) => {
@@ -121,7 +135,7 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
     },
     hold: snapshot.hold,
     secret,
-    mark: known.mark,
+    mark,
     ready: async () => unreadyFor(run),
     attend: file === null ? () => {} : presence.begin,
     close: async () => {

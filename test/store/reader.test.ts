@@ -1,10 +1,14 @@
 /** Proves that a list which takes too long is given up, and that the next one finds a thread. The cellar. */
 import assert from 'node:assert/strict'
+import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import threads from 'node:worker_threads'
+import { f } from 'bylaw'
+import { testing } from 'bylaw/testing'
 import { reader } from '../../src/sqlite/reader.ts'
 import type { Steps } from '../../src/store/cellar.ts'
-import { freshFile } from '../help/file.ts'
+import { freshFile, things } from '../help/file.ts'
 
 /** Counts so far as a machine cannot count in a quarter of a second. */
 const endless = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000000) SELECT count(*) AS n FROM c`
@@ -62,3 +66,49 @@ test('looks see one state each, and let go of it when nothing more is asked', as
   assert.deepEqual([await writing, await behind], [[1, 1], 2])
   for (let busy = 1; busy !== 0; ) busy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy as number
 })
+
+/** Makes threads fail, each in one of the ways in which they do, until the test is over. */
+function without(t: TestContext, failing: (...given: ConstructorParameters<typeof threads.Worker>) => threads.Worker) {
+  const { Worker } = threads
+  const set = (one: typeof Worker) => {
+    Object.assign(threads, { Worker: one })
+    syncBuiltinESMExports()
+  }
+  // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
+  set(function (...given: ConstructorParameters<typeof Worker>) {
+    return failing(...given)
+  } as unknown as typeof Worker)
+  t.after(() => set(Worker))
+  return { Worker, back: () => set(Worker) }
+}
+
+const api = things({ name: f.text({ filter: 'like' }), text: f.text({ sort: true, default: '' }) })
+const failures = {
+  'No thread is left.': null, // not even made
+  'No means are left.': `throw new Error('No means are left.')`,
+  'The reading thread ended.': 'process.exit(1)',
+}
+
+for (const [why, code] of Object.entries(failures))
+  test(`a list whose thread cannot start is 503 with its cause, and the next one finds a thread: ${why}`, async (t) => {
+    const file = freshFile(t)
+    const { call, close } = testing(api, { database: `sqlite:${file}` })
+    const own = reader(file)
+    t.after(() => Promise.all([close(), own.close()]))
+    await call('/things', { method: 'POST', json: { name: 'thing' } })
+    const list = () => call('/things?name[like]=%25thing%25&sort=text')
+    const { Worker, back } = without(t, () => {
+      if (code === null) throw Object.assign(new Error(why), { code: 'ERR_WORKER_INIT_FAILED' })
+      return new Worker(code, { eval: true })
+    })
+    for (let i = 0; i < 5; i++) {
+      const refused = await list()
+      assert.equal(refused.status, 503)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      assert.equal(((await refused.json()) as { type: string }).type, 'dependency-unavailable')
+    }
+    const cause = await own.look(counting('SELECT 7 AS n'), performance.now() + 10_000).catch(({ cause }) => cause)
+    assert.match(String(cause), new RegExp(why))
+    back()
+    assert.equal((await list()).status, 200)
+  })

@@ -95,3 +95,37 @@ describe('a row that was read before', () => {
     assert.deepEqual([second.is, second.is === 'found' && second.revision], ['found', 7])
   })
 })
+
+test('a state that could not be looked at is not read from, and nothing that is remembered stands for it', async (t) => {
+  const { db, store, file } = await staged(t)
+  const prepare = db.prepare.bind(db)
+  let fails = false
+  t.mock.method(db, 'prepare', (text: string) => {
+    const statement = prepare(text)
+    const all = statement.all.bind(statement)
+    if (text === 'PRAGMA data_version')
+      statement.all = () => {
+        if (fails) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+        return all()
+      }
+    return statement
+  })
+  await store.execute(creation(1, 'old'))
+  const read = { do: 'read', collection: 'things', key: { id: idOf(1), parent: null, account: null }, time: 0 } as const
+  const name = () => {
+    const found = store.execute(read)
+    return 'doc' in found && (JSON.parse(found.doc) as { name: string }).name
+  }
+  assert.equal(name(), 'old')
+  const other = new DatabaseSync(file)
+  other.exec(`UPDATE things SET doc = replace(doc, 'old', 'new'), revision = 2`)
+  other.close()
+  for (const held of [true, false]) {
+    const release = held ? store.hold?.() : undefined
+    fails = true
+    for (let i = 0; i < 3; i++) assert.throws(name, { type: 'dependency-unavailable' })
+    fails = false
+    assert.equal(name(), 'new')
+    release?.()
+  }
+})

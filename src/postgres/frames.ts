@@ -1,0 +1,71 @@
+/** Frames: checks that what the server sends are messages of its protocol, as the driver trusts whatever comes. The cellar. */
+import type { Socket } from 'node:net'
+
+/** The messages that a server sends, by their first byte. */
+const codes = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
+/** Errors and notices; the driver looks for their end and would never stop where there is none. */
+const [error, notice] = ['E', 'N'].map((code) => code.charCodeAt(0))
+
+/** The first byte and the length of what follows, which counts itself. */
+const [head, itself] = [5, 4]
+/** A server sends no longer messages, and no longer errors, in bytes. */
+const [longest, longestError] = [2 ** 30, 2 ** 20]
+
+/** Anything of a driver's connection that sets out to listen to its server. */
+interface Listening {
+  attachListeners: (stream: Socket) => void
+}
+
+/** Ends a connection whose server sends what is no protocol; the driver would throw where nobody can catch it. */
+export function framed(connection: Listening): void {
+  const attach = connection.attachListeners.bind(connection)
+  connection.attachListeners = (stream) => {
+    attach(stream)
+    const [listener] = stream.listeners('data').slice(-1) as [(chunk: Buffer) => void]
+    const check = checking()
+    stream.off('data', listener).on('data', (chunk: Buffer) => {
+      try {
+        check(chunk)
+        listener(chunk)
+      } catch (cause) {
+        stream.off('data', listener)
+        stream.destroy(Object.assign(noProtocol(cause), { code: 'EPROTO' }))
+      }
+    })
+  }
+}
+
+const noProtocol = (cause?: unknown): Error =>
+  new Error('The server sent bytes that are not the protocol of PostgreSQL.', { cause })
+
+/** Throws where pieces of a stream are no messages. */
+function checking(): (chunk: Buffer) => void {
+  let kept: Buffer | null = null
+  let rest = 0
+  return (chunk) => {
+    const bytes = kept === null ? chunk : Buffer.concat([kept, chunk])
+    let at = rest
+    while (at + head <= bytes.length) {
+      const [code, length] = [bytes[at] as number, bytes.readUInt32BE(at + 1)]
+      const end = at + 1 + length
+      const isError = code === error || code === notice
+      if (!codes.has(code) || length < itself || length > (isError ? longestError : longest)) throw noProtocol()
+      if (isError && end > bytes.length) break
+      if (isError && !isEnded(bytes.subarray(at + head, end))) throw noProtocol()
+      at = end
+    }
+    kept = at < bytes.length ? bytes.subarray(at) : null
+    rest = Math.max(0, at - bytes.length)
+  }
+}
+
+/** Whether the fields of an error, each a letter and a text that ends in a zero, end in a zero themselves. */
+function isEnded(fields: Buffer): boolean {
+  let at = 0
+  while (at < fields.length && fields[at] !== 0) {
+    const end = fields.indexOf(0, at + 1)
+    if (end < 0) return false
+    at = end + 1
+  }
+  return at === fields.length - 1
+}

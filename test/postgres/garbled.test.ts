@@ -1,0 +1,123 @@
+/** What comes from the side of the database and is no protocol costs a connection, never the process, and the next request goes on. */
+import assert from 'node:assert/strict'
+import { connect, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { random } from '../fuzz/mutate.ts'
+import { cluster } from '../help/cluster.ts'
+import { node, untilWell } from './stand.ts'
+
+interface Garbling {
+  readonly port: number
+  /** Sends bytes to all who are connected now. */
+  readonly say: (bytes: Buffer) => void
+  /** What the next one is sent in the place of the server's answer: at once, or to its first question. */
+  answer: Buffer | null
+}
+
+/** Passes everything on between a service and its server, unless it garbles what the server says. */
+async function garbling(t: TestContext, port: number): Promise<Garbling> {
+  const open = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => {})
+    open.add(near)
+    near.on('close', () => {
+      open.delete(near)
+      far.destroy()
+    })
+    far.on('close', () => near.destroy())
+    near.pipe(far)
+    far.on('data', (bytes) => {
+      const said = own.answer ?? bytes
+      own.answer = null
+      near.write(said)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  const own: Garbling = {
+    port: (server.address() as { port: number }).port,
+    say: (bytes) => {
+      for (const socket of open) socket.write(bytes)
+    },
+    answer: null,
+  }
+  return own
+}
+
+/** A message of the protocol, with a length that is right. */
+function message(code: string, body: string | Buffer): Buffer {
+  const [head, content] = [Buffer.alloc(5), Buffer.from(body as string, 'latin1')]
+  head.write(code, 'latin1')
+  head.writeInt32BE(content.length + 4, 1)
+  return Buffer.concat([head, content])
+}
+
+const samples: readonly Buffer[] = [
+  Buffer.from('HTTP/1.1 400 '),
+  Buffer.from('SSH-2.0-OpenS'),
+  message('E', 'MNo end.'),
+  message('E', 'MNo end.\0'),
+  message('E', 'M'),
+  message('E', ''),
+  message('E', 'SFATAL\0C57P01\0MGone.\0\0\0'),
+  message('N', 'MNo end.'),
+  message('D', '\0\x01\0\0\0\x02ab'),
+  message('D', '\x7f\xff'),
+  message('D', '\xff\xff'),
+  message('T', '\x7f\xffx'),
+  message('C', 'SELECT 1\0'),
+  message('Z', 'I'),
+  message('Z', ''),
+  message('R', '\0\0\0\x63'),
+  message('R', '\0\0\0\x0b'),
+  message('R', ''),
+  message('S', 'no end'),
+  message('K', '\0'),
+  message('A', ''),
+  message('G', '\0\0\0'),
+  message('W', '\0\0\0'),
+  message('1', ''),
+  message('I', ''),
+  message('s', ''),
+  message('d', ''),
+  message('c', ''),
+  message('t', '\x7f\xff'),
+  Buffer.from('Z\0\0\0\0I'),
+  Buffer.from('D\xff\xff\xff\xff', 'latin1'),
+  Buffer.from([0]),
+]
+
+function* noise(count: number): Generator<Buffer> {
+  const next = random(7)
+  for (let i = 0; i < count; i++) {
+    const bytes = Buffer.from(Array.from({ length: 1 + next(40) }, () => next(256)))
+    yield next(2) === 0 ? bytes : message('12ACDEGIKNRSTZcdnst'[next(19)] as string, bytes)
+  }
+}
+
+test('bytes that are no protocol cost a connection and nothing else, whenever they come', { timeout: 120_000 }, async (t) => {
+  const server = await cluster(['shared_buffers=16MB'])
+  t.after(server.close)
+  const between = await garbling(t, server.port)
+  const own = await node(server.url.replace(String(server.port), String(between.port)))
+  t.after(() => void own.close())
+  const { json } = await own.call('POST', '/things', { name: 'one' })
+  const ask = () => own.call('GET', `/things/${json.id}`)
+  const list = () => own.call('GET', '/things?page=1')
+  for (const bytes of [...samples, ...noise(40)]) {
+    between.answer = bytes // to one that is asked something
+    await Promise.race([list(), pause(50)])
+    between.say(bytes) // to all, who are asked nothing
+    await Promise.race([ask(), pause(50)])
+    between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // whoever waits for the rest of a message
+    between.say(Buffer.alloc(64))
+    await untilWell(ask)
+    assert.equal((await ask()).json.name, 'one', bytes.toString('latin1'))
+    assert.equal((await list()).json.data.length, 1)
+  }
+})

@@ -1,0 +1,80 @@
+/** Proves that what one turn of the event loop reads is never older than what was shown to others before it was asked. The cellar. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { f } from 'bylaw'
+import type { Store } from '../../src/flow/store.ts'
+import { gate } from '../../src/http/house.ts'
+import { listen } from '../../src/http/node.ts'
+import { realWorld } from '../../src/http/world.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { freshFile, things } from '../help/file.ts'
+import { message } from '../help/wire.ts'
+
+const api = things({ name: f.text() })
+
+async function connected(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  while (sockets.length < count) {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    sockets.push(socket)
+  }
+  return sockets
+}
+
+/** The name that an answer on a connection shows. */
+async function shown(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) {
+    text += chunk
+    const name = /"name":"(\w+)"/.exec(text)?.[1]
+    if (name !== undefined) return name
+  }
+  return text
+}
+
+test('a request that comes in when another process has committed is not answered from before, however many come in at once', {
+  timeout: 60_000,
+}, async (t) => {
+  const file = freshFile(t)
+  const own = await openStore(api, `sqlite:${file}`, 'apply')
+  const other = new DatabaseSync(file)
+  let onRead = () => {}
+  const store: Store = {
+    ...own,
+    execute: (plan) => {
+      const outcome = own.execute(plan)
+      if (plan.do === 'read') onRead()
+      return outcome
+    },
+  }
+  const world = realWorld([store.secret])
+  const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
+  const house = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
+  const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })
+  const port = Number(new URL(url).port)
+  const made = await fetch(`${url}/things`, { method: 'POST', body: '{"name":"old"}', headers: { 'content-type': 'application/json' } })
+  const { id } = (await made.json()) as { id: string }
+  const get = message(`GET /things/${id}`)
+
+  // More than the system hands out at once, so that the rest is asked for in the same turn.
+  const many = await connected(port, 1100)
+  const late = await connected(port, 20)
+  t.after(async () => {
+    for (const socket of [...many, ...late]) socket.destroy()
+    await stop(0)
+    await own.close()
+    other.close()
+  })
+  onRead = () => {
+    onRead = () => {}
+    other.exec(`UPDATE things SET doc = replace(doc, 'old', 'new'), revision = revision + 1`)
+    for (const socket of late) socket.write(get)
+  }
+  const names = late.map(shown)
+  for (const socket of many) socket.write(get)
+  assert.deepEqual(new Set(await Promise.all(names)), new Set(['new']))
+})
