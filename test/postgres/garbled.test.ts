@@ -100,7 +100,9 @@ function* noise(count: number): Generator<Buffer> {
   }
 }
 
-test('bytes that are no protocol cost a connection and nothing else, whenever they come', { timeout: 120_000 }, async (t) => {
+test('bytes that are no protocol cost a connection and nothing else, whenever they come', {
+  timeout: 120_000,
+}, async (t) => {
   const server = await cluster(['shared_buffers=16MB'])
   t.after(server.close)
   const between = await garbling(t, server.port)

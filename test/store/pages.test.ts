@@ -18,7 +18,12 @@ interface Page {
 }
 
 /** Lists that no index bounds, so that the thread reads them. */
-const paths = ['name[like]=%25a%25', 'count[gte]=0&sort=name', 'name[like]=%25a&sort=count&order=desc', 'count[lte]=9&sort=name']
+const paths = [
+  'name[like]=%25a%25',
+  'count[gte]=0&sort=name',
+  'name[like]=%25a&sort=count&order=desc',
+  'count[lte]=9&sort=name',
+]
 
 let count = 0
 
@@ -43,7 +48,10 @@ test('a page that the thread reads has the total of its own rows, whoever writes
     const by = round % 2 === 0 ? here : there
     await pages(here) // the totals are known from here on
     const asked = pages(here)
-    const writes = round % 4 < 2 ? [made(by, { name: 'ba' })] : [by.call(`/things/${await made(by, { name: 'ca' })}`, { method: 'DELETE' })]
+    const writes =
+      round % 4 < 2
+        ? [made(by, { name: 'ba' })]
+        : [by.call(`/things/${await made(by, { name: 'ca' })}`, { method: 'DELETE' })]
     await Promise.all(writes)
     for (const { data, pagination } of await asked) assert.equal(pagination.totalRecords, data.length)
   }

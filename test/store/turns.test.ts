@@ -56,7 +56,11 @@ test('a request that comes in when another process has committed is not answered
   const house = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
   const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(url).port)
-  const made = await fetch(`${url}/things`, { method: 'POST', body: '{"name":"old"}', headers: { 'content-type': 'application/json' } })
+  const made = await fetch(`${url}/things`, {
+    method: 'POST',
+    body: '{"name":"old"}',
+    headers: { 'content-type': 'application/json' },
+  })
   const { id } = (await made.json()) as { id: string }
   const get = message(`GET /things/${id}`)
 
