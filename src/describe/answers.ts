@@ -33,7 +33,7 @@ export function answersOf(scene: Scene, place: Place, method: string, route: Rou
 function refusedRef({ around: { shelf }, heads, refused }: Scene, refusal: Refusal, route: Route | null): Ref {
   const { status, types } = refusal
   const minimal = route?.resource.settings.idempotency.conflictBody === 'minimal'
-  const names = ['Content-Language', ...refusedWith(status, route)]
+  const names = ['Content-Language', ...refusedWith(refusal, route)]
   const key = JSON.stringify([refusal, minimal, names])
   const before = refused.get(key)
   if (before) return before

@@ -1,6 +1,7 @@
 /** Describes the headers of answers: what each of them means, and which answers have it. Part 13; parts 5, 7, 8 and 9. */
 import type { Edition, Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
+import type { Refusal } from './refusals.ts'
 import type { Part, Ref, Shelf } from './shelf.ts'
 
 const text = (description: string): Part => ({ description, schema: { type: 'string' } })
@@ -110,7 +111,7 @@ function everywhere({ settings, quotas, going, notices }: Service, { label, plac
 }
 
 /** What is told with a refusal of a status. */
-export function refusedWith(status: number, route: Route | null): readonly string[] {
+export function refusedWith({ status, types }: Refusal, route: Route | null): readonly string[] {
   const accepted = ['Accept', ...(route?.operation === 'change' ? ['Accept-Patch'] : [])]
   const queried = route?.operation === 'list' && route.content.length > 0 ? ['Accept', 'Accept-Query'] : []
   switch (status) {
@@ -130,6 +131,8 @@ export function refusedWith(status: number, route: Route | null): readonly strin
     case 429:
     case 503:
       return ['Retry-After']
+    case 500:
+      return route?.operation === 'list' && types.includes('version-conversion-failed') ? ['Link'] : []
     default:
       return []
   }

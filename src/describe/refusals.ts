@@ -26,6 +26,7 @@ export function refusalsOf(service: Service, edition: Edition, place: Place, rou
     ...ofMessage,
     ...ofVersion(service),
     ...ofWorld,
+    ...when(service.changes.length > 0, 'version-conversion-failed'),
     ...(route === null ? when(declares(service.settings.body.onBodyless), 'unexpected-body') : []),
     ...(route === null ? [] : [...ofRoute(service, edition, place, route), ...own]),
   ]

@@ -58,7 +58,7 @@ const classes: Record<string, readonly [status: number, parent: string, types: s
   'precondition-required': [428, 'client-error', ''],
   'too-many-requests': [429, 'client-error', 'quota-exceeded too-many-concurrent-requests'],
   'header-fields-too-large': [431, 'client-error', ''],
-  'internal-error': [500, 'server-error', ''],
+  'internal-error': [500, 'server-error', 'version-conversion-failed'],
   'not-implemented': [501, 'server-error', ''],
   unavailable: [503, 'server-error', 'timeout overloaded maintenance dependency-unavailable'],
 }

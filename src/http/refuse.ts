@@ -5,11 +5,13 @@ import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Edition } from '../flow/route.ts'
 import type { Service } from '../service.ts'
+import { ConversionError } from '../versions/failure.ts'
 import type { House } from './house.ts'
 import { traceOf } from './message.ts'
+import { isDue } from './seldom.ts'
 
 /** What is refused by whom. */
-type Refusing = Pick<House, 'service' | 'log' | 'exposed'>
+type Refusing = Pick<House, 'service' | 'log' | 'exposed'> & Partial<Pick<House, 'world'>>
 
 export function refuse(call: Call, house: Refusing, thrown: unknown, edition: Edition | null = null): Reply {
   try {
@@ -19,22 +21,36 @@ export function refuse(call: Call, house: Refusing, thrown: unknown, edition: Ed
   }
 }
 
-function told(
-  call: Call,
-  { service, log, exposed = false }: Refusing,
-  thrown: unknown,
-  edition: Edition | null,
-): Reply {
+function told(call: Call, house: Refusing, thrown: unknown, edition: Edition | null): Reply {
+  const { service, exposed = false } = house
   const problem = known(thrown, service)
   const status = problemStatus(problem, service.errors)
-  const cause = problem.cause ?? thrown
+  const cause = causeOf(problem, thrown)
   const shown =
     status < 500 ? problem : failing(problem, status, { requestId: call.id, ...(exposed ? inside(cause) : {}) })
   const { errors, settings } = service
   const reply = errorReply(call, { settings, errors: edition?.errors ?? errors }, inVersion(shown, edition), status)
-  if (status >= 500)
-    log.error({ requestId: call.id, ...traceOf(call), type: problem.type, err: cause }, problem.message)
+  if (status >= 500) report(call, house, problem, { err: cause, ...rowOf(problem, edition) })
   return reply
+}
+
+/** What was thrown inside; of a conversion, what the change itself threw. */
+function causeOf({ cause }: Problem, thrown: unknown): unknown {
+  const found = cause ?? thrown
+  return found instanceof ConversionError ? found.cause : found
+}
+
+/** The row that could not be converted. */
+function rowOf({ cause }: Problem, edition: Edition | null): Record<string, unknown> {
+  if (!(cause instanceof ConversionError)) return {}
+  return { version: edition?.label, resource: cause.resource, id: cause.id }
+}
+
+/** Writes a failure to the log; that of one row in one version once a minute, as every list that holds the row fails. */
+function report(call: Call, { log, world }: Refusing, { type, message }: Problem, about: Record<string, unknown>): void {
+  const { version, resource, id } = about
+  if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? Date.now())) return
+  log.error({ requestId: call.id, ...traceOf(call), type, ...about }, message)
 }
 
 /** A refusal under the name that its type has in a version. */
@@ -60,6 +76,8 @@ function inside(cause: unknown): Record<string, unknown> {
 
 /** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
 function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
+  if (thrown instanceof ConversionError)
+    return new Problem('version-conversion-failed', 'The item cannot be shown in this version.', { cause: thrown })
   const declared = thrown instanceof Problem && errors.get(thrown.type)
   if (declared && declared.parent !== null && thrown.type !== 'internal-error') return thrown
   return new Problem('internal-error', 'The service failed to handle the request.', { cause: thrown })

@@ -45,8 +45,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
-  const counts = tells ? { totals: totals(), states: states(pool) } : null
-  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
+  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, totals: tells ? totals() : null }
   const presence = attending(pool, name)
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
   const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
@@ -55,7 +54,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
     execute: (plan) => (minds(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
     mark: () => null,
-    ...(counts && { asked: counts.states.now }),
+    ...(tells && { asked: states(pool) }),
     ready: () => reasonNot(pool),
     attend: presence.begin,
     close: async () => {

@@ -2,6 +2,7 @@
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { type Comparison, shownAs } from '../resources/change.ts'
 import { resolved } from '../resources/declaration.ts'
+import { oneOf } from '../resources/naming.ts'
 import { isColumn, ownColumn } from './derive.ts'
 import { type Elsewhere, type Step, targetIn } from './program.ts'
 
@@ -153,14 +154,33 @@ export function namesOf(steps: readonly Step[], name: string): readonly string[]
 /** The names that a field of today has. */
 type Names = (field: string) => readonly string[]
 
-/** What is wrong with the fields of today is told in the names of the version. */
-export function renaming<T>({ names }: { readonly names: Names }, make: () => T): T {
+interface Naming {
+  readonly names: Names
+  /** Whether a function of a change makes a field of today. */
+  readonly made?: (field: string) => boolean
+}
+
+/** Names what is wrong with the fields of today as the version names it. */
+export function renaming<T>({ names, made }: Naming, make: () => T): T {
   try {
     return make()
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.violations.length === 0) throw problem
-    throw invalidBody(problem.violations.flatMap((one) => violationsIn(one, names)))
+    const isMade = ({ pointer }: Violation) => made?.(pointer?.split('/')[1] ?? '') === true
+    throw invalidBody(problem.violations.flatMap((one) => (isMade(one) ? unfit : violationsIn)(one, names)))
   }
+}
+
+/** A value that a change made and that its field does not take: the client sent what it was made of, under other rules. */
+function unfit(one: Violation, names: Names): Violation[] {
+  const [, top = ''] = one.pointer?.split('/') ?? []
+  const old = names(top)
+  const of = old.length === 1 ? 'it' : 'them'
+  const [rule, type] =
+    one.type === 'field-required' ? ['is missing.', 'invalid-value'] : [one.message.replace(/^\S+ /, ''), one.type]
+  const message = `${old.length === 0 ? 'The fields' : oneOf(old, 'and')} cannot be taken: the value that is made of ${of} ${rule}`
+  const pointers = old.length === 0 ? [''] : old.map((name) => `/${name}`)
+  return pointers.map((pointer) => ({ ...one, message, type, pointer }))
 }
 
 /** A violation under the names that its field has in a version. */

@@ -5,7 +5,9 @@ import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
+import { type Answering, answering } from './answer.ts'
 import { asked, type Beyond, namesOf, ordered, renaming } from './ask.ts'
+import { converting } from './failure.ts'
 import {
   back,
   type Conversion,
@@ -20,10 +22,9 @@ import {
   type Step,
 } from './program.ts'
 
-/** The texts of rows that a document is completed from; null where there is none. */
-export type Rows = readonly (string | null)[]
+export type { Rows } from './answer.ts'
 
-export interface Form {
+export interface Form extends Answering {
   /** The resource as it is stored. */
   readonly today: Resource
   /** The other rows that an answer is completed from. */
@@ -32,16 +33,6 @@ export interface Form {
   readonly create: (body: Document, hand: Hand) => Document
   readonly replace: (body: Document, seen: Document | null, address: Address, hand: Hand) => Document
   readonly change: (body: Document, seen: Document, address: Address, hand: Hand) => Document
-  /** The text that is answered for a stored one, which may have been read already; null where it is the same. */
-  readonly answer: ((doc: string, rows: Rows, document?: Readonly<Document>) => string) | null
-  /** The same for texts that are joined by commas; other rows are given by their ids. */
-  readonly answers:
-    | ((
-        docs: string,
-        rows: readonly ReadonlyMap<string, string>[],
-        documents?: readonly Readonly<Document>[],
-      ) => string)
-    | null
   /** The names that a field of today has, of the own row or of another one that has fields of it. */
   readonly names: (field: string, collection?: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
@@ -103,6 +94,7 @@ export function older(
     back: conversion(down, namesIn(resource)),
     forth: conversion(up, namesIn(today)),
     names,
+    made: (field: string) => up.sources.get(field)?.from === 'made',
   }
   return {
     today,
@@ -113,7 +105,7 @@ export function older(
       const next = forChange(resource, body, before(own, seen), address, hand)
       return keeping(own, body, changed(own, next, seen, { address, hand }))
     },
-    ...answering(resource, down),
+    ...answering(resource, today, down),
     names,
     ask: (comparison) => reaching(asked(steps, comparison, elsewhere), down, resources, comparison.field),
     order: (term) => reaching(ordered(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
@@ -155,6 +147,8 @@ interface Own {
   readonly back: Conversion
   readonly forth: Conversion
   readonly names: Form['names']
+  /** Whether a function of a change makes a field of today. */
+  readonly made: (field: string) => boolean
 }
 
 /** Members that a caller gives, the key among them where it makes an item. */
@@ -241,14 +235,14 @@ function replaced(own: Own, body: Document, seen: Document | null, { address, ha
 }
 
 /** The whole older document of a stored one, what is never answered included. */
-function before({ resource, back: told }: Own, seen: Document): Document {
-  const values = told(seen)
+function before({ resource, today, back: told }: Own, seen: Document): Document {
+  const values = converting(today, seen, 0, () => told(seen))
   return Object.fromEntries(resource.members.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null]))
 }
 
 /** The fields of today of an older document; undefined where it says nothing of one. */
-function upOf({ today, forth: told }: Own, document: Document): Document {
-  const values = told(document)
+function upOf({ today, resource, forth: told }: Own, document: Document): Document {
+  const values = converting(resource, document, 0, () => told(document))
   return Object.fromEntries(today.members.map(({ name }, i) => [name, values[i]]))
 }
 
@@ -273,27 +267,4 @@ function patchOf({ kind, fields = {} }: Field, seen: unknown, value: unknown): u
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, fields[name] ? patchOf(fields[name], seen[name], one) : one]),
   )
-}
-
-function answering({ members }: Resource, down: Program): Pick<Form, 'answer' | 'answers'> {
-  const seen = members.filter(({ hidden }) => !hidden)
-  const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
-  const convert = conversion(down, shown)
-  const blank = Object.fromEntries(shown.map((name) => [name, null]))
-  const told = (doc: Readonly<Document>, rows: readonly (Document | null)[]): Document => {
-    const values = convert(doc, rows)
-    const answer: Document = { ...blank } // of one structure from the beginning, it is made and written in half of the time
-    for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
-    return answer
-  }
-  const parsed = (row: string | null | undefined): Document | null => (row == null ? null : JSON.parse(row))
-  return {
-    answer: (doc, rows, document) => JSON.stringify(told(document ?? JSON.parse(doc), rows.map(parsed))),
-    answers: (docs, rows, documents = JSON.parse(`[${docs}]`)) => {
-      const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
-      const besides = (doc: Readonly<Document>) =>
-        down.beside.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
-      return JSON.stringify(documents.map((doc) => told(doc, besides(doc)))).slice(1, -1)
-    },
-  }
 }

@@ -58,7 +58,7 @@ const table: readonly (readonly [status: number, name: string, above: string, ty
   [428, 'precondition-required', '', ''],
   [429, 'too-many-requests', '', 'quota-exceeded too-many-concurrent-requests'],
   [431, 'header-fields-too-large', '', ''],
-  [500, 'internal-error', '', ''],
+  [500, 'internal-error', '', 'version-conversion-failed'],
   [501, 'not-implemented', '', ''],
   [503, 'unavailable', '', 'timeout overloaded maintenance dependency-unavailable'],
 ]
