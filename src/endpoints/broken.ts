@@ -2,16 +2,26 @@
 import { Problem } from '../errors/problem.ts'
 import type { Intent, Query } from '../flow/intent.ts'
 import type { Page, Place } from '../flow/outcome.ts'
+import type { Reply } from '../flow/reply.ts'
 import { cursorOf } from '../lists/cursor.ts'
 import { linkHeader } from '../lists/links.ts'
 import { pathOf } from '../lists/parameters.ts'
 import { windowNames } from '../lists/rules.ts'
 import { cellIn } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type ConversionError, idIn } from '../versions/failure.ts'
+import { ConversionError, idIn } from '../versions/failure.ts'
+
+/** Makes the answer with a page, or the refusal where one of its items cannot be shown. */
+export function orBroken(today: Resource, intent: Intent, page: Page, make: () => Reply): Reply {
+  try {
+    return make()
+  } catch (failure) {
+    throw failure instanceof ConversionError ? brokenPage(failure, today, intent, page) : failure
+  }
+}
 
 /** A page is never shown without the item, as its total would say another number: it is refused, and leads around the item. */
-export function brokenPage(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
+function brokenPage(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
   const around = linkHeader(waysAround(failure.at, today, intent, page))
   const message =
     'One item of this page cannot be shown in this version. The links lead to the items ahead of it and behind it.'

@@ -20,9 +20,8 @@ import { queries } from '../lists/query.ts'
 import { type Rules, rules } from '../lists/rules.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { ConversionError } from '../versions/failure.ts'
 import type { Form } from '../versions/translate.ts'
-import { brokenPage } from './broken.ts'
+import { orBroken } from './broken.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
 import { audible, shown } from './view.ts'
 
@@ -56,12 +55,8 @@ export function list(scene: Scene): Route {
     },
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absent(scene, outcome)
-      try {
-        return pageReply(scene, intent, outcome as Page)
-      } catch (failure) {
-        if (!(failure instanceof ConversionError)) throw failure
-        throw brokenPage(failure, scene.form.today, intent, outcome as Page)
-      }
+      const page = outcome as Page
+      return orBroken(scene.form.today, intent, page, () => pageReply(scene, intent, page))
     },
     recall: null,
     offer: () => offerOf(accepted),

@@ -47,7 +47,12 @@ function rowOf({ cause }: Problem, edition: Edition | null): Record<string, unkn
 }
 
 /** Writes a failure to the log; that of one row in one version once a minute, as every list that holds the row fails. */
-function report(call: Call, { log, world }: Refusing, { type, message }: Problem, about: Record<string, unknown>): void {
+function report(
+  call: Call,
+  { log, world }: Refusing,
+  { type, message }: Problem,
+  about: Record<string, unknown>,
+): void {
   const { version, resource, id } = about
   if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? Date.now())) return
   log.error({ requestId: call.id, ...traceOf(call), type, ...about }, message)

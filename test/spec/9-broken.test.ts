@@ -112,7 +112,12 @@ const people = service({
   resources: {
     people: {
       prefix: 'ppl',
-      fields: { name: f.text({ max: 12 }), age: f.integer({ max: 10 }), zip: f.text({ max: 3 }), code: f.text({ max: 5 }) },
+      fields: {
+        name: f.text({ max: 12 }),
+        age: f.integer({ max: 10 }),
+        zip: f.text({ max: 3 }),
+        code: f.text({ max: 5 }),
+      },
       access: 'public',
     },
   },
