@@ -54,7 +54,7 @@ function report(
   about: Record<string, unknown>,
 ): void {
   const { version, resource, id } = about
-  if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? Date.now())) return
+  if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
   log.error({ requestId: call.id, ...traceOf(call), type, ...about }, message)
 }
 
