@@ -39,7 +39,7 @@ const known: Readonly<Record<string, Part>> = {
     description: 'The answer is that of the first request with this key.',
     schema: { type: 'string', const: 'true' },
   },
-  'Last-Modified': text('When it was changed last.'),
+  'Last-Modified': text('When it was changed last; left out for some seconds behind a change.'),
   Link: listOf('Where to go from here: pages of a list, what was made before, notices of a version.', '^<'),
   Location: {
     description: 'Where the new item stands.',

@@ -28,7 +28,7 @@ function tags(text: string | undefined): Tags | null {
 }
 
 /** The conditions of a call; null where it has none, as most have. */
-export function conditions({ headers }: Call): Conditions | null {
+export function conditions({ headers }: Call, now: number): Conditions | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   const unmodified = headers['if-unmodified-since']
@@ -39,6 +39,7 @@ export function conditions({ headers }: Call): Conditions | null {
     noneMatch: tags(noneMatch),
     unmodifiedSince: instant(unmodified),
     modifiedSince: instant(modified),
+    now,
   }
 }
 
@@ -94,13 +95,35 @@ export function admitWrite(given: Conditions | null, seen: Found | null, view: V
   const current = seen && tagOf(view, seen.revision, seen.beside)
   const strong = view.mode === 'strong' ? current : null
   if (match && (!seen || !holds(match, strong, false))) throw failed('If-Match', seen, view)
-  if (!match && given.unmodifiedSince !== null && seen && seconds(seen) > given.unmodifiedSince)
+  if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.beside), given.now))
     throw failed('If-Unmodified-Since', seen, view)
   if (noneMatch && seen && holds(noneMatch, view.mode === 'off' ? null : current, true))
     throw failed('If-None-Match', seen, view)
 }
 
-const seconds = (seen: Found): number => Math.floor(Date.parse(updatedIn(seen.doc)) / 1000)
+/** When a row, or another row that the answer is made of, was last changed, as documents write times. */
+export function lastChange(doc: string, beside: Beside = []): string {
+  let last = updatedIn(doc)
+  for (const one of beside) if (one !== null && updatedIn(one) > last) last = updatedIn(one)
+  return last
+}
+
+const second = 1000
+/** How far the clock of another node may be behind, which may then still write in a second that is over here. */
+const skew = 2 * second
+
+/** Whether the second of a last change is over on every node, so that no other change can have the same date. */
+export const isSettled = (changed: string, now: number): boolean =>
+  Date.parse(`${changed.slice(0, 19)}Z`) + second + skew <= now
+
+/**
+ * Whether something may have changed since a date. Dates count whole seconds, so that of two changes in one second they
+ * show only the first: a date of the present second proves nothing, and neither does a change that is not settled. R130.
+ */
+export function isChangedSince(date: number | null, changed: string, now: number): boolean {
+  if (date === null) return false
+  return date * second > now - second || Date.parse(changed) >= (date + 1) * second || !isSettled(changed, now)
+}
 
 function malformed(name: string): Problem {
   return new Problem('invalid-precondition', `${name} must be *, or entity tags in double quotes, as "1-1-k3f9".`, {

@@ -59,7 +59,7 @@ export function create(scene: Scene): Route {
     },
     admit: (asked, target) => {
       admitPresent(scene, target)
-      admitCreate(conditions(asked.call))
+      admitCreate(conditions(asked.call, asked.world.now()))
     },
   }
 }
@@ -74,7 +74,7 @@ function made(scene: Scene, { call, caller, carried, world }: Intent, key: Addre
 
 function parsed(scene: Scene, asked: Asked): Intent {
   const resource = scene.form.today
-  admitCreate(conditions(asked.call))
+  admitCreate(conditions(asked.call, asked.world.now()))
   const { claim, body } = claimOfCreate(asked, resource)
   const document = scene.form.create(body, handOf(scene, asked))
   const time = asked.world.now()

@@ -11,10 +11,10 @@ import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import type { Reference } from '../resources/collection.ts'
 import { referencesIn } from '../resources/relations.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Address, type Hand, updatedIn } from '../resources/row.ts'
+import type { Address, Hand } from '../resources/row.ts'
 import { violationsIn } from '../versions/ask.ts'
 import type { Form, Rows } from '../versions/translate.ts'
-import { etag } from './conditional.ts'
+import { etag, isSettled, lastChange } from './conditional.ts'
 import { audible, shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
@@ -83,17 +83,15 @@ export function itemReply(scene: Scene, caller: Caller, status: number, row: Tex
   const { form } = scene
   const view = scene.view(caller)
   const { doc, revision, beside = [], document } = row
-  const updated = beside.length === 0 ? updatedIn(doc) : latest(doc, beside)
-  const headers: Record<string, string> = { 'Last-Modified': httpDate(updated, now()) }
+  const changed = lastChange(doc, beside)
+  const headers: Record<string, string> = {}
+  const date = httpDate(changed, now())
+  if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, revision, beside)
   const read = view.muted.size === 0 ? document : undefined
   const told = form.answer === null ? doc : form.answer(audible(view, doc), beside, read)
-  return { status, headers, body: seenIn(view, told) }
+  return { status, headers, body: seenIn(view, told), changed }
 }
-
-/** When a row, or one of those beside it, was last changed. */
-const latest = (doc: string, beside: Rows): string =>
-  beside.reduce<string>((last, one) => (one !== null && updatedIn(one) > last ? updatedIn(one) : last), updatedIn(doc))
 
 const mostDays = 1000
 /** Days as documents write them: when they begin, and how HTTP writes them. Rows are of few days; making a date costs more. */
@@ -111,11 +109,10 @@ function dayOf(text: string): { readonly begins: number; readonly text: string }
 
 const aDay = 86_400_000
 
-/** A time of a document as an HTTP date, but none that is still to come. R130. */
-function httpDate(text: string, now: number): string {
+/** A time of a document as an HTTP date; null until no other change can have the same date. R130. */
+function httpDate(text: string, now: number): string | null {
   const { begins, text: date } = dayOf(text.slice(0, 10))
-  const passed = begins + aDay <= now || Date.parse(`${text.slice(0, 19)}Z`) <= now
-  return passed ? `${date}${text.slice(11, 19)} GMT` : new Date(now).toUTCString()
+  return begins + 2 * aDay <= now || isSettled(text, now) ? `${date}${text.slice(11, 19)} GMT` : null
 }
 
 /** The refusal of what is not there, or no longer. R132, R135. */
@@ -206,6 +203,7 @@ export function again(
   if (answer === null) throw repeat(scene, claim as Claim, known, carried)
   const reply = render(known, answer)
   reply.headers['Idempotency-Replayed'] = 'true'
+  delete reply.headers['Last-Modified'] // the first answer came too soon after the change to carry it
   return reply
 }
 

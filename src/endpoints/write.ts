@@ -43,7 +43,7 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
       ...asked,
       key: keyOf(scene, asked),
       time: asked.world.now(),
-      conditions: conditions(asked.call),
+      conditions: conditions(asked.call, asked.world.now()),
       document: null,
       ...(claiming?.(asked) ?? { claim: null }),
     }),
@@ -55,7 +55,7 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
     render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
     recall: null,
     admitKey: () => {},
-    admit: (asked: Asked, target) => admit(conditions(asked.call), target as Seen, asked.caller),
+    admit: (asked: Asked, target) => admit(conditions(asked.call, asked.world.now()), target as Seen, asked.caller),
   }
 }
 

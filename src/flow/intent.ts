@@ -28,6 +28,8 @@ export interface Conditions {
   readonly noneMatch: Tags | null
   readonly unmodifiedSince: number | null
   readonly modifiedSince: number | null
+  /** The time that dates are compared with, in milliseconds. */
+  readonly now: number
 }
 
 export type Document = Record<string, unknown>

@@ -5,4 +5,6 @@ export interface Reply {
   readonly headers: Record<string, string>
   /** Text, or bytes where it is coded. */
   readonly body: string | Buffer | null
+  /** When what it carries was last changed, as documents write times, where dates of the request are compared with it. */
+  readonly changed?: string
 }

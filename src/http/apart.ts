@@ -139,7 +139,7 @@ async function shown(call: Call, { name, text, closed = false }: Shown, house: H
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varied(settings.auth) : 'Accept-Encoding'
   const coding = willCode(call, reply, settings)
-  const found = unchanged(call, reply, coding)
+  const found = unchanged(call, reply, coding, house.world.now())
   return coding !== null && found === reply ? coded(call, reply, coding, own.coded) : found
 }
 

@@ -108,7 +108,7 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   const { reply, query } = known ? { reply: fresh(known.reply), query: null } : await inner(visit, house, before)
   const kept = known ?? (mark === null ? null : remember(visit, store, { query, mark, reply }))
   const coding = willCode(call, reply, route.resource.settings)
-  const told = unchanged(call, reply, coding) //                           304, 412
+  const told = unchanged(call, reply, coding, house.world.now()) //           304, 412
   return coding !== null && told === reply ? await coded(call, reply, coding, kept?.coded) : told
 }
 

@@ -1,5 +1,5 @@
 /** Answers reads from what is known: 304 where the client has it, 412 where it insists on something else, and lists that nobody wrote to. Part 7. */
-import { conditions, instant } from '../endpoints/conditional.ts'
+import { conditions, isChangedSince } from '../endpoints/conditional.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, Carried } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -10,25 +10,23 @@ import type { Store } from '../flow/store.ts'
 import { codedTag, isAcceptable, plainTag } from './coding.ts'
 
 /** The answer as it is, or what its conditions make of it. Malformed ones mean nothing on a read. R126, R128, R139. */
-export function unchanged(call: Call, reply: Reply, coding: string | null): Reply {
+export function unchanged(call: Call, reply: Reply, coding: string | null, now: number): Reply {
   if (reply.status !== 200 || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
-  const given = conditions(call)
+  const given = conditions(call, now)
   if (given === null) return reply
   const current = reply.headers.ETag
-  const { match, unmodifiedSince, modifiedSince } = given
-  const timed = unmodifiedSince !== null || modifiedSince !== null // reading a date costs more than all the rest
-  const changed = timed ? instant(reply.headers['Last-Modified']) : null
+  const { match } = given
   const insists = match !== null && match !== 'malformed'
   const holds = insists
     ? isListed(match, current)
-    : unmodifiedSince === null || changed === null || changed <= unmodifiedSince
+    : reply.changed === undefined || !isChangedSince(given.unmodifiedSince, reply.changed, now)
   if (!holds)
     throw new Problem(
       'precondition-failed',
       'The resource has changed.',
       current === undefined ? {} : { headers: { ETag: current } },
     )
-  const tag = known(call, given, current, changed, coding)
+  const tag = known(call, given, reply, coding)
   return tag === null ? reply : notModified(reply, tag)
 }
 
@@ -41,14 +39,14 @@ function isListed(tags: Exclude<Tags, 'malformed'>, current: string | undefined)
 /** The tag of what the client has and may go on using; null where it has to be sent. R141, R142. */
 function known(
   call: Call,
-  { noneMatch, modifiedSince }: Conditions,
-  current: string | undefined,
-  changed: number | null,
+  { noneMatch, modifiedSince, now }: Conditions,
+  { headers: { ETag: current }, changed }: Reply,
   coding: string | null,
 ): string | null {
   const own = current === undefined || coding === null ? (current ?? '') : codedTag(current, coding)
   if (noneMatch === '*') return own
-  if (noneMatch === null) return modifiedSince !== null && changed !== null && changed <= modifiedSince ? own : null
+  if (noneMatch === null)
+    return modifiedSince !== null && changed !== undefined && !isChangedSince(modifiedSince, changed, now) ? own : null
   if (noneMatch === 'malformed' || current === undefined) return null
   const weak = current.startsWith('W/') ? 'W/' : ''
   for (const { tag } of noneMatch) {
