@@ -50,7 +50,7 @@ const dates = [
 ]
 
 /** An HTTP date, in its present form or one of the two old ones, in seconds. Unparsable ones are ignored. R130. */
-export function instant(text: string | undefined): number | null {
+function instant(text: string | undefined): number | null {
   if (text === undefined) return null
   const parts = dates.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!parts) return null
