@@ -1,37 +1,87 @@
 /** Crew: several processes that serve one port of one machine, begun, replaced and ended by a first one. Part 8, termination. */
 import cluster, { type Worker } from 'node:cluster'
+import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Log } from '../http/house.ts'
 
 /** Whether this process is one of a crew, not who leads it. */
 export const isMember = cluster.isWorker
 
-/** What a member tells who leads it, once it listens. */
-interface Word {
-  readonly url: string
-}
+/** What a member says to its leader: that it listens, and at its end that it waits for its replacement. */
+type Word = { readonly url: string } | { readonly leaving: true }
 
-/** Tells who leads the crew that this one serves, and ends in order when the other is gone. */
+/** Tells the leader of the crew that this member serves, and ends in order when the leader is gone. */
 export function report(url: string): void {
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true // else the cluster module exits at once without a leader
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   process.send?.({ url } satisfies Word)
+  share()
+}
+
+/**
+ * Members accept from one socket, and the first one that is awake would take most of a burst of connections. So a member that
+ * accepted two within a millisecond sleeps for some microseconds, in which the others wake up and take their share.
+ */
+function share(): void {
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  let last = 0
+  subscribe('net.server.socket', () => {
+    if (performance.now() - last < 1) Atomics.wait(never, 0, 0, 0.01)
+    last = performance.now()
+  })
+}
+
+/** How long a member that is told to end waits for its replacement, in milliseconds. */
+const patience = 10_000
+
+/**
+ * Settles when another member listens in the place of this one, so that there is always one that accepts connections. Where
+ * all end, the member lets go of its leader, which holds the socket for it: the last member can then accept what still waits
+ * at the port before it closes it.
+ */
+export async function replacement(): Promise<void> {
+  if (!isMember || !process.connected) return
+  process.send?.({ leaving: true } satisfies Word)
+  const word = await new Promise<unknown>((resolve) => {
+    setTimeout(resolve, patience).unref()
+    process.once('message', resolve).once('disconnect', resolve)
+  })
+  if (word === 'end' && process.connected) process.disconnect?.()
+}
+
+export interface Crew {
+  readonly size: number
+  readonly host: string
+  readonly port: number
+  readonly log: Log
+  readonly announce: (url: string) => void
 }
 
 const shortest = 100
 const longest = 10_000
-/** Who served for so long, in milliseconds, did not fail by itself. */
+/** A member that served for so long, in milliseconds, did not fail by itself. */
 const sound = 60_000
 
-/** Serves with `size` processes until a signal; gives the exit code. The first one is heard before others begin, so that a failure is told once. */
+/** Serves with several processes until a signal; gives the exit code. The first one is heard before others begin, so that a failure is told once. */
 // long because: its steps share the members and the signals
-export function crew(size: number, log: Log, announce: (url: string) => void): Promise<number> {
+export async function crew({ size, host, port, log, announce }: Crew): Promise<number> {
   const members = new Set<Worker>()
+  /** Members that were told to end, in the order in which they wait for their replacements. */
+  const waiting = new Set<Worker>()
+  const left = new WeakSet<Worker>()
   let served = false
   let ending = false
   let delay = shortest
   let worst = 0
 
-  cluster.setupPrimary({ silent: true })
+  // Members accept from one socket. Where this process hands connections over to them instead, as the cluster module does by
+  // default, those on their way to a member that is killed stay open without an answer.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
+  // A port that is chosen here stays the same also where all members were gone for a moment.
+  const args = [...process.argv.slice(2), '--port', String(port || (await freePort(host)))]
+  cluster.setupPrimary({ silent: true, args })
   return new Promise((ended) => {
     begin()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
@@ -44,24 +94,47 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
       const { stdout, stderr } = member.process
       if (stdout) passOn(stdout)
       stderr?.pipe(process.stderr, { end: false })
-      member.once('message', ({ url }: Word) => {
-        if (served) return
-        served = true
-        announce(url)
-        for (let i = 1; i < size; i++) begin()
-      })
+      member.on('message', (word: Word) => ('url' in word ? listens(word.url) : leaves(member)))
       member.process.once('close', (code, signal) => gone(member, code ?? 1, signal, performance.now() - since))
+    }
+
+    function listens(url: string): void {
+      const [first] = waiting
+      if (first) say(first, 'replaced')
+      if (served) return
+      served = true
+      announce(url)
+      for (let i = 1; i < size; i++) begin()
+    }
+
+    function leaves(member: Worker): void {
+      if (ending) {
+        say(member, 'end')
+        return
+      }
+      waiting.add(member)
+      left.add(member)
+      begin()
+    }
+
+    function say(member: Worker, word: 'replaced' | 'end'): void {
+      waiting.delete(member)
+      if (member.isConnected()) member.send(word, () => {}) // it may be gone
     }
 
     function gone(member: Worker, code: number, signal: string | null, age: number): void {
       members.delete(member)
+      waiting.delete(member)
       if (ending || !served) {
         if (!(ending && signal === 'SIGTERM')) worst = Math.max(worst, signal === null ? code : 1) // else it had not begun
         if (members.size === 0) ended(worst)
         return
       }
-      delay = age > sound ? shortest : Math.min(longest, delay * 2)
-      log.error({ worker: member.process.pid, code, signal, delay }, 'A worker has ended and is replaced.')
+      const about = { worker: member.process.pid, code, signal }
+      if (left.has(member)) return void log.info(about, 'A worker has ended after it was replaced.')
+      const killed = signal === 'SIGKILL' || signal === 'SIGTERM' // from outside
+      delay = killed || age > sound ? shortest : Math.min(longest, delay * 2)
+      log.error({ ...about, delay }, 'A worker has ended and is replaced.')
       setTimeout(begin, delay)
     }
 
@@ -69,9 +142,23 @@ export function crew(size: number, log: Log, announce: (url: string) => void): P
     function end(): void {
       for (const { process: member } of members) member.kill(ending ? 'SIGKILL' : 'SIGTERM')
       ending = true
+      for (const member of waiting) say(member, 'end')
       if (members.size === 0) ended(worst)
     }
   })
+}
+
+/** A port that nobody uses; 0 where there is none, which the first member then explains. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  try {
+    await once(server.listen(0, host), 'listening')
+    return (server.address() as AddressInfo).port
+  } catch {
+    return 0
+  } finally {
+    server.close()
+  }
 }
 
 /**

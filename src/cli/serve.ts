@@ -23,7 +23,7 @@ import {
 import { plansIn } from '../terminal/plans.ts'
 import { admitRetired, warnOfEnds } from '../terminal/retired.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
-import { crew, isMember, report } from './crew.ts'
+import { crew, isMember, replacement, report } from './crew.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
@@ -86,12 +86,14 @@ async function run(given: Given): Promise<number> {
   const size = workersOf(given, database)
   if (size > 1 && !isMember) {
     await store.close() // its schema is as it has to be
-    const code = await crew(size, log, (url) => process.stdout.write(`bylaw serves ${service.name} at ${url}\n`))
+    const announce = (url: string) => process.stdout.write(`bylaw serves ${service.name} at ${url}\n`)
+    const code = await crew({ size, host, port, log, announce })
     await log.written()
     return process.exit(code)
   }
   const started = await start(service, { store, port, host, log, exposed, counting, ...around })
-  const ended = untilSignal(log, () => started.stop(times), isMember ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
+  const stop = () => replacement().then(() => started.stop(times))
+  const ended = untilSignal(log, stop, isMember ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
   if (isMember) report(started.url)
   else process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
   const code = await ended

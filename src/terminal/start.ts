@@ -177,14 +177,17 @@ export function untilSignal(
       process.exit(1)
     }
     process.on('uncaughtException', die) // rejections that nobody handles come here too
+    // One of a crew may get a signal twice, from its leader and with its whole group; only its leader decides to hurry.
+    const member = !signals.includes('SIGINT')
+    const again = (): unknown => !member && process.exit(1)
     const once = (): void => {
-      for (const signal of signals) process.off(signal, once).on(signal, () => process.exit(1))
+      for (const signal of signals) process.off(signal, once).on(signal, again)
       close().then(
         () => ended(0),
         (error) => die(error, 'stop'),
       )
     }
     for (const signal of signals) process.on(signal, once)
-    if (!signals.includes('SIGINT')) process.on('SIGINT', () => {}) // who leads the crew hears it too
+    if (member) process.on('SIGINT', () => {}) // who leads the crew hears it too
   })
 }

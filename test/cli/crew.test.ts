@@ -1,5 +1,7 @@
 /** `bylaw serve --workers`: one address, one log, members that are replaced, and an end that loses nothing. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
@@ -15,6 +17,71 @@ const nodesOf = (file: string): number[] => {
   const rows = db.prepare('SELECT node FROM bylaw_nodes').all() as { node: string }[]
   db.close()
   return rows.map(({ node }) => Number(node.split(':').at(-1)))
+}
+
+/** Those of them that live; what is left of a killed one goes later. */
+const living = (file: string): number[] =>
+  nodesOf(file).filter((pid) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  })
+
+const request = 'GET /healthz HTTP/1.1\r\nHost: notes\r\n\r\n'
+
+interface Kept {
+  /** Sends a request; whether it was answered, false where the connection ended instead. */
+  readonly ask: () => Promise<boolean>
+  readonly close: () => void
+}
+
+/** A connection that is kept alive. */
+function kept(url: string): Kept {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = new Promise<boolean>((resolve) => socket.on('close', () => resolve(false)))
+  const ask = () => {
+    const answered = new Promise<boolean>((resolve) => socket.once('data', () => resolve(true)))
+    socket.write(request)
+    return Promise.race([answered, closed])
+  }
+  return { ask, close: () => socket.destroy() }
+}
+
+/** Clients that ask on a new connection each time, or on one that is kept as long as the service keeps it, until they are stopped. */
+function clients(url: string, count: number): { readonly stop: () => Promise<{ answered: number; lost: number }> } {
+  let going = true
+  const found = { answered: 0, lost: 0 }
+  const client = async (_: unknown, i: number): Promise<void> => {
+    while (going) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.on('error', () => {})
+      const closed = once(socket, 'close').catch(() => [])
+      for (let requests = 0; going && requests < (i % 2 ? 1 : 20) && socket.writable; requests++) {
+        const answer = await Promise.race([asked(socket), closed.then(() => '')])
+        found[answer === '' ? 'lost' : 'answered']++
+        if (answer === '' || /^connection: close/im.test(answer)) break
+      }
+      socket.end()
+      await closed
+    }
+  }
+  const all = Promise.all(Array.from({ length: count }, client))
+  return {
+    stop: async () => {
+      going = false
+      await all
+      return found
+    },
+  }
+}
+
+function asked(socket: Socket): Promise<string> {
+  const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))))
+  socket.write(request)
+  return answer
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -48,6 +115,81 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     await until(() => nodesOf('killed.db').filter((pid) => pid !== one).length === 2)
     for (let i = 0; i < 20; i++) assert.equal((await post(`${url}/notes`, { text: 'a' })).status, 201)
     assert.match(said.stdout, new RegExp(`"worker":${one},.*"signal":"SIGKILL".*A worker has ended and is replaced`))
+    assert.equal(await stop(), 0)
+  })
+
+  test('ends every connection of a member that is killed, and no connection of the others', async () => {
+    const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./dead.db'], { cwd })
+    for (let round = 0; round < 3; round++) {
+      await until(() => living('dead.db').length === 2)
+      const [one = 0] = living('dead.db')
+      const before = Array.from({ length: 40 }, () => kept(url))
+      assert.ok((await Promise.all(before.map(({ ask }) => ask()))).every(Boolean))
+      process.kill(one, 'SIGSTOP')
+      const answers = before.map(({ ask }) => ask())
+      const during = Array.from({ length: 20 }, () => kept(url))
+      const begun = during.map(({ ask }) => ask())
+      await Promise.any(begun)
+      process.kill(one, 'SIGKILL')
+      const answered = await Promise.all(answers)
+      const others = before.filter((_, i) => answered[i])
+      assert.ok(others.length > 0 && others.length < before.length, `${others.length} are with the other member`)
+      assert.ok((await Promise.all(others.map(({ ask }) => ask()))).every(Boolean))
+      await Promise.all(begun) // each is answered or ended
+      const after = Array.from({ length: 20 }, () => kept(url))
+      assert.ok((await Promise.all(after.map(({ ask }) => ask()))).every(Boolean))
+      for (const { close } of [...before, ...during, ...after]) close()
+    }
+    assert.equal(await stop(), 0)
+  })
+
+  test('replaces a member that is told to end, and loses no request', async () => {
+    const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./told.db'], { cwd })
+    await until(() => nodesOf('told.db').length === 2)
+    const busy = clients(url, 8)
+    for (const pid of nodesOf('told.db')) {
+      process.kill(pid, 'SIGTERM')
+      await until(() =>
+        new RegExp(`"worker":${pid},"code":0,.*A worker has ended after it was replaced`).test(said.stdout),
+      )
+    }
+    await until(() => nodesOf('told.db').length === 2)
+    const { answered, lost } = await busy.stop()
+    assert.equal(lost, 0)
+    assert.ok(answered > 0)
+    assert.equal(await stop(), 0)
+  })
+
+  test('a signal for the whole group ends the members once, in order', async () => {
+    const { url, child, said, end } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./group.db'], {
+      cwd,
+    })
+    await until(() => nodesOf('group.db').length === 2)
+    const one = kept(url)
+    await one.ask()
+    for (const pid of [...nodesOf('group.db'), child.pid as number]) process.kill(pid, 'SIGTERM')
+    assert.equal(await one.ask(), true)
+    assert.equal(await end(), 0)
+    assert.deepEqual([nodesOf('group.db'), said.stderr], [[], ''])
+  })
+
+  test('members finish their work in order when their leader is killed', async () => {
+    const { url, child } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./alone.db'], { cwd })
+    await until(() => nodesOf('alone.db').length === 2)
+    const one = kept(url)
+    await one.ask()
+    child.kill('SIGKILL')
+    assert.equal(await one.ask(), true)
+    await until(() => nodesOf('alone.db').length === 0)
+  })
+
+  test('keeps its port where all members are killed', async () => {
+    const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./all.db'], { cwd })
+    await until(() => nodesOf('all.db').length === 2)
+    const dead = nodesOf('all.db')
+    for (const pid of dead) process.kill(pid, 'SIGKILL')
+    await until(() => kept(url).ask())
+    await until(() => living('all.db').length === 2)
     assert.equal(await stop(), 0)
   })
 
