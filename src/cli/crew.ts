@@ -82,6 +82,7 @@ export async function crew({ size, host, port, log, announce }: Crew): Promise<n
   // A port that is chosen here stays the same also where all members were gone for a moment.
   const args = [...process.argv.slice(2), '--port', String(port || (await freePort(host)))]
   cluster.setupPrimary({ silent: true, args })
+  // long because: its steps share the members and the signals
   return new Promise((ended) => {
     begin()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
