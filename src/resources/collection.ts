@@ -1,12 +1,25 @@
 /** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
 
+export {
+  type Brought,
+  brought,
+  type Former,
+  hasAside,
+  keptIn,
+  type Ladder,
+  type Stored,
+  type Texts,
+  viewsIn,
+  withAside,
+} from './aside.ts'
 export { type Cell, type Column, cellIn, cells, columnIn, columnOf, folded } from './column.ts'
 export type { FieldRules } from './rules.ts'
-export type { Given, Members } from './shape.ts'
+export { aside, type Given, type Members } from './shape.ts'
 
+import type { Texts } from './aside.ts'
 import type { Column } from './column.ts'
 import type { FieldRules } from './rules.ts'
-import { type Besides, carried, completed, formerly, type Given, type Members, narrowed, type Shaped } from './shape.ts'
+import type { Besides, Given, Members, Shaped } from './shape.ts'
 
 export interface Unique {
   readonly name: string
@@ -48,8 +61,12 @@ export interface Collection {
   readonly shape: string
   /** How documents of former versions are brought up and shown to nodes that serve no later one; missing where no version changed any. */
   readonly epochs?: Epochs
+  /** The versions that are declared, the oldest first; missing where none are. */
+  readonly versions?: readonly string[]
   /** The names that it had in former versions. */
   readonly formerly?: readonly string[]
+  /** What deletions and keys are remembered under in a new table, where that is not its name. */
+  readonly origin?: string
   /** All columns that older versions may have, of which nodes of the declaration before may ask some that are asked no more. */
   readonly spare?: readonly Column[]
   /** What deletions and keys are remembered under in a database that knows it by another name. */
@@ -69,8 +86,8 @@ export interface Epochs {
   /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
   readonly source: (epoch: string, field: string) => string | null
   readonly gives: (epoch: string, document: Members) => readonly Given[]
-  /** The newest version that is declared. */
-  readonly newest: string
+  /** Whether documents of the first version have another structure than those of today. */
+  readonly reshapes: boolean
   /** The collections that something is given to. */
   readonly heirs: readonly string[]
 }
@@ -115,12 +132,6 @@ function ended(of: readonly string[], key: readonly string[], fixed: readonly st
   return { of, columns: [...of, ...key.filter((name) => !has.includes(name)).map((name) => sign + name)] }
 }
 
-/** The texts of a row: what is answered, and what never is. */
-export interface Texts {
-  readonly doc: string
-  readonly hidden: string | null
-}
-
 export function textsOf({ fields }: Pick<Collection, 'fields'>, document: Record<string, unknown>): Texts {
   if (!fields.some(({ hidden }) => hidden)) return { doc: JSON.stringify(document), hidden: null }
   const part = (isHidden: boolean) =>
@@ -128,77 +139,6 @@ export function textsOf({ fields }: Pick<Collection, 'fields'>, document: Record
       Object.fromEntries(fields.filter(({ hidden }) => hidden === isHidden).map(({ name }) => [name, document[name]])),
     )
   return { doc: part(false), hidden: part(true) }
-}
-
-/** Where hidden texts keep what only nodes of another shape know, by the number of that shape; no field has this name. */
-export const aside = '*'
-export const hasAside = (hidden: string | null): boolean => hidden?.includes(`"${aside}":`) === true
-
-/** A row as it is stored. */
-export interface Stored extends Texts {
-  readonly shape: number
-}
-
-/** How documents of other shapes follow from each other, by the number of the shape, where versions changed them. */
-export interface Ladder {
-  readonly raised?: (shape: number, document: Members) => Members
-  readonly lowered?: (shape: number, document: Members, rows: readonly (Members | null)[]) => Members
-  readonly besides?: (shape: number) => readonly Besides[]
-  /** What rows of former versions give to rows of other collections. */
-  readonly gives?: (shape: number, document: Members) => readonly Given[]
-  /** The version that made a shape. */
-  readonly epochAt?: (shape: number) => string
-}
-
-/** A stored row as the nodes of one shape see it. */
-export interface Brought {
-  readonly document: Record<string, unknown>
-  /** What it holds for nodes of other shapes, by their number. */
-  readonly others: Readonly<Record<number, Members>>
-}
-
-/** The document of a row of any shape, older or newer, brought to the one with a number. */
-export function brought(
-  { fields, raised }: Pick<Collection, 'fields'> & Pick<Ladder, 'raised'>,
-  own: number,
-  { doc, hidden, shape }: Stored,
-): Brought {
-  const { [aside]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<string, never>
-  const { [own]: mine = {}, ...rest } = kept as Record<number, Members>
-  const whole = { ...more, ...(JSON.parse(doc) as Members) }
-  if (shape === own) return { document: whole, others: rest }
-  const document =
-    shape < own ? completed(fields, raised?.(shape, whole) ?? whole, mine) : narrowed(fields, whole, mine)
-  return { document, others: { ...rest, [shape]: whole } }
-}
-
-/** The declaration that is still served beside today's: the number of its shape, and the paths that it knows. */
-export interface Former {
-  readonly shape: number
-  readonly knows: (path: string) => boolean
-}
-
-/** A hidden text that also keeps what nodes of the former and of newer shapes need of a row. */
-export function withAside(
-  { fields, lowered }: Pick<Collection, 'fields'> & Pick<Ladder, 'lowered'>,
-  { own, former }: { readonly own: number; readonly former: Former | null },
-  seen: Brought | null,
-  written: Texts,
-  rows: readonly (Members | null)[] = [],
-): string | null {
-  const now = { ...JSON.parse(written.hidden ?? '{}'), ...JSON.parse(written.doc) } as Members
-  const kept: Record<number, Members> = {}
-  for (const [text, document] of Object.entries(seen?.others ?? {})) {
-    const shape = Number(text)
-    if (shape > own || shape === former?.shape) kept[shape] = carried(fields, document, seen?.document ?? {}, now)
-  }
-  if (former) {
-    const known = lowered?.(former.shape, now, rows) ?? formerly(fields, now, former.knows)
-    kept[former.shape] = { ...kept[former.shape], ...known }
-  }
-  const some = Object.entries(kept).filter(([, members]) => Object.keys(members).length > 0)
-  if (some.length === 0) return written.hidden
-  return JSON.stringify({ ...JSON.parse(written.hidden ?? '{}'), [aside]: Object.fromEntries(some) })
 }
 
 /** A row that has to exist, and the place that names it. */

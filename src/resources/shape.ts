@@ -109,13 +109,20 @@ function converted({ name, digits, inner, fill }: Shaped, value: unknown, kept?:
   return inner.length > 0 && isObject(value) ? completed(inner, value, isObject(kept) ? kept : {}) : value
 }
 
+/** Where hidden texts keep what only nodes of another shape know, by the number of that shape; no field has this name. */
+export const aside = '*'
+
+/** Whether what is kept for a shape is all that its nodes show of the row, with every member of its objects. Earlier releases kept less. */
+export const isWhole = (kept: Members): boolean => Object.hasOwn(kept, aside)
+
 /** A document of a newer shape as one of today's: what is not known is left out, and what was kept for today's shape wins. */
 export function narrowed(fields: readonly Shaped[], document: Members, kept: Members): Record<string, unknown> {
+  const isAll = isWhole(kept)
   return Object.fromEntries(
     fields.map((field) => {
       const { name } = field
       const [is, was] = [document[name], kept[name]]
-      if (isObject(is) && isObject(was) && field.inner.length > 0)
+      if (!isAll && isObject(is) && isObject(was) && field.inner.length > 0)
         return [name, narrowed(field.inner, { ...was, ...is }, {})]
       const value = Object.hasOwn(kept, name) ? was : Object.hasOwn(document, name) ? is : field.absent
       return [name, limited(field, value)]
@@ -128,35 +135,39 @@ function limited({ inner }: Shaped, value: unknown): unknown {
   return inner.length > 0 && isObject(value) ? narrowed(inner, value, {}) : value
 }
 
-/** What a shape from before today's cannot find in a document of today: the renamed fields, under the names it `knows`. */
+/** A document of today as the declaration before shows it, as far as that `knows` its fields: under their former names. */
 export function formerly(
   fields: readonly Shaped[],
   document: Members,
   knows: (path: string) => boolean,
+  at = '',
 ): Record<string, unknown> {
-  const renamed = fields.filter((field) => isRenamed(field, knows, ''))
-  return Object.fromEntries(renamed.map((field) => undone(field, document[field.name], knows, '')))
+  const known = fields.flatMap(({ name, was, inner }): [string, unknown][] => {
+    const from = was !== undefined && knows(at + was) && !knows(at + name) ? was : name
+    return knows(at + from) ? [[from, undone(inner, document[name], knows, `${at + from}.`)]] : []
+  })
+  return Object.fromEntries(known)
 }
 
-function isRenamed({ name, was, inner }: Shaped, knows: (path: string) => boolean, at: string): boolean {
-  const from = formerName(name, was, knows, at)
-  return from !== name || inner.some((one) => isRenamed(one, knows, `${at + from}.`))
+function undone(inner: readonly Shaped[], value: unknown, knows: (path: string) => boolean, at: string): unknown {
+  if (Array.isArray(value)) return value.map((one) => undone(inner[0]?.inner ?? [], one, knows, `${at}*.`))
+  return inner.length > 0 && isObject(value) ? formerly(inner, value, knows, at) : value
 }
 
-const formerName = (name: string, was: string | undefined, knows: (path: string) => boolean, at: string): string =>
-  was !== undefined && knows(at + was) && !knows(at + name) ? was : name
-
-function undone(
-  { name, was, inner }: Shaped,
-  value: unknown,
-  knows: (path: string) => boolean,
-  at: string,
-): [name: string, value: unknown] {
-  const from = formerName(name, was, knows, at)
-  const below = `${at + from}.`
-  if (Array.isArray(value)) return [from, value.map((one) => undone(inner[0] as Shaped, one, knows, below)[1])]
-  if (inner.length === 0 || !isObject(value)) return [from, value]
-  return [from, Object.fromEntries(inner.map((one) => undone(one, value[one.name], knows, below)))]
+/**
+ * Merges three ways: `own` is a value of which `was` and `is` are two views. What differs between the views was changed and
+ * is as the second view has it; the rest stays as it is, even where the views say less of it.
+ */
+export function merged(own: unknown, was: unknown, is: unknown): unknown {
+  if (JSON.stringify(was) === JSON.stringify(is)) return own
+  if (!isObject(own) || !isObject(was) || !isObject(is)) return is
+  const names = [...new Set([...Object.keys(own), ...Object.keys(is)])]
+  return Object.fromEntries(
+    names.flatMap((name): [string, unknown][] => {
+      if (!Object.hasOwn(is, name)) return Object.hasOwn(was, name) ? [] : [[name, own[name]]]
+      return [[name, Object.hasOwn(own, name) ? merged(own[name], was[name], is[name]) : is[name]]]
+    }),
+  )
 }
 
 /** What a writer keeps of a document of another shape that it writes over: what it does not know or did not change. */

@@ -5,9 +5,10 @@ import {
   brought,
   cells,
   type Given,
-  hasAside,
+  keptIn,
   type Members,
   textsOf,
+  viewsIn,
   withAside,
 } from '../resources/collection.ts'
 import { retell } from '../store/beside.ts'
@@ -22,14 +23,21 @@ interface Giving {
   readonly latest: boolean
 }
 
-/** Everything that a row gives is written in the same transaction in which it goes from there. R196. */
+/**
+ * Everything that a row gives is written in the same transaction in which it goes from there. What a node of the former
+ * declaration saw and did not change is not given: the other row may have a value that this node sees less of. R196.
+ */
 export function* carry(giving: Giving, { collection, shape }: Shelf, row: Answer): Steps<void> {
   const own = Number(row.shape)
   if (own >= shape || !collection.gives) return
-  const { [aside]: _, ...hidden } = JSON.parse((row.hidden as string | null) ?? '{}') as Members
+  const text = (row.hidden ?? null) as string | null
+  const { [aside]: _, ...hidden } = JSON.parse(text ?? '{}') as Members
   const document = { ...hidden, ...(JSON.parse(row.doc as string) as Members) }
   const place = `${collection.name}/${row.id}`
-  for (const given of told(place, () => collection.gives?.(own, document) ?? [])) {
+  const givenBy = (one: Members) => told(place, () => collection.gives?.(own, one) ?? [])
+  const views = viewsIn(text, own).map(givenBy)
+  for (const given of givenBy(document)) {
+    if (views.length > 0 && views.every((view) => view.some((one) => isSame(one, given)))) continue
     const says = `\`${given.field}\` of ${place} is ${JSON.stringify(given.value)}`
     if (given.id === null)
       throw new Error(`${says}, and it leads to none of ${given.collection}, which have it today. ${mend}`)
@@ -37,6 +45,11 @@ export function* carry(giving: Giving, { collection, shape }: Shelf, row: Answer
     yield* give(giving, { given, key, says, what: `${collection.name}.${given.field}` })
   }
 }
+
+const isSame = (one: Given, other: Given): boolean =>
+  one.collection === other.collection &&
+  one.field === other.field &&
+  JSON.stringify(one.value) === JSON.stringify(other.value)
 
 const mend = 'Mend it with the declaration before, so that nothing is lost, and try again.'
 
@@ -89,7 +102,7 @@ function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
 }
 
 const markIn = (hidden: string | null, shape: number): Mark | null =>
-  hasAside(hidden) ? (JSON.parse(hidden as string)[aside]?.[shape] ?? null) : null
+  (keptIn(hidden)[shape] as Mark | undefined) ?? null
 
 function marked(hidden: string | null, shape: number, mark: Mark): string {
   const all = JSON.parse(hidden ?? '{}') as Record<string, Members>

@@ -5,7 +5,6 @@ import {
   brought,
   cells,
   keyColumns,
-  type Members,
   type Stored,
   type Texts,
   textsOf,
@@ -70,8 +69,7 @@ function hiddenOf(
 ): string | null {
   if (again) return withAside(collection, { own: shape, former }, seen, texts)
   if (!ahead || former?.shape !== stored.shape) return texts.hidden
-  const { [aside]: _, ...hidden } = JSON.parse(stored.hidden ?? '{}') as Members
-  const known = { [former.shape]: { ...hidden, ...(JSON.parse(stored.doc) as Members) } }
+  const known = { [former.shape]: seen.others[former.shape] }
   return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [aside]: known })
 }
 

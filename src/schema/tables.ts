@@ -1,8 +1,10 @@
 /** Tables: how they are made, and kept under another name. Pure. The cellar. */
-import { type Collection, epochOf, keyColumns } from '../resources/collection.ts'
+import { type Collection, keyColumns } from '../resources/collection.ts'
 import { dropView } from '../store/compile.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import { type Layout, sources, type TableLayout } from '../store/layout.ts'
+import { epochAt, isConverted, isLater } from '../store/epoch.ts'
+import { sources } from '../store/kinds.ts'
+import type { Layout, TableLayout } from '../store/layout.ts'
 import { indexTerm } from '../store/width.ts'
 import { homeColumn, homeKey } from './shared.ts'
 import type { Step } from './step.ts'
@@ -24,11 +26,15 @@ export function refuseHidden(name: string, all: readonly Collection[], was: Layo
   )
 }
 
-/** Rows of a later version are nothing that an older declaration could make its own of. */
+/** Rows of a version that is not declared cannot be converted, where it is later than all that are, or lies between them. */
 export function refuseLater(one: Collection, was: TableLayout): void {
-  const epoch = epochOf(was.shapes[was.shape - 1] as string)
-  const isLater = one.epochs ? Number(epoch.slice(1)) > Number(one.epochs.newest.slice(1)) : lost(one, was).length > 0
-  if (epoch === '' || !isLater) return
+  const epoch = epochAt(one, was, was.shape)
+  const { versions = [] } = one
+  const newest = versions.at(-1)
+  const isOver = newest === undefined ? lost(one, was).length > 0 : isLater(epoch, newest)
+  const isLeftOut =
+    isConverted(one, was) && versions.some((label) => isLater(epoch, label)) && !versions.includes(epoch)
+  if (epoch === '' || !(isOver || isLeftOut)) return
   throw new Error(
     `The rows of ${one.name} are those of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
   )

@@ -2,14 +2,7 @@
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
 import type { Beside, Create, Decide, Found, Key, Plan, Update, Write } from '../flow/plan.ts'
-import {
-  aside as asideName,
-  type Cell,
-  type Collection,
-  cellIn,
-  keyColumns,
-  type Members,
-} from '../resources/collection.ts'
+import { type Cell, type Collection, cellIn, keptIn, keyColumns, type Members } from '../resources/collection.ts'
 import { type Answer, aside, type Cellar, found, isBehind, isBeside, type Shelf, type Steps, shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
 import { type Dialect, keyValues, quoted, rowColumns } from './dialect.ts'
@@ -206,7 +199,7 @@ function* tell(cellar: Cellar, own: Shelf, key: Key, counts: boolean): Steps<voi
     rows.push(one.whole ? document : text === null ? null : JSON.parse(text))
   }
   const hidden = aside(own, seen, seen, rows)
-  const known = { ...document, ...JSON.parse(hidden ?? '{}')[asideName]?.[former.shape] } as Members
+  const known = { ...document, ...keptIn(hidden)[former.shape] } as Members
   const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
   const set = names.map((name, i) => `${name} = ${cellar.dialect.mark(i + 1)}`)
   if (counts) set.push('revision = revision + 1')

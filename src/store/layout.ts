@@ -1,52 +1,13 @@
 /** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
-import { type Collection, type Column, epochOf, indexesOf, type Ladder, type Unique } from '../resources/collection.ts'
+import { type Collection, type Column, indexesOf, type Ladder, type Unique } from '../resources/collection.ts'
 import { viewText } from './compile.ts'
 import type { Dialect } from './dialect.ts'
+import { dated, epochAt, isConverted } from './epoch.ts'
+import { type Source, sources, unlike } from './kinds.ts'
+import { type Layout, type TableLayout, versionOf } from './remembered.ts'
 import { fitting } from './width.ts'
 
-/** What is stored of one collection, as far as its tables depend on it. */
-export interface TableLayout {
-  readonly table: string
-  /** What tombstones and keys call the collection, where that is not its name. */
-  readonly called?: string
-  readonly identity: string
-  readonly composite: boolean
-  /** What the account that rows belong to is called; missing where they belong to nobody. */
-  readonly account?: string
-  /** Columns by their name in the database: their type, how their values are made, and the field that they repeat. */
-  readonly columns: Readonly<Record<string, { readonly type: string; readonly form: string; readonly field?: string }>>
-  /** The columns that rows of before do not have until the change is finished. */
-  readonly pending: readonly string[]
-  /** Index names and their columns; unique ones begin with `unique`. */
-  readonly indexes: Readonly<Record<string, readonly string[]>>
-  /** What no index can keep unique, as rows are spread; there are rows of their own for these values. */
-  readonly reserved?: readonly string[]
-  /** The kinds of fields by their path. */
-  readonly kinds: Readonly<Record<string, string>>
-  /** The statement that makes the view. */
-  readonly view: string
-  /** The structure of documents by the number of their shape, counted from 1: a new one for every change of documents or columns. */
-  readonly shapes: readonly string[]
-  /** The number of the shape that is written now. */
-  readonly shape: number
-}
-
-export interface Layout {
-  /** The version of this layout itself: a newer one is not understood. */
-  readonly layout: number
-  /** The tables that all collections share. */
-  readonly shared: readonly string[]
-  readonly tables: Readonly<Record<string, TableLayout>>
-  /** Whether steps that wait for the nodes of before are still to be done. */
-  readonly open: boolean
-  /** Whether nodes of the declaration before can run no more, though steps are still to be done. */
-  readonly alone?: true
-  /** Whether rows are spread over machines by their home; missing where all lie together. */
-  readonly spread?: true
-}
-
-/** Releases before that of rows that are spread know of no other version. */
-export const versionOf = ({ spread }: Pick<Layout, 'spread'>): number => (spread ? 3 : 2)
+export { type Layout, type TableLayout, versionOf } from './remembered.ts'
 
 /** A collection with its columns as the database names them. */
 interface Placed {
@@ -86,16 +47,17 @@ export function placed(collections: Iterable<Collection>, { tables }: Pick<Layou
 }
 
 /** The way between the shapes of a table that different versions made. R196. */
-function ladder({ epochs, shape }: Collection, { shapes }: TableLayout): Ladder {
-  const epochAt = (other: number) => epochOf(shapes[other - 1] ?? shape)
-  if (!epochs) return { epochAt }
-  const isSame = (other: number) => epochAt(other) === epochOf(shape)
+function ladder(one: Collection, table: TableLayout): Ladder {
+  const { epochs } = one
+  const at = (shape: number) => epochAt(one, table, shape)
+  if (!epochs) return { epochAt: at }
+  const isSame = (shape: number) => !isConverted(one, { ...table, shape })
   return {
-    epochAt,
-    raised: (other, document) => (isSame(other) ? document : epochs.raised(epochAt(other), document)),
-    lowered: (other, document, rows) => (isSame(other) ? document : epochs.lowered(epochAt(other), document, rows)),
-    besides: (other) => (isSame(other) ? [] : epochs.besides(epochAt(other))),
-    gives: (other, document) => (isSame(other) ? [] : epochs.gives(epochAt(other), document)),
+    epochAt: at,
+    raised: (shape, document) => (isSame(shape) ? document : epochs.raised(at(shape), document)),
+    lowered: (shape, document, rows) => (isSame(shape) ? null : epochs.lowered(at(shape), document, rows)),
+    besides: (shape) => (isSame(shape) ? [] : epochs.besides(at(shape))),
+    gives: (shape, document) => (isSame(shape) ? [] : epochs.gives(at(shape), document)),
   }
 }
 
@@ -158,7 +120,7 @@ export const heirOf = (one: Collection, all: readonly Collection[], before: Layo
 
 /** A new table takes no name that one of a renamed resource keeps. */
 function placeIn(
-  { name, table }: Collection,
+  { name, table, origin }: Collection,
   heir: string | undefined,
   before: Layout | null,
   taken: ReadonlySet<string>,
@@ -168,7 +130,8 @@ function placeIn(
     return heir === name && was.called === undefined
       ? { table: was.table }
       : { table: was.table, called: was.called ?? (heir as string) }
-  return taken.has(table) ? { table: `${table}__2`, called: `${name}__2` } : { table }
+  if (taken.has(table)) return { table: `${table}__2`, called: `${name}__2` }
+  return origin === undefined ? { table } : { table, called: origin }
 }
 
 function columnsOf(
@@ -187,7 +150,8 @@ function columnsOf(
   const added = Object.keys(columns).filter((name) => before && !before.columns[name])
   const sameColumns = added.length === 0 && before && Object.keys(before.columns).every((name) => columns[name])
   const shapes = was?.shapes ?? []
-  const same = sameColumns && shapes[before.shape - 1] === one.shape
+  const { name, ...since } = dated(one, before)
+  const same = sameColumns && shapes[before.shape - 1] === name
   return {
     table: one.table,
     ...(one.called === undefined ? {} : { called: one.called }),
@@ -199,8 +163,9 @@ function columnsOf(
     indexes: {},
     kinds: Object.fromEntries(all.map(({ path, kind }) => [path, kind])),
     view: '',
-    shapes: same ? shapes : [...shapes, one.shape],
+    shapes: same ? shapes : [...shapes, name],
     shape: same ? before.shape : shapes.length + 1,
+    ...(same ? { ...(before.since !== undefined && { since: before.since }) } : since),
   }
 }
 
@@ -213,7 +178,7 @@ function fieldBefore(
 ): string | null {
   if (of || !before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
   const [top, ...rest] = field.split('.')
-  const from = one.epochs?.source(epochOf(before.shapes[before.shape - 1] as string), top as string) ?? null
+  const from = one.epochs?.source(epochAt(one, before, before.shape), top as string) ?? null
   return from === null ? null : [from, ...rest].join('.')
 }
 
@@ -263,38 +228,3 @@ const indexName = (kind: string, { table }: Collection, columns: readonly string
 
 /** The name of the index that keeps values unique. */
 export const uniqueName = (one: Collection, columns: readonly string[]): string => indexName('unique', one, columns)
-
-/** A field of today with the path it was stored at before, if it was. */
-interface Source {
-  readonly path: string
-  readonly kind: string
-  readonly from: string | null
-}
-
-export function sources(fields: Collection['fields'], kinds: TableLayout['kinds'], at = '', before = ''): Source[] {
-  return fields.flatMap(({ name, was = name, kind, inner }) => {
-    const path = at + name
-    const from = [before + name, before + was].find((one) => Object.hasOwn(kinds, one)) ?? null
-    return [{ path, kind, from }, ...sources(inner, kinds, `${path}.`, `${from ?? path}.`)]
-  })
-}
-
-/** Why the rows of before cannot be brought to today's declaration; null where they can. */
-export function unlike(one: Collection, was: TableLayout, layout: Layout | null): string | null {
-  if (was.identity !== one.identity || was.composite !== one.composite)
-    return `its rows had ${was.identity} and are declared with ${one.identity} now`
-  if ((was.account === undefined) !== (one.account === null))
-    return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
-  if (isConverted(one, was)) return null
-  // References name a resource as it was called when rows were first written; later declarations may not know that name.
-  const named = (kind: string) => kind.replace(/^ref (.*)$/, (_, name) => `ref ${layout?.tables[name]?.called ?? name}`)
-  const isOther = ({ kind, from }: Source) => from !== null && named(was.kinds[from] as string) !== named(kind)
-  const other = sources(one.fields, was.kinds).find(isOther)
-  if (!other) return null
-  const { path, kind, from } = other
-  return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
-}
-
-/** Whether the changes of versions say what becomes of the rows of before. */
-export const isConverted = ({ epochs, shape }: Collection, was: TableLayout): boolean =>
-  epochs !== undefined && epochOf(was.shapes[was.shape - 1] as string) !== epochOf(shape)

@@ -1,5 +1,5 @@
 /** Epoch: how rows that were stored before a version changed a resource are brought to what it is today, and back for nodes that wait to be replaced. Part 9, versions. */
-import { type Change, majorOf, type Versioned } from '../resources/change.ts'
+import { type Change, labelsOf, majorOf, type Versioned, type Versions } from '../resources/change.ts'
 import type { Column, Epochs } from '../resources/collection.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import { type Resource, resource } from '../resources/resource.ts'
@@ -17,6 +17,7 @@ import {
   type Program,
   plain,
   rowSource,
+  type Source,
   type Step,
 } from './program.ts'
 import { elsewhereOf, type Past, pasts } from './version.ts'
@@ -29,12 +30,13 @@ interface Declared {
 
 /** Resources whose rows know which version they were written for. R196. */
 export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Declared): ReadonlyMap<string, Resource> {
-  if (declared.changes.length === 0) return today
+  const { versions } = declared.declaration
+  if (declared.changes.length === 0) return versions ? labelled(today, versions) : today
   const all = pasts(declared.declaration, declared.changes)
   const origins = originsOf(today, all)
   const kept = new Map([...today].map(([name, one]) => [name, original(keeping(one, all, declared.settings), origins)]))
   const elsewhere = elsewhereOf(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
-  return new Map(
+  const made = new Map(
     [...kept].map(([name, one]) => {
       const own = all.filter(({ ways }) => ways.has(name))
       const steps = own[0]?.ways.get(name)?.steps ?? []
@@ -44,6 +46,13 @@ export function withEpochs(today: ReadonlyMap<string, Resource>, declared: Decla
       return [name, dated(whole, all, declared.settings, elsewhere)]
     }),
   )
+  return versions ? labelled(made, versions) : made
+}
+
+/** With the versions that are declared, by which it is known whether a database has rows of another one. */
+function labelled(all: ReadonlyMap<string, Resource>, versions: Versions): ReadonlyMap<string, Resource> {
+  const labels = labelsOf({ versions })
+  return new Map([...all].map(([name, one]) => [name, { ...one, collection: { ...one.collection, versions: labels } }]))
 }
 
 /** With indexes for what older versions declare to be in an order of several terms, some of which only they have. */
@@ -149,7 +158,12 @@ function original(today: Resource, origins: Origins): Resource {
   const fields = collection.fields.map(told)
   const names = (origins.get(name) ?? []).filter((one) => one !== name)
   const space = parent ? `/${first(parent.resource)}/{id}/${first(name)}` : `/${first(name)}`
-  return { ...today, space, collection: { ...collection, fields, shape: shapeName(fields), formerly: names } }
+  const origin = first(name) === name ? {} : { origin: first(name) }
+  return {
+    ...today,
+    space,
+    collection: { ...collection, fields, shape: shapeName(fields), formerly: names, ...origin },
+  }
 }
 
 function dated(today: Resource, all: readonly Past<Versioned>[], settings: Settings, elsewhere: Elsewhere): Resource {
@@ -157,13 +171,13 @@ function dated(today: Resource, all: readonly Past<Versioned>[], settings: Setti
   const last = first?.ways.get(today.name)?.steps.find(isOfRows)
   if (!first || !last) return today
   const ways = new Map(all.map((past) => [past.label, wayOf(past, today, settings, elsewhere)]))
-  const way = (epoch: string) => ways.get(epoch) ?? ways.get(first.label) ?? null
+  const way = (epoch: string) => ways.get(ways.has(epoch) ? epoch : first.label) ?? null
   const { collection } = today
   const epochs: Epochs = {
     raised: (epoch, document) => way(epoch)?.raised(document) ?? document,
     lowered: (epoch, document, rows) => way(epoch)?.lowered(document, rows) ?? document,
     besides: (epoch) => way(epoch)?.besides ?? [],
-    newest: all.at(-1)?.label ?? '',
+    reshapes: resourceIn(first, today.name, settings)?.collection.shape !== collection.shape,
     heirs: [...new Set([...ways.values()].flatMap((one) => one?.heirs ?? []))],
     gives: (epoch, document) => way(epoch)?.gives(document) ?? [],
     source: (epoch, field) => {
@@ -218,10 +232,14 @@ function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsew
     source: (field) => {
       const source = up.sources.get(field)
       const isKept = given.some(({ name }) => name === field) // only where no other row has it
-      return source?.from === 'document' && source.map === null && !isKept ? source.name : null
+      return isDirect(source) && !isKept && isDirect(down.sources.get(source.name)) ? source.name : null
     },
   }
 }
+
+/** Whether a value stands in the document as it is. Where it does so both ways, nodes of both versions write the same column. */
+const isDirect = (source: Source | undefined): source is Source =>
+  source?.from === 'document' && source.map === null && source.otherwise === null
 
 /** The fields of a former version that other rows have today: what they were, and where they are. */
 function givenBy(down: Program, up: Program) {

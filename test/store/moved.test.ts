@@ -58,6 +58,42 @@ const third = service({
   })
   .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room', 'level'] })
 
+/** The same floors, told by halves since they are those of the shelf. */
+const halved = service({
+  name,
+  versions: { ...v1, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },
+  resources: {
+    shelves: {
+      prefix: 'shf',
+      fields: {
+        label: f.text(),
+        room: f.enum(['nord', 'sued'], { optional: true, filter: true, sort: true }),
+        level: f.decimal({ scale: 1, default: '0.0', filter: 'range' }),
+      },
+      access,
+    },
+    books: {
+      prefix: 'bok',
+      fields: { title: f.text({ sort: true, filter: true }), shelfId: f.ref('shelves', { optional: true }) },
+      access,
+    },
+  },
+})
+  .change('v3', 'shelves', {
+    about: 'Levels have halves.',
+    retyped: { level: f.integer({ default: 0, filter: 'range' }) },
+    request: ({ level }) => ({ level: `${level}.0` }),
+    response: ({ level }) => ({ level: Math.floor(Number(level)) }),
+  })
+  .change('v2', 'books', {
+    about: 'The room is that of the shelf.',
+    moved: {
+      room: { by: 'shelfId', to: 'room' },
+      floor: { by: 'shelfId', to: 'level', field: f.integer({ default: 0, filter: 'range' }) },
+    },
+  })
+  .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room', 'level'] })
+
 for (const [store, make] of places)
   describe(`what moved to another resource (${store})`, () => {
     test('is there, from the first request on', async (t) => {
@@ -145,6 +181,28 @@ for (const [store, make] of places)
       assert.deepEqual(await shelf(), ['north', 8])
       const [row] = await place.rows('SELECT count(*) AS count FROM books WHERE hidden LIKE \'%"*"%\'')
       assert.equal(Number(row?.count), 0)
+    })
+
+    test('is not cut where a node of the former declaration shows less of it and writes another field', async (t) => {
+      const place = await make(t)
+      const old = nodeOn(place, first)
+      t.after(old.close)
+      const shelfId = (await old.ask('POST', '/shelves', { label: 'n' })).json.id
+      const one = (await old.ask('POST', '/books', { title: 'a', shelfId, floor: 1 })).json
+      await alive(place)
+      await applied(place, halved)
+      const young = nodeOn(place, halved)
+      t.after(young.close)
+      const level = async () => (await young.ask('GET', `/v3/shelves/${shelfId}`)).json.level
+      assert.equal((await young.ask('PATCH', `/v3/shelves/${shelfId}`, { level: '2.5' })).status, 200)
+      assert.equal((await old.ask('GET', `/books/${one.id}`)).json.floor, 2)
+      assert.equal((await old.ask('PATCH', `/books/${one.id}`, { title: 'b' })).status, 200)
+      assert.equal(await level(), '2.5')
+      assert.equal((await old.ask('PATCH', `/books/${one.id}`, { floor: 3 })).status, 200)
+      assert.equal(await level(), '3.0')
+      await place.rows('DELETE FROM bylaw_nodes')
+      assert.deepEqual((await applied(place, halved)).left, [])
+      assert.equal(await level(), '3.0')
     })
 
     test('is refused, and stays, where rows do not agree', async (t) => {
