@@ -3,7 +3,8 @@ import type { Key } from '../flow/plan.ts'
 import { brought, type Collection, keyColumns, type Members, type Stored } from '../resources/collection.ts'
 import { type Cellar, cellar, type Shelf, type Steps } from '../store/cellar.ts'
 import { type Dialect, quoted } from '../store/dialect.ts'
-import { heirOf, type Layout, type TableLayout, unlike } from '../store/layout.ts'
+import { unlike } from '../store/kinds.ts'
+import { heirOf, type Layout, type TableLayout } from '../store/layout.ts'
 
 /** A row as the declaration has it. */
 export interface Row {
