@@ -48,7 +48,7 @@ function replaced(scene: Scene, intent: Intent, seen: Found): Write {
 function leftOut({ resource, form }: Scene, { caller: { scopes } }: Intent): Document {
   const own = resource.members.filter(
     ({ name, absent, hidden, immutable, read, write }) =>
-      form.moved.includes(name) &&
+      form.moved.some((one) => one.name === name) &&
       absent !== undefined &&
       !hidden &&
       !immutable &&

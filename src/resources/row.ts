@@ -26,12 +26,17 @@ export interface Hand {
   readonly refuse: (field: string, scopes: readonly string[]) => Error
 }
 
-const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] => write.filter((one) => !scopes.has(one))
+/** The scopes that a caller lacks to write a field. */
+export const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] =>
+  write.filter((one) => !scopes.has(one))
 
-/** A field that the caller may not write stays as it is; sent back as it was seen, it is not refused. R48, R169. */
+/**
+ * A field that the caller may not write stays as it is; sent back as it was seen, it is not refused. A value that the
+ * caller is not shown is refused whatever it is, or it could be found out by trying. R48, R169.
+ */
 function untouched(member: Member, value: unknown, present: unknown, hand: Hand): unknown {
   const lacks = lacking(member, hand)
-  const seen = member.read === null || hand.scopes.has(member.read)
+  const seen = !member.hidden && (member.read === null || hand.scopes.has(member.read))
   const same = seen && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
   if (!same) throw hand.refuse(member.name, lacks)
   return present
@@ -114,7 +119,7 @@ function written(member: Member, value: unknown, at: string, faults: Violation[]
   return next
 }
 
-/** R119. */
+/** R119. Of a write-only field even the present value is refused, or it could be found out by trying. */
 function unchangeable(
   { name, immutable, hidden }: Member,
   next: unknown,
@@ -122,9 +127,11 @@ function unchangeable(
   faults: Violation[],
   seen: Document | null,
 ): void {
-  const present = seen && JSON.stringify(seen[name])
-  if (!immutable || present === null || present === JSON.stringify(next)) return
-  fault(faults, at, 'immutable-field', hidden ? 'cannot change.' : `cannot change; it is ${brief(present)}.`)
+  if (!immutable || seen === null) return
+  const present = JSON.stringify(seen[name])
+  if (hidden) fault(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
+  else if (present !== JSON.stringify(next))
+    fault(faults, at, 'immutable-field', `cannot change; it is ${brief(present)}.`)
 }
 
 /** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
