@@ -6,7 +6,7 @@ import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
-import { absent, handOf, itemRead, type Scene } from './item.ts'
+import { absent, concealedIn, handOf, itemRead, type Scene } from './item.ts'
 import { alongOf, update, writing } from './write.ts'
 
 /** In the order of `Accept-Patch`. R115. */
@@ -14,11 +14,12 @@ export const patchTypes: readonly string[] = ['application/merge-patch+json', 'a
 
 export function change(scene: Scene): Route {
   const { resource, view, form } = scene
+  const concealed = concealedIn(scene)
   return writing(scene, {
     operation: 'change',
     rule: ruleFor(resource.access, 'change') as string,
     content: patchTypes,
-    claiming: (asked) => claimOfChange(asked, form.today),
+    claiming: (asked) => claimOfChange(asked, form.today, concealed),
     plan: (intent): Decide => ({
       do: 'decide',
       read: itemRead(scene, intent),

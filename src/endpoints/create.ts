@@ -16,6 +16,7 @@ import { admitCreate, conditions } from './conditional.ts'
 import {
   admitPresent,
   again,
+  concealedIn,
   handOf,
   isAbsent,
   itemReply,
@@ -32,6 +33,7 @@ import { alongOf } from './write.ts'
 
 export function create(scene: Scene): Route {
   const { resource } = scene
+  const concealed = concealedIn(scene)
   const owner = (asked: Asked) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'create',
@@ -43,7 +45,7 @@ export function create(scene: Scene): Route {
       return null
     },
     target: (asked) => ownerRead(owner(asked), asked),
-    parse: (asked) => parsed(scene, asked),
+    parse: (asked) => parsed(scene, asked, concealed),
     plan: (intent) => planned(scene, intent, owner(intent)),
     render: (intent, outcome) => {
       if (outcome.is === 'claimed') return again(scene, intent, outcome, (...it) => made(scene, intent, ...it))
@@ -51,7 +53,7 @@ export function create(scene: Scene): Route {
       return made(scene, intent, intent.key, outcome)
     },
     recall: (asked) => {
-      const { claim } = claimOfCreate(asked, scene.form.today)
+      const { claim } = claimOfCreate(asked, scene.form.today, concealed)
       return claim && { do: 'recall', claim }
     },
     admitKey: (asked, own, known) => {
@@ -72,10 +74,10 @@ function made(scene: Scene, { call, caller, carried, world }: Intent, key: Addre
   return resource.settings.prefer.minimalOnCreate ? minimal(call, reply, 201) : reply
 }
 
-function parsed(scene: Scene, asked: Asked): Intent {
+function parsed(scene: Scene, asked: Asked, concealed: ReadonlySet<string>): Intent {
   const resource = scene.form.today
   admitCreate(conditions(asked.call, asked.world.now()))
-  const { claim, body } = claimOfCreate(asked, resource)
+  const { claim, body } = claimOfCreate(asked, resource, concealed)
   const document = scene.form.create(body, handOf(scene, asked))
   const time = asked.world.now()
   const key = newKey(resource, document, asked, claim)

@@ -10,7 +10,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import type { Reference } from '../resources/collection.ts'
 import { referencesIn } from '../resources/relations.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { Member, Resource } from '../resources/resource.ts'
 import type { Address, Hand } from '../resources/row.ts'
 import { violationsIn } from '../versions/ask.ts'
 import type { Form, Rows } from '../versions/translate.ts'
@@ -55,6 +55,17 @@ export const handOf = ({ challenge, resource }: Scene, { caller }: Pick<Asked, '
   scopes: caller.scopes,
   refuse: (field, scopes) => closed(field, 'write', scopes, { caller, challenge, auth: resource.settings.auth }),
 })
+
+/** The fields of a body whose values not everybody is shown, or that such values are made of. R169. */
+export function concealedIn({ resource, form }: Scene): ReadonlySet<string> {
+  const isConcealed = ({ hidden, read }: Member) => hidden || read !== null
+  const own = resource.members.filter(isConcealed).map(({ name }) => name)
+  const today = form.today.members.filter(isConcealed).flatMap(({ name }) => form.names(name))
+  const moved = form.moved.filter(({ today, fields }) =>
+    today.members.some((one) => fields.includes(one.name) && isConcealed(one)),
+  )
+  return new Set([...own, ...today, ...moved.map(({ name }) => name)])
+}
 
 /** The owner below which a path goes, if it does. */
 export function ownerOf({ resource, resources }: Scene, id: string | null): { collection: string; id: string } | null {

@@ -40,9 +40,10 @@ function asked(body: Document, { key = 'k1', params = [] as string[], time = 500
   }
 }
 
+const none: ReadonlySet<string> = new Set()
 const usual = shop()
 const of = (name: string, body: Document, more = {}, by = usual): Claim =>
-  claimOfCreate(asked(body, more), by(name)).claim ?? assert.fail()
+  claimOfCreate(asked(body, more), by(name), none).claim ?? assert.fail()
 
 describe('payloads', () => {
   const rows: [one: Document, other: Document, same: boolean][] = [
@@ -99,8 +100,8 @@ describe('the space of a key', () => {
 
   test('is shared by POST and PATCH, and each item is a payload of its own', () => {
     const both = shop({ mode: 'replay', methods: ['POST', 'PATCH'] })('slots')
-    const change = (...params: string[]) => claimOfChange(asked({}, { params }), both).claim ?? assert.fail()
-    const create = claimOfCreate(asked({}, { params: ['ord_1'] }), both).claim ?? assert.fail()
+    const change = (...params: string[]) => claimOfChange(asked({}, { params }), both, none).claim ?? assert.fail()
+    const create = claimOfCreate(asked({}, { params: ['ord_1'] }), both, none).claim ?? assert.fail()
     assert.equal(create.hash, change('ord_1', 's1').hash)
     const prints = [create, change('ord_1', 's1'), change('ord_2', 's1'), change('ord_1', 's2')]
     assert.equal(new Set(prints.map(({ fingerprint }) => fingerprint)).size, 4)
@@ -116,11 +117,11 @@ test('a claim says when it was made, what is forgotten, and whether the answer i
 test('without a key there is no claim, unless one has to be', () => {
   const bare = (resource: Resource) => {
     const { call, ...rest } = asked({ a: 1 })
-    return claimOfCreate({ ...rest, call: { ...call, headers: {}, raw: [] } }, resource)
+    return claimOfCreate({ ...rest, call: { ...call, headers: {}, raw: [] } }, resource, none)
   }
   assert.deepEqual(bare(usual('orders')), { claim: null, body: { a: 1 } })
   assert.throws(() => bare(shop({ required: true })('orders')), { type: 'idempotency-key-missing' })
-  assert.deepEqual(claimOfChange(asked({ a: 1 }), usual('orders')), { claim: null, body: { a: 1 } })
+  assert.deepEqual(claimOfChange(asked({ a: 1 }), usual('orders'), none), { claim: null, body: { a: 1 } })
 })
 
 describe('a repeat', () => {
@@ -156,4 +157,15 @@ describe('a repeat', () => {
     assert.equal(told(claim('f', false), shop({ conflictBody: 'minimal' }))[3], true)
     assert.deepEqual(repeated(known, claim('f', false), null, usual('orders').settings).headers, {})
   })
+})
+
+test('values that not everybody is shown are not compared, so that a used key does not tell them', () => {
+  const concealed = new Set(['pin'])
+  const print = (body: Document) => claimOfCreate(asked(body), usual('orders'), concealed).claim?.fingerprint
+  assert.equal(print({ a: 'x', pin: '1' }), print({ a: 'x', pin: '2' }))
+  assert.equal(print({ a: 'x', pin: '1' }), print({ a: 'x' }))
+  assert.notEqual(print({ a: 'x', pin: '1' }), print({ a: 'y', pin: '1' }))
+  const both = shop({ mode: 'replay', methods: ['POST', 'PATCH'] })('orders')
+  const patch = (body: Document) => claimOfChange(asked(body), both, concealed).claim?.fingerprint
+  assert.equal(patch({ a: 'x', pin: '1' }), patch({ a: 'x', pin: '2' }))
 })

@@ -16,25 +16,37 @@ export interface Claiming {
   readonly body: Document
 }
 
-/** A creating POST. R100, R107 */
-export function claimOfCreate(asked: Asked, resource: Resource): Claiming {
+/** A creating POST; `concealed` names the fields whose values are not compared. R100, R107 */
+export function claimOfCreate(asked: Asked, resource: Resource, concealed: ReadonlySet<string>): Claiming {
   const { call, body } = asked
   const { settings } = resource
   const { key, body: rest } = keyed(call, body as Document, settings)
   if (key === null && settings.idempotency.required) throw missing(settings)
   return {
-    claim: key === null ? null : claim(key, ['POST', placeOf(resource), rest], resource, asked, 'create'),
+    claim:
+      key === null
+        ? null
+        : claim(key, ['POST', placeOf(resource), without(rest, concealed)], resource, asked, 'create'),
     body: rest,
   }
 }
 
 /** A PATCH, where it takes keys. What it changes is a part of its payload, or it would be answered for another item. R108 */
-export function claimOfChange(asked: Asked, resource: Resource): Claiming {
+export function claimOfChange(asked: Asked, resource: Resource, concealed: ReadonlySet<string>): Claiming {
   const { call, body, params } = asked
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = keyed(call, body as Document, resource.settings)
-  const place = `${placeOf(resource)}/${params.join('/')}`
-  return { claim: key === null ? null : claim(key, ['PATCH', place, rest], resource, asked, 'change'), body: rest }
+  const payload = ['PATCH', `${placeOf(resource)}/${params.join('/')}`, without(rest, concealed)] as const
+  return { claim: key === null ? null : claim(key, payload, resource, asked, 'change'), body: rest }
+}
+
+/**
+ * A body without the fields that not everybody is shown. Whoever knows the key of another request would else learn
+ * from the refusal whether a value is the one that was sent with it.
+ */
+function without(body: Document, concealed: ReadonlySet<string>): Document {
+  if (concealed.size === 0) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !concealed.has(name)))
 }
 
 /** The path template of the collection: lists below different owners share one space. R100. */
