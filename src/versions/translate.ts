@@ -6,7 +6,17 @@ import { type Address, forChange, forCreate, forReplace, type Hand } from '../re
 import { type Answering, answering } from './answer.ts'
 import { asked, type Beyond, namesOf, ordered } from './ask.ts'
 import { type Along, besides, keeping } from './moving.ts'
-import { back, conversion, type Document, type Elsewhere, forth, type Program, plain, rowSource, type Step } from './program.ts'
+import {
+  back,
+  conversion,
+  type Document,
+  type Elsewhere,
+  forth,
+  type Program,
+  plain,
+  rowSource,
+  type Step,
+} from './program.ts'
 import { created, patched, replaced } from './taking.ts'
 
 export type { Rows } from './answer.ts'

@@ -135,8 +135,14 @@ doors(
       }
       const usual = await whole('cli_p3')
       for (const id of ['cli_p2', 'cli_p1', 'cli_q3', 'cli_q2', 'cli_q1'])
-        assert.deepEqual({ ...(await whole(id)), id: 0, createdAt: 0, updatedAt: 0 }, { ...usual, id: 0, createdAt: 0, updatedAt: 0 })
-      for (const [version, name] of [['v1', 'date'], ['v3', 'day']] as const) {
+        assert.deepEqual(
+          { ...(await whole(id)), id: 0, createdAt: 0, updatedAt: 0 },
+          { ...usual, id: 0, createdAt: 0, updatedAt: 0 },
+        )
+      for (const [version, name] of [
+        ['v1', 'date'],
+        ['v3', 'day'],
+      ] as const) {
         const child = await as('clerk', 'POST', `/${version}/clients/cli_p3/visits`, { [name]: 'x' })
         assert.equal(child.status, 201, child.text)
         assert.equal((await as('chief', 'GET', `/v3/visits/${child.json.id}`)).json.cost, 3)
@@ -162,7 +168,11 @@ doors(
         ] as const) {
           const own = method === 'POST' ? { id: 'cli_n', title: 'a' } : method === 'PUT' ? { title: 'a' } : {}
           const { status, json } = await as('clerk', method, path, { ...own, [field]: value })
-          assert.deepEqual([status, json.type, json.pointer], [403, 'insufficient-scope', `/${field}`], `${method} ${path}`)
+          assert.deepEqual(
+            [status, json.type, json.pointer],
+            [403, 'insufficient-scope', `/${field}`],
+            `${method} ${path}`,
+          )
         }
       }
       assert.equal((await as('clerk', 'GET', '/v3/clients/cli_none')).status, 404)
@@ -172,7 +182,11 @@ doors(
       const full = { name: 'a', ssn: '1', notes: ['n'], level: 'gold', rate: '5.25', tier: 'high' }
       assert.equal((await as('chief', 'PUT', '/v3/clients/cli_k', full)).status, 201)
       const before = await whole('cli_k')
-      for (const [version, name] of [['v3', 'name'], ['v2', 'name'], ['v1', 'title']] as const) {
+      for (const [version, name] of [
+        ['v3', 'name'],
+        ['v2', 'name'],
+        ['v1', 'title'],
+      ] as const) {
         const { status, text } = await as('clerk', 'PUT', `/${version}/clients/cli_k`, { [name]: version })
         assert.equal(status, 200, text)
         assert.deepEqual({ ...(await whole('cli_k')), updatedAt: 0 }, { ...before, name: version, updatedAt: 0 })
@@ -183,7 +197,13 @@ doors(
     })
 
     spec('R194 R169', 'are taken from those who have the scope', async () => {
-      const made = await as('chief', 'POST', '/v1/clients', { id: 'cli_c', title: 'a', number: '1', star: true, level: 'rich' })
+      const made = await as('chief', 'POST', '/v1/clients', {
+        id: 'cli_c',
+        title: 'a',
+        number: '1',
+        star: true,
+        level: 'rich',
+      })
       assert.equal(made.status, 201, made.text)
       const { ssn, tier, level, rate } = await whole('cli_c')
       assert.deepEqual([ssn, tier, level, rate], ['1', 'high', 'gold', '2.00'])
