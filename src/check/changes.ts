@@ -13,6 +13,7 @@ import { isObject } from '../resources/values.ts'
 import { type Given, guessed, has, shown } from './bounds.ts'
 import { checkFlow, type Scene } from './carried.ts'
 import { declarationMistakes } from './mistakes.ts'
+import { checkPromises } from './kept.ts'
 import { checkMoved } from './moved.ts'
 import { type Finding, note, type Path, placeOf } from './soundness.ts'
 import { checkUnseen } from './trials.ts'
@@ -105,6 +106,7 @@ function checkChange(scene: Scene): void {
   checkErrors(scene)
   checkMoved(scene)
   checkFlow(scene)
+  if (scene.found.length === 0) checkPromises(scene)
   checkUnseen(scene)
 }
 

@@ -83,3 +83,27 @@ export function plain(terms: Terms): unknown {
       return kind satisfies never
   }
 }
+
+/** Another value than the plain one, for kinds that have two; it need not keep all bounds. */
+export function otherPlain(terms: Terms): unknown {
+  const value = plain(terms)
+  const { kind, max, values = [], scale = 0 } = terms
+  const others: Partial<Record<Kind, unknown>> = {
+    text: `v${String(value).slice(1)}`,
+    email: 'somebody@example.com',
+    url: 'https://example.com/other',
+    integer: Number(value) + (Number(value) === Number(max) ? -1 : 1),
+    bigint: String(value) === String(max) ? `${BigInt(String(value)) - 1n}` : '1',
+    decimal: (Number(value) + (String(value) === String(max) ? -1 : 1)).toFixed(scale),
+    boolean: true,
+    timestamp: '2000-01-31T09:30:00.000Z',
+    date: '2000-01-31',
+    duration: 'P1D',
+    interval: '2000-01-31T09:30:00.000Z/P1D',
+    enum: values[1],
+    country: 'FR',
+    currency: 'USD',
+    ref: 'another',
+  }
+  return others[kind] ?? value
+}
