@@ -7,6 +7,7 @@ import { gate, type Log } from './http/house.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
+import { previewing } from './versions/choose.ts'
 
 /** Who a test calls as: whoever it is to be, without a key. */
 export interface As {
@@ -49,7 +50,8 @@ export function testing(
 /** A door for each who calls. */
 function doors(service: Service, store: Store, log: Log) {
   const world = realWorld([store.secret])
-  const house = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const whole = { ...service, choice: previewing(service.choice, 'all') }
+  const house = { service: whole, store, world, authenticate: gate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)
   const doorOf = (as: As | undefined) => (as === undefined ? door : fetchDoor({ ...house, authenticate: callerAs(as) }))
   return { doorOf, close: store.close }

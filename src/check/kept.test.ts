@@ -91,9 +91,17 @@ describe('a reference that is made of other fields', () => {
       ({ ownerId }: { ownerId: string }) => ({ owner: ownerId }),
     )
     assert.match(mistakes({ owner: f.text() }, change)[0] ?? '', says)
-    const retyped = { retyped: { ownerId: f.ref('users') }, request: (old: object) => old, response: (now: object) => now }
+    const retyped = {
+      retyped: { ownerId: f.ref('users') },
+      request: (old: object) => old,
+      response: (now: object) => now,
+    }
     assert.match(mistakes({ ownerId: f.text() }, retyped)[0] ?? '', /retyped\.ownerId: `ownerId` refers to users/)
-    const listed = { retyped: { ids: f.list(f.ref('users')) }, request: (old: object) => old, response: (now: object) => now }
+    const listed = {
+      retyped: { ids: f.list(f.ref('users')) },
+      request: (old: object) => old,
+      response: (now: object) => now,
+    }
     assert.match(mistakes({ ids: f.list(f.text()) }, listed)[0] ?? '', /retyped\.ids: `ids` refers to users/)
   })
   test('R195: is refused where it is answered with what was never checked', () => {

@@ -103,7 +103,10 @@ function trialOf({ change, own, around }: Scene): Trial {
 
 const managed = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
 
-const sample = (fields: Trial['old'], make: (field: Field) => unknown = (field) => plain(termsIn(field))): Document => ({
+const sample = (
+  fields: Trial['old'],
+  make: (field: Field) => unknown = (field) => plain(termsIn(field)),
+): Document => ({
   ...managed,
   ...Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, make(field)])),
 })

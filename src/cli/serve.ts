@@ -46,6 +46,7 @@ export const serve: Command = {
     },
     'trusted-proxies': proxiesFlag,
     'rate-limit': rateLimitFlag,
+    preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
     'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
     grace: {
       value: 'T',
@@ -78,7 +79,12 @@ async function run(given: Given): Promise<number> {
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
-  const around = { ...hostsOf(given), ...proxiesOf(given), numbers: () => numbersOf(file, service) }
+  const around = {
+    ...hostsOf(given),
+    ...proxiesOf(given),
+    preview: previewOf(given, service),
+    numbers: () => numbersOf(file, service),
+  }
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const store = await storeOf(service, database, production ? 'require' : 'apply')
@@ -121,6 +127,15 @@ async function admitted(service: Service, store: Store, log: Log): Promise<void>
     throw error
   }
   warnOfEnds(service, log, Date.now())
+}
+
+/** R189. */
+function previewOf(given: Given, { choice: { served } }: Service): readonly string[] {
+  const { text, from } = given.worth('preview') ?? { text: '', from: '' }
+  const labels = text.split(',').flatMap((one) => one.trim() || [])
+  const other = labels.find((label) => !served.includes(label))
+  if (other === undefined) return labels
+  throw complaint(`${from} names "${other}", which is no version of this service.`, `It has ${oneOf(served, 'and')}.`)
 }
 
 function levelOf(given: Given): string {

@@ -35,7 +35,8 @@ export async function turn(given: Given): Promise<number> {
   const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => numbersOf(given.arguments[0] as string, service)
-  const { url, stop } = await start(service, { store, port: portOf(given), host: hostOf(given), log, known, numbers })
+  const place = { port: portOf(given), host: hostOf(given) }
+  const { url, stop } = await start(service, { store, ...place, log, known, numbers, preview: 'all' })
   const ended = untilSignal(log, () => stop(times))
   const hint = styleText(
     'dim',

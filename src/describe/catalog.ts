@@ -12,8 +12,8 @@ export const rootText = ({ name }: Service): string =>
 export const rootLinks = `<${newestPath}>; rel="service-desc"; type="application/json", <${catalogPath}>; rel="api-catalog"`
 
 /** One entry for each version that the path can name, else one for all of them. RFC 9264. */
-export function catalogText({ choice, notices }: Service): string {
-  const { carriers, served } = choice
+export function catalogText({ choice, notices }: Service, served: readonly string[]): string {
+  const { carriers } = choice
   const described = (label: string) => ({ href: pathOf(label), type: 'application/json' })
   const usual = {
     anchor: '/',
@@ -21,7 +21,7 @@ export function catalogText({ choice, notices }: Service): string {
   }
   const versions = served.map((label) => {
     const next = notices.get(label)?.successor ?? null
-    const successor = next === null ? {} : { 'successor-version': [{ href: `/${next}` }] }
+    const successor = next === null || !served.includes(next) ? {} : { 'successor-version': [{ href: `/${next}` }] }
     return { anchor: `/${label}`, 'service-desc': [described(label)], ...successor }
   })
   return JSON.stringify({ linkset: [usual, ...(carriers.includes('path') ? versions : [])] })

@@ -61,8 +61,10 @@ export function ruleApart(target: string, { documents, settings }: Service): 'pu
 /** The root, and the catalog: where the descriptions are. R214. */
 async function pointed(call: Call, path: string, house: House): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
-  const { service } = house
-  const reply = await shown(call, { name: path, text: path === '/' ? rootText(service) : catalogText(service) }, house)
+  const { service, world } = house
+  const open = standing(service.choice, world.now())
+  const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
+  const reply = await shown(call, { name, text }, house)
   if (call.method === 'OPTIONS') return reply
   reply.headers.Link = rootLinks
   if (path !== '/' && reply.status === 200)

@@ -18,12 +18,12 @@ import { admitStrain } from '../limits/strain.ts'
 import { versionsIn } from '../lists/parameters.ts'
 import type { Settings } from '../resources/settings.ts'
 import type { Service } from '../service.ts'
-import { type Named, named, unnamed } from '../versions/choose.ts'
+import { isReleased, type Named, named, unnamed } from '../versions/choose.ts'
 import { type Notice, retire } from '../versions/retire.ts'
 import { count } from '../versions/usage.ts'
 import { document, health } from './apart.ts'
 import { coded, codedIfBetter, willCode } from './coding.ts'
-import { dressed } from './headers.ts'
+import { credentialHeaders, dressed, vary } from './headers.ts'
 import type { House } from './house.ts'
 import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
@@ -174,7 +174,7 @@ const pathOf = ({ target }: Call): string => {
 
 /** What a call says of its version; where that is not served any more, the way to another one is told. R188, R204. */
 function versionIn(call: Call, service: Service, now: number): Named {
-  const toward = (label: string, path: string) => successor(service, label, path)
+  const toward = (label: string, path: string) => successor(service, label, path, now)
   return named(call, { path: pathOf(call), queried: versionsIn(call.target), now, toward }, service.choice)
 }
 
@@ -188,9 +188,9 @@ export const passageOf = (call: Call, caller: Caller, service: Service, now: num
   chosen(versionIn(call, service, now), caller, service, now)
 
 /** The same place in the version to move to, where it is there. R201. */
-function successor({ notices, editions, choice }: Service, label: string, path: string): string | null {
+function successor({ notices, editions, choice }: Service, label: string, path: string, now: number): string | null {
   const { successor: next = null, names } = notices.get(label) ?? {}
-  const edition = next === null ? undefined : editions.get(next)
+  const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
   if (!edition) return null
   const segment = (own: string, i: number) => (i % 2 === 1 ? (names?.get(own) ?? own) : own)
   const there = names?.size ? path.split('/').map(segment).join('/') : path
@@ -205,14 +205,18 @@ function labelled(
   { service, world }: House,
   at: Route | Place | null = null,
 ): Reply {
-  const { headers, status } = reply
+  const { headers } = reply
+  const { choice, settings } = service
   if (passage !== null) {
     const { edition, path } = passage
     const notice = (at && service.going.get(at)) ?? (service.notices.get(edition.label) as Notice)
-    const next = () => (status === 404 || notice.successor === null ? null : successor(service, edition.label, path))
-    retire(headers, notice, next, world.now())
+    const now = world.now()
+    const next = () => (notice.successor === null ? null : successor(service, edition.label, path, now))
+    retire(headers, notice, next, now)
   }
-  if (service.choice.carriers.includes('header')) headers.Vary = headers.Vary ? `${headers.Vary}, version` : 'version'
+  const inUrl = passage !== null && passage.carried.prefix + passage.carried.query !== ''
+  if (choice.fromFeatures !== null && !inUrl) vary(headers, credentialHeaders(settings.auth))
+  if (choice.carriers.includes('header')) vary(headers, ['version'])
   return reply
 }
 

@@ -4,6 +4,7 @@ import type { Edition } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/house.ts'
 import type { Service } from '../service.ts'
+import { isReleased } from '../versions/choose.ts'
 import { complaint } from './complaint.ts'
 
 const aDay = 86_400_000
@@ -43,9 +44,15 @@ export const partingsIn = (edition: Edition | undefined) =>
     Object.entries(deprecations).map(([operation, one]) => ({ resource: name, operation, ...one })),
   )
 
-/** Tells of what should have ended. R203. */
-export function warnOfEnds({ choice, notices, editions }: Service, log: Log, now: number): void {
+/** Says which versions are not released yet, and what should have ended. R189, R203. */
+export function warnOfEnds({ choice, notices, editions, declaration }: Service, log: Log, now: number): void {
   for (const version of choice.served) {
+    const { released } = declaration.versions?.[version] ?? {}
+    if (!isReleased(choice, version, now))
+      log.info(
+        { version, released },
+        'The version is not released yet: without --preview it answers as an unknown one.',
+      )
     const sunset = notices.get(version)?.sunset
     if (sunset && sunset.at <= now && !choice.ended.has(version))
       log.warn({ version, sunset: sunset.value }, 'The version is served after its planned end.')

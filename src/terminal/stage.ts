@@ -5,6 +5,7 @@ import type { House } from '../http/house.ts'
 import type { Answer, Ask, Body, Stage } from '../proof/trial.ts'
 import { idSource } from '../resources/id.ts'
 import type { Service } from '../service.ts'
+import { previewing } from '../versions/choose.ts'
 import { storeOf } from './start.ts'
 
 const begins = Date.parse('2026-01-01T00:00:00Z')
@@ -24,7 +25,7 @@ export async function staged(service: Service): Promise<Stage> {
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
   const house: House = {
-    service: { ...service, quotas: null },
+    service: { ...service, quotas: null, choice: previewing(service.choice, 'all') },
     store,
     world,
     authenticate: () => caller,

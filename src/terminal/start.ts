@@ -15,6 +15,7 @@ import type { Service } from '../service.ts'
 import { citus, postgres, sqlite } from '../store/dialect.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
+import { previewing } from '../versions/choose.ts'
 import { writing } from '../versions/usage.ts'
 import { peppersOf, secretsOf } from './secrets.ts'
 
@@ -45,6 +46,8 @@ export interface Terms {
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
   /** The proxies that are believed when they say where a call comes from. R184. */
   readonly proxies?: readonly Network[]
+  /** Versions that are served before they are released. */
+  readonly preview?: readonly string[] | 'all'
   /** Counts requests against quotas, where the store does not. R184. */
   readonly counting?: RedisLedger | undefined
 }
@@ -53,9 +56,10 @@ export interface Terms {
 const betweenCounts = 5000
 
 export async function start(
-  service: Service,
-  { store, port, host, known, counting, ...rest }: Terms,
+  declared: Service,
+  { store, port, host, known, counting, preview = [], ...rest }: Terms,
 ): Promise<Started> {
+  const service = { ...declared, choice: previewing(declared.choice, preview) }
   let open = true
   const world = realWorld(secretsOf(store))
   const authenticate = gate(service, store, world, { peppers: peppersOf(service, store), ...(known && { known }) })

@@ -11,10 +11,14 @@ export interface Choice {
   /** The labels that are served, and those that were, with the end of each where it has one. */
   readonly served: readonly string[]
   readonly ended: ReadonlyMap<string, number>
+  /** When versions are released that have not always been. */
+  readonly released: ReadonlyMap<string, number>
   readonly carriers: readonly ('path' | 'query' | 'header')[]
   /** Where nothing names one; null where something has to. R192. */
   readonly usual: string | null
-  readonly fromFeatures: ((features: ReadonlySet<string>) => string | null | undefined) | null
+  /** Whether that is the newest one, whichever is. */
+  readonly latest: boolean
+  readonly fromFeatures: ((features: ReadonlySet<string>, open: readonly string[]) => string | null | undefined) | null
 }
 
 /** What a service that declares its versions so is chosen among. */
@@ -29,13 +33,22 @@ export function choiceOf(
     return enforceSunset && sunset !== undefined ? [[label, Date.parse(sunset)]] : []
   })
   const latest = served.at(-1) as string
+  const released = Object.entries(versions).map(([label, one]): [string, number] => [label, Date.parse(one.released)])
   return {
     served,
     ended: new Map(ends),
+    released: new Map(released),
     carriers: carriers as Choice['carriers'],
     usual: usual === 'required' ? null : usual === 'latest' ? latest : usual || (served[0] as string),
-    fromFeatures: fromFeatures === 'changes' ? (features) => byChanges(features, changes, served) : fromFeatures,
+    latest: usual === 'latest',
+    fromFeatures: fromFeatures === 'changes' ? (features, open) => byChanges(features, changes, open) : fromFeatures,
   }
+}
+
+/** The same choice with versions that answer before they are released: those named, or all. */
+export function previewing(choice: Choice, labels: readonly string[] | 'all'): Choice {
+  const waiting = labels === 'all' ? [] : [...choice.released].filter(([label]) => !labels.includes(label))
+  return { ...choice, released: new Map(waiting) }
 }
 
 /** The highest version all of whose changes are among the features; null where that is none with changes. R191. */
@@ -102,14 +115,18 @@ export function named(call: Call, { path, queried, now, toward }: Places, choice
 const isEnded = ({ ended }: Choice, label: string, now: number): boolean =>
   (ended.get(label) ?? Number.POSITIVE_INFINITY) <= now
 
-/** The versions that have not ended yet. R204. */
+export const isReleased = ({ released }: Choice, label: string, now: number): boolean =>
+  (released.get(label) ?? Number.NEGATIVE_INFINITY) <= now
+
+/** The versions that are released and have not ended yet. R189, R204. */
 export const standing = (choice: Choice, now: number): readonly string[] =>
-  choice.served.filter((one) => !isEnded(choice, one, now))
+  choice.served.filter((one) => !isEnded(choice, one, now) && isReleased(choice, one, now))
 
 /** R189, R204. */
 function admit({ label, by }: Mention, choice: Choice, now: number, toward: () => string | null): void {
-  if (choice.served.includes(label) && !isEnded(choice, label, now)) return
-  const mend = `Supported: ${oneOf(standing(choice, now), 'and')}.`
+  const open = standing(choice, now)
+  if (open.includes(label)) return
+  const mend = `Supported: ${oneOf(open, 'and') || 'none yet'}.`
   if (isEnded(choice, label, now)) {
     const next = toward()
     throw new Problem('version-retired', `${label} is not served any more. ${mend}`, {
@@ -126,12 +143,17 @@ function admit({ label, by }: Mention, choice: Choice, now: number, toward: () =
 
 /** The version where none is named: by what the caller has, or the usual one. R191, R192. */
 export function unnamed(features: ReadonlySet<string>, choice: Choice, now: number): Carried {
-  const { served, usual, fromFeatures } = choice
-  const label = fromFeatures?.(features) ?? usual
+  const { usual, latest, fromFeatures } = choice
+  const open = standing(choice, now)
+  const chosen = fromFeatures?.(features, open) ?? null
+  const own = chosen !== null && isReleased(choice, chosen, now) ? chosen : null
+  const label = own ?? (latest ? (open.at(-1) ?? usual) : usual)
   if (label === null) {
-    const message = `Name a version, as in the path: /${served.at(-1)}/… Supported: ${oneOf(served, 'and')}.`
+    const message = `Name a version, as in the path: /${open.at(-1)}/… Supported: ${oneOf(open, 'and')}.`
     throw new Problem('version-required', message)
   }
+  if (!isReleased(choice, label, now))
+    throw new Problem('unknown-version', `No version is named, and ${label} is not released yet. Name one that is.`)
   admit({ label, by: 'header' }, choice, now, () => null)
   return { label, prefix: '', query: '' }
 }

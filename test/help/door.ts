@@ -13,6 +13,7 @@ import { type Listening, listen } from '../../src/http/node.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { previewing } from '../../src/versions/choose.ts'
 import { overseen } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
@@ -62,6 +63,8 @@ export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
   readonly socketOnly?: boolean
   /** The time, where a test says what it is. */
   readonly now?: () => number
+  /** The versions that are served before they are released; all unless given. */
+  readonly preview?: readonly string[]
   /** What stands in the place of the store, made from it. */
   readonly store?: (store: Store) => Store
   /** Who has an API key, by name; `door.as` has the headers. */
@@ -114,7 +117,7 @@ function hasTurn({ name, store }: (typeof turns)[number], { database, together, 
 
 /** A group of tests that is run once for each door and store, on a database of its own. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, stage: Stage = {}): void {
-  const { database, together, socketOnly, now, store: replaced, holders = {}, ...around } = stage
+  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...around } = stage
   for (const { name, store: kind } of turns.filter((turn) => hasTurn(turn, stage))) {
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
@@ -130,7 +133,8 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
         const authenticate = gate(service, store, world)
         door.as = await issued(store, holders, world.now())
-        house = { service, store, world, authenticate, log: logOf(door), open: () => true, ...around }
+        const shown = { ...service, choice: previewing(service.choice, preview) }
+        house = { service: shown, store, world, authenticate, log: logOf(door), open: () => true, ...around }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
