@@ -39,6 +39,14 @@ export function checkPromises(scene: Scene): void {
         `\`${name}\` is unique before ${change.version}, and nothing keeps it unique from then on: two items could have one value.`,
         `Let ${change.version} have a unique field that \`request\` makes of \`${name}\` alone, or keep \`${name}\` under \`renamed\`.`,
       )
+    const today = trialField(one)
+    if (today && field.kind === 'ref' && today.target === field.target && endOf(today) !== endOf(field))
+      note(
+        { found },
+        path,
+        `\`${name}\` is kept by \`onDelete: '${endOf(field)}'\` before ${change.version}, and versions cannot differ in that.`,
+        `Write onDelete: '${endOf(today)}' here too, or at the field itself what was published.`,
+      )
     if (refersIn(field) && !staysReference(one))
       note(
         { found },
@@ -48,6 +56,10 @@ export function checkPromises(scene: Scene): void {
       )
   }
 }
+
+const endOf = ({ options }: Field): string => options.onDelete ?? 'restrict'
+const trialField = ({ path, trial }: Made): Field | undefined =>
+  path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
 
 /** Whether a field of before promises anything: functions are tried for these alone. */
 function promising({ change, around }: Scene): boolean {

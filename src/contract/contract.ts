@@ -20,6 +20,8 @@ export interface Contract {
   /** The tier of callers that name none. */
   readonly usualTier: string | null
   readonly resources: { readonly [name: string]: ResourceContract }
+  /** When the version is planned to end; missing in locks that were written before this was noticed. */
+  readonly sunset?: string | null
   /** Whatever else is declared, as it was written. */
   readonly more: { readonly [part: string]: unknown }
 }

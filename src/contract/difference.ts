@@ -19,6 +19,8 @@ export type What =
   | 'resource-removed'
   | 'method-removed'
   | 'error-changed'
+  /** A part that is the same in all versions. R194. */
+  | 'fixed'
   | 'other'
 
 /** What is sent, what is answered, and by whom values are compared in lists. */

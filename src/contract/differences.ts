@@ -16,8 +16,18 @@ export function differences(before: Contract, after: Contract): Difference[] {
       if (!has) return [told(place, 'breaking', `The resource ${name} is gone.`, 'Keep it.', 'resource-removed')]
       return had ? resourceDifferences(name, had, has) : [told(place, 'additive', `The resource ${name} is new.`)]
     }),
+    ...ends(before, after),
     ...more('', before.more, after.more),
   ]
+}
+
+/** Consumers plan by the end that was announced: it may be put off or withdrawn, not brought forward. */
+function ends({ sunset: had }: Contract, { sunset: has }: Contract): Difference[] {
+  if (had === undefined || has === undefined || had === has) return []
+  const says =
+    has === null ? `It is not planned to end any more; it was on ${day(had as string)}.` : `It is planned to end on ${day(has)}${had === null ? '' : ` instead of ${day(had)}`}.`
+  const sooner = had !== null && has !== null && has < had
+  return [told('sunset', sooner ? 'breaking' : 'additive', says, `Leave it at ${day(had ?? '')}, or put it off.`)]
 }
 
 /** Every name of both, with what each has of it. */
@@ -150,6 +160,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
             'breaking',
             `${says} ${shown(after[part])} instead of ${shown(before[part])}.`,
             'Leave it as it was.',
+            'fixed',
           ),
         ]
   const ordered = same(before.order, after.order)
@@ -160,6 +171,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
           traffic.lists ? 'breaking' : 'none',
           `The order of ${name} is ${after.order.join(', ')} instead of ${before.order.join(', ')}.`,
           `Keep the order, and declare the new one in \`sorts\`.`,
+          'fixed',
         ),
       ]
   return [
@@ -193,7 +205,7 @@ function paths(place: string, before: Paths, after: Paths): Difference[] {
         return [told(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed')]
       if (was === is) return []
       const says = `${method} ${path} is for ${ruleIn(is)} instead of ${ruleIn(was)}.`
-      return [told(`${place}.access`, opens(was, is) ? 'additive' : 'breaking', says, `Leave it to ${ruleIn(was)}.`)]
+      return [told(`${place}.access`, opens(was, is) ? 'additive' : 'breaking', says, `Leave it to ${ruleIn(was)}.`, 'fixed')]
     }),
   )
 }
@@ -232,10 +244,10 @@ function sorts(place: string, before: ResourceContract, after: ResourceContract,
     const at = `${place}.sorts.${name}`
     const weigh = (weight: Weight): Weight => (lists ? weight : 'none')
     if (!was) return [told(at, weigh('additive'), `custom_sort=${name} is new.`)]
-    if (!is) return [told(at, weigh('breaking'), `custom_sort=${name} is gone.`, 'Keep it.')]
+    if (!is) return [told(at, weigh('breaking'), `custom_sort=${name} is gone.`, 'Keep it.', 'fixed')]
     if (same(was, is)) return []
     const says = `custom_sort=${name} goes by ${is.join(', ')} instead of ${was.join(', ')}.`
-    return [told(at, weigh('breaking'), says, 'Keep it, and declare the new one under a name of its own.')]
+    return [told(at, weigh('breaking'), says, 'Keep it, and declare the new one under a name of its own.', 'fixed')]
   })
 }
 

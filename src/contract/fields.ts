@@ -176,7 +176,7 @@ function promises(place: string, before: Terms, after: Terms, traffic: Traffic, 
   }
   if (before.onDelete !== after.onDelete && before.to === after.to) {
     const says = `is kept by ${after.onDelete} instead of ${before.onDelete} when what it refers to is deleted.`
-    say('breaking', says, `Write onDelete: '${before.onDelete}'.`)
+    found.push(told(place, 'breaking', says, `Write onDelete: '${before.onDelete}'.`, 'fixed'))
   }
   return found
 }

@@ -60,6 +60,51 @@ describe('what is locked', () => {
     assert.match(told(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
     assert.match(told(shop(first, { settings: { list: { maxPageSize: 10 } } })), /^settings\.list\.maxPageSize\n/)
   })
+  test('R195: is broken by an end that comes sooner, and by answers to POST that have no content', () => {
+    const ending = (sunset?: string) =>
+      shop(first, { versions: { v1: { released: '2026-01-01', deprecated: '2026-02-01', ...(sunset && { sunset }) } } })
+    const locks: Locks = new Map([['v1', lockOf(ending('2027-12-31'))]])
+    assert.match(told(ending('2027-06-30'), locks), /^versions\.v1\.sunset\n.*end on 2027-06-30 instead of 2027-12-31\./s)
+    for (const fine of ['2028-06-30', undefined]) assert.equal(told(ending(fine), locks), '')
+    assert.equal(told(ending('2027-12-31'), new Map([['v1', lockOf(ending())]])), '')
+    const { sunset, ...older } = lockOf(ending('2027-12-31'))
+    assert.equal(told(ending('2027-06-30'), new Map([['v1', older]])), '') // a lock that says nothing of it
+    const minimal = shop(first, { settings: { prefer: { minimalOnCreate: true } } })
+    assert.match(told(minimal), /^settings\.prefer\.minimalOnCreate\n/)
+    assert.match(told(shop(first), new Map([['v1', lockOf(minimal)]])), /minimalOnCreate/)
+  })
+  test('R194: cannot be kept by a change where versions cannot differ, and the gate says so', () => {
+    const [other] = [{ prefix: 'oth', fields: { a: f.text() }, access: 'public' }]
+    const of = (more: object, ref: object = {}) =>
+      service({
+        name: 'shop',
+        versions,
+        resources: {
+          others: other,
+          notes: {
+            fields: { a: f.text({ sort: true }), b: f.ref('others', ref) },
+            access: 'public',
+            order: ['a'],
+            sorts: { s: ['a'] },
+            ...more,
+          },
+        },
+      } as never) as unknown as Service
+    const locks: Locks = new Map([['v1', lockOf(of({}))]])
+    for (const [part, next] of [
+      ['order', of({ order: ['-a'] })],
+      ['sorts', of({ sorts: { s: ['-a'] } })],
+      ['sorts', of({ sorts: {} })],
+      ['access', of({ access: 'authenticated' })],
+      ['prefix', of({ prefix: 'nte' })],
+      ['parent', of({ parent: 'others' })],
+      ['onDelete', of({}, { onDelete: 'cascade' })],
+    ] as [string, Service][]) {
+      const text = told(next, locks)
+      assert.match(text, new RegExp(`Versions cannot differ in [^:]*\`${part}\``), `${part}: ${text}`)
+      if (part === 'onDelete') assert.doesNotMatch(text, /\.change\(/)
+    }
+  })
   test('is of the service of that name', () => {
     const next = service({
       name: 'store',

@@ -1,6 +1,7 @@
 /** Gate: compares a service with every version that was locked, and tells what would break its consumers. R195. */
 import { type Change, declarationAt, labelsOf, majorOf } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'
+import { oneOf } from '../resources/naming.ts'
 import type { Declaration, Service } from '../service.ts'
 import { claim } from './claim.ts'
 import { type Contract, contractOf } from './contract.ts'
@@ -25,7 +26,9 @@ export function declarationOf({ declaration, changes }: Declared, label: string)
 export function contractAt(service: Declared, label: string): Contract {
   const contract = contractOf(declarationOf(service, label))
   const usual = service.declaration.settings?.versions?.default || servedOf(service.declaration)[0]
-  return { ...contract, settings: { ...contract.settings, 'versions.default': usual } }
+  const { sunset } = service.declaration.versions?.[label] ?? {}
+  const end = sunset === undefined ? null : new Date(sunset).toISOString()
+  return { ...contract, settings: { ...contract.settings, 'versions.default': usual }, sunset: end }
 }
 
 /** The versions that are served, the oldest first. */
@@ -87,7 +90,8 @@ function mistake(
   const where = `${label} is locked (contract/${label}.json), and its consumers would meet ${found.length === 1 ? 'a difference' : 'differences'}:`
   const reason = [where, ...found.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
   const [first] = found as [Difference, ...Difference[]]
-  const plain = { place: resource ? `resources.${resource}` : first.place, reason, mend: mendOf(found) }
+  const own = first.place === 'sunset' ? `versions.${label}.sunset` : first.place
+  const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendOf(found) }
   const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
   const version = nextOf(service, locks)
   const elsewhere = told(first, version)
@@ -96,7 +100,8 @@ function mistake(
   const former = Object.entries(service.declaration.resources[resource]?.fields ?? {}).flatMap(([name, { options }]) =>
     options.was === undefined ? [] : [[name, options.was] as const],
   )
-  const change = claim({ resource, version, before, after, found, former: Object.fromEntries(former) })
+  const claimed = found.filter(({ what }) => what !== 'fixed')
+  const change = claim({ resource, version, before, after, found: claimed, former: Object.fromEntries(former) })
   if (change === undefined) return plain
   const declared = labelsOf(service.declaration).includes(version) && service.declaration.versions
   const publish = declared
@@ -119,7 +124,17 @@ function told({ what, place }: Difference, version: string): string | undefined 
 
 function mendOf(found: readonly Difference[]): string {
   const mends = [...new Set(found.map(({ mend }) => mend))]
-  return mends.length === 1 ? (mends[0] as string) : 'Take them back.'
+  const mend = mends.length === 1 ? (mends[0] as string) : 'Take them back.'
+  const parts = [...new Set(found.filter(({ what }) => what === 'fixed').map(partOf))]
+  if (parts.length === 0) return mend
+  return `${mend} Versions cannot differ in ${oneOf(parts, 'and')}: no change can claim that.`
+}
+
+/** The part of a resource that is the same in all versions, by the last name of its place. R194. */
+function partOf({ place }: Difference): string {
+  if (place.includes('.fields.')) return '`onDelete`'
+  const [, , part = ''] = place.split('.')
+  return `\`${part}\``
 }
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
 

@@ -88,7 +88,7 @@ const scales: Readonly<Record<string, Scale>> = {
   'idempotency.waiters': quiet,
   'idempotency.methods': members,
   'patch.jsonPatch': turnedOn,
-  'prefer.minimalOnCreate': turnedOn,
+  'prefer.minimalOnCreate': fixed, // decides whether the answer to POST has content where the client prefers none
   'etag.mode': steps('off', 'weak', 'strong'),
   'etag.onPut': steps('verbatim', 'with-content'),
   'concurrency.required': turnedOff,

@@ -34,7 +34,10 @@ export interface Journey {
 /** Markdown for those who have to move. */
 export async function guide(journey: Journey): Promise<string> {
   const { service, from, to } = journey
-  const [old, now] = [from, to].map((label) => contractAt(service, label)) as [Contract, Contract]
+  const [old, now] = [from, to].map((label) => {
+    const { sunset: _, ...contract } = contractAt(service, label) // when versions end is said apart
+    return contract
+  }) as [Contract, Contract]
   const found = differences(calledAs(old, now, journey), now)
   const bodies = await samples(journey)
   const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, found, bodies.get(name)))
