@@ -25,7 +25,9 @@ export function differences(before: Contract, after: Contract): Difference[] {
 function ends({ sunset: had }: Contract, { sunset: has }: Contract): Difference[] {
   if (had === undefined || has === undefined || had === has) return []
   const says =
-    has === null ? `It is not planned to end any more; it was on ${day(had as string)}.` : `It is planned to end on ${day(has)}${had === null ? '' : ` instead of ${day(had)}`}.`
+    has === null
+      ? `It is not planned to end any more; it was on ${day(had as string)}.`
+      : `It is planned to end on ${day(has)}${had === null ? '' : ` instead of ${day(had)}`}.`
   const sooner = had !== null && has !== null && has < had
   return [told('sunset', sooner ? 'breaking' : 'additive', says, `Leave it at ${day(had ?? '')}, or put it off.`)]
 }
@@ -205,7 +207,9 @@ function paths(place: string, before: Paths, after: Paths): Difference[] {
         return [told(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed')]
       if (was === is) return []
       const says = `${method} ${path} is for ${ruleIn(is)} instead of ${ruleIn(was)}.`
-      return [told(`${place}.access`, opens(was, is) ? 'additive' : 'breaking', says, `Leave it to ${ruleIn(was)}.`, 'fixed')]
+      return [
+        told(`${place}.access`, opens(was, is) ? 'additive' : 'breaking', says, `Leave it to ${ruleIn(was)}.`, 'fixed'),
+      ]
     }),
   )
 }

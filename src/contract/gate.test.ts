@@ -64,7 +64,10 @@ describe('what is locked', () => {
     const ending = (sunset?: string) =>
       shop(first, { versions: { v1: { released: '2026-01-01', deprecated: '2026-02-01', ...(sunset && { sunset }) } } })
     const locks: Locks = new Map([['v1', lockOf(ending('2027-12-31'))]])
-    assert.match(told(ending('2027-06-30'), locks), /^versions\.v1\.sunset\n.*end on 2027-06-30 instead of 2027-12-31\./s)
+    assert.match(
+      told(ending('2027-06-30'), locks),
+      /^versions\.v1\.sunset\n.*end on 2027-06-30 instead of 2027-12-31\./s,
+    )
     for (const fine of ['2028-06-30', undefined]) assert.equal(told(ending(fine), locks), '')
     assert.equal(told(ending('2027-12-31'), new Map([['v1', lockOf(ending())]])), '')
     const { sunset, ...older } = lockOf(ending('2027-12-31'))
