@@ -49,7 +49,7 @@ export function testing(
 
 /** A door for each who calls. */
 function doors(service: Service, store: Store, log: Log) {
-  const world = realWorld([store.secret])
+  const world = realWorld([store.secret], store.clock)
   const whole = { ...service, choice: previewing(service.choice, 'all') }
   const house = { service: whole, store, world, authenticate: gate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)

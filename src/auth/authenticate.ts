@@ -29,6 +29,7 @@ export interface Desk {
 
 interface Known {
   readonly caller: Caller
+  readonly since: number
   readonly until: number
   /** The state of the store that it was read from; null where that cannot be told at once. */
   readonly mark: string | null
@@ -71,7 +72,9 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     // A token that is good as a bearer is not good in the header for API keys, so the header is part of what is remembered.
     const digest = `${given.own ? 'key' : 'bearer'} ${hash('sha256', given.text, 'base64url')}`
     const before = remembered.get(digest)
-    if (before && before.until > now() && before.mark === mark(given.text)) return before.caller
+    const time = now()
+    // One that was remembered at a later time than now is from before somebody set the clock back.
+    if (before && before.since <= time && before.until > time && before.mark === mark(given.text)) return before.caller
     const seen = mark(given.text)
     const verdict = underWay.get(digest) ?? judged(given, digest, before ? null : call.address)
     if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
@@ -105,7 +108,7 @@ export function authentication({ auth, challenge, store, peppers, tokens, known,
     }
     if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)
     const caller = before && isSame(before.caller, verdict.caller) ? before.caller : verdict.caller
-    remembered.set(digest, { caller, until: verdict.until, mark: seen })
+    remembered.set(digest, { caller, since: now(), until: verdict.until, mark: seen })
     return caller
   }
 }

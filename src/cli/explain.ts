@@ -46,7 +46,7 @@ async function run(given: Given): Promise<number> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   const store = await storeOf(service, databaseOf(given, service), mode)
   try {
-    const ground = { service, store, world: realWorld(secretsOf(store)) }
+    const ground = { service, store, world: realWorld(secretsOf(store), store.clock) }
     const question = { method: method.toUpperCase(), target, ...(await whoAsks(given, ground)) }
     const explanation = await reasons(question, ground)
     console.log(given.on('json') ? JSON.stringify(explanation, null, 2) : shown(question, explanation))
@@ -86,7 +86,7 @@ async function holderOf(key: string, { service, store, world }: Ground): Promise
   const time = (value: number) => new Date(value).toISOString()
   if (!one) return refused('There is no such key here: it is of another database, or was sealed with another pepper.')
   if (one.revoked !== null) return refused(`The key ${one.name} (${one.id}) was revoked at ${time(one.revoked)}.`)
-  if (one.expires !== null && one.expires <= world.now())
+  if (one.expires !== null && one.expires <= (world.due ?? world.now)())
     return refused(`The key ${one.name} (${one.id}) expired at ${time(one.expires)}.`)
   const caller: Caller = callerOf(`key:${one.name}`, one)
   return { caller, invalid: null }

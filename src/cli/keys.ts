@@ -70,12 +70,15 @@ async function run(given: Given): Promise<number> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   const store = await storeOf(service, databaseOf(given, service), mode)
   try {
-    console.log(await deed({ given, file, service, store, now: Date.now() }))
+    console.log(await deed({ given, file, service, store, now: timeOf(store) }))
     return 0
   } finally {
     await store.close()
   }
 }
+
+/** Keys begin and end by the clock of the store, as services judge them by it. */
+const timeOf = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
 
 async function create(ring: Ring): Promise<string> {
   const name = nameOf(ring)

@@ -48,6 +48,10 @@ export interface Carried {
 /** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
 export interface World {
   readonly now: () => number
+  /** The time that keys and cursors expire by, where it is not `now`. */
+  readonly due?: () => number
+  /** The time that tokens of others are judged by, where it is not `now`. */
+  readonly issued?: () => number
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
   /** Keys for what clients carry and must not change: the first one signs, all of them verify. */

@@ -2,6 +2,18 @@
 import type { Outcome, Spent } from './outcome.ts'
 import type { Plan, Spend } from './plan.ts'
 
+/** The time of a store, in milliseconds; what is kept in it expires by this, whatever is done to the clock of a machine. */
+export interface Clock {
+  /** Never goes back, over restarts either. */
+  readonly now: () => number
+  /** The time that has certainly come, where a clock that is far ahead is doubted: what is kept expires by this one. */
+  readonly due?: () => number
+  /** The time to judge by what others have issued: the later of the machine's own at start and what has certainly come. */
+  readonly issued?: () => number
+  /** By how much the clock of the machine was too far ahead at start, in milliseconds; null where it was not. */
+  readonly ahead?: number | null
+}
+
 export interface Store {
   /** Carries out a plan, whole or not at all. What can be answered at once is. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
@@ -11,6 +23,8 @@ export interface Store {
   readonly mark: (collections: readonly string[]) => string | null
   /** The same where it has to be asked for, for all collections at once; null where asking would be of no use. */
   readonly asked?: () => Promise<string | null>
+  /** The time that this store goes by; that of the machine where there is none. */
+  readonly clock?: Clock
   /** A secret of this store's own, made when it was first opened. */
   readonly secret: string
   /** Whether the store can answer; the reason where it cannot. */

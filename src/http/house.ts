@@ -48,12 +48,12 @@ export interface Guests {
 export function gate(
   { settings, challenge }: Service,
   store: Store,
-  { now }: World,
+  { now, due = now, issued = now }: World,
   { peppers = [store.secret], known }: Guests = {},
 ): Authenticate {
   const { auth } = settings
-  const tokens = auth.tokens && judging(auth.tokens, now)
-  return authentication({ auth, challenge, store, peppers, tokens, now, ...(known && { known }) })
+  const tokens = auth.tokens && judging(auth.tokens, issued)
+  return authentication({ auth, challenge, store, peppers, tokens, now: due, ...(known && { known }) })
 }
 
 /** What judges tokens is brought in only where they are taken: it holds 10 MB. */

@@ -1,10 +1,12 @@
-/** The real world: the clock of the machine and its random bytes. Part 1. */
+/** The real world: the clock of the store or of the machine, and random bytes. Part 1. */
 import { randomFillSync } from 'node:crypto'
 import type { World } from '../flow/call.ts'
+import type { Clock } from '../flow/store.ts'
 import { idSource, uuid } from '../resources/id.ts'
 
-export function realWorld(secrets: readonly string[]): World {
-  const now = () => Date.now()
+/** The time is that of the store, where it has one: nothing it keeps may expire by a clock that somebody sets. */
+export function realWorld(secrets: readonly string[], clock: Clock = { now: () => Date.now() }): World {
+  const { now, due, issued } = clock
   const bytes = new Uint8Array(16 * 256)
   let used = bytes.length
   const sixteen = (): Uint8Array => {
@@ -17,6 +19,8 @@ export function realWorld(secrets: readonly string[]): World {
   }
   return {
     now,
+    ...(due && { due }),
+    ...(issued && { issued }),
     newId: idSource(now, (pool) => randomFillSync(pool)),
     newRequestId: () => uuid(sixteen(), now()),
     secrets,

@@ -40,7 +40,7 @@ export function spend(
     meters.set(store, own)
   }
   const charges = tier.policies.map((policy) => ({ policy, partition: partitionOf(policy, call, caller) }))
-  const now = world.now()
+  const now = (world.due ?? world.now)()
   const taken = own(charges, now)
   const rate = ({ granted, standings }: Taken): Rate => ({ granted, standings, tier, headers: quotas.headers, now })
   return taken instanceof Promise ? taken.then(rate) : rate(taken)

@@ -32,9 +32,9 @@ const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sor
 export function cursorOf(
   { place, back, including }: Position,
   { list, bound, ttl }: Binding,
-  { secrets, now }: World,
+  { secrets, now, due = now }: World,
 ): string {
-  const made = ttl === null ? 0 : Math.floor(now() / (ttl / 4)) * (ttl / 4)
+  const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const text = Buffer.from(
     JSON.stringify([digest(bound), (back ? 1 : 0) + (including ? 2 : 0), made, ...place] satisfies Payload),
   )
@@ -48,7 +48,7 @@ export function cursorOf(
 export function positionOf(
   text: string,
   { list, bound, ttl }: Binding,
-  { secrets, now }: World,
+  { secrets, now, due = now }: World,
 ): Position | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
   const given = bytes.subarray(0, macLength)
@@ -59,7 +59,7 @@ export function positionOf(
   if (body[0] !== plain && body[0] !== packed) return 'invalid-cursor' // made by a release that writes another format
   const payload = body[0] === packed ? inflateRawSync(body.subarray(1)) : body.subarray(1)
   const [own, way, made, ...place] = JSON.parse(payload.toString()) as Payload
-  if (ttl !== null && made + ttl <= now()) return 'cursor-expired'
+  if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
   return own === digest(bound) ? { place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
 }
 

@@ -10,6 +10,7 @@ import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.t
 import { blankStatement, meta } from '../store/compile.ts'
 import { type Layout, placed } from '../store/layout.ts'
 import { type Address, addressOf, withoutPassword } from './address.ts'
+import { clock, type Followed } from './clock.ts'
 import { type Connection, connect, connectShort, type Times } from './connect.ts'
 import { type Pace, pace as usual } from './lease.ts'
 import { carry, dialectOf, migrate, type Site, standingOf, stateOf } from './migrate.ts'
@@ -32,7 +33,7 @@ export async function openPostgres(
   patience = 10_000,
 ): Promise<Store> {
   return guarded(url, async (address) => {
-    const { shelves, secret, name, tells } = await prepared(address, collections, mode)
+    const { shelves, secret, name, tells, time } = await prepared(address, collections, mode)
     // What is spread over machines is planned for its values, as these say which of them are asked.
     const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
@@ -46,6 +47,7 @@ export async function openPostgres(
       patience,
       name,
       tells,
+      clock: time,
       times: address.pooled ? times : null,
     })
   })
@@ -98,7 +100,7 @@ async function prepared(
   address: Address,
   collections: readonly Collection[],
   mode: SchemaMode,
-): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean }> {
+): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean; time: Followed }> {
   const site = await sited(address, collections, usual)
   try {
     const { ask } = site.connection
@@ -117,6 +119,7 @@ async function prepared(
       secret: await secretOf({ ask }),
       name: nameOf(ground.layout),
       tells,
+      time: await clock({ ask }),
     }
   } finally {
     leave(site)

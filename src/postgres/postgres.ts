@@ -6,6 +6,7 @@ import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
+import type { Followed } from './clock.ts'
 import { plannedOnce, type Times } from './connect.ts'
 import { onceATurn } from './gather.ts'
 import { look, patiently, reads } from './look.ts'
@@ -25,13 +26,14 @@ export interface Opened {
   readonly times: Times | null
   /** Whether the database tells its state. */
   readonly tells: boolean
+  readonly clock: Followed
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
 }
 
 const plain = (text: string): Statement => ({ text, values: [] })
 
-export function postgresStore({ pool, cellar, secret, patience, times, name, tells }: Opened): Store {
+export function postgresStore({ pool, cellar, secret, patience, times, name, tells, clock }: Opened): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = reads(pool)
@@ -47,17 +49,20 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, totals: tells ? totals() : null }
   const presence = attending(pool, name)
+  clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
   const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
   const keepUp = abreast(lags, () => write(writing, { do: 'raise' }))
   return {
     execute: (plan) => (minds(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
+    clock,
     mark: () => null,
     ...(tells && { asked: states(pool) }),
     ready: () => reasonNot(pool),
     attend: presence.begin,
     close: async () => {
+      clock.stop()
       await presence.end()
       await pool.close()
     },

@@ -10,6 +10,7 @@ import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, t
 import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import { batches } from './batch.ts'
+import { clock, type Kept } from './clock.ts'
 import { isBusy, mostWait, told } from './failure.ts'
 import { look } from './look.ts'
 import { reader } from './reader.ts'
@@ -88,9 +89,11 @@ export interface Opened {
 }
 
 // long because: its parts share the file and what is known of it
-export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened): Store {
+export function sqliteStore({ db, cellar: shelves, secret, file, patience, name }: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
+  const time = clock(run)
+  const cellar = { ...shelves, lead: () => time.now() - time.due() }
   const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
   const lately = rows(new Map(collections.map((one) => [one.name, one])))
   const known = totals(collections, () => snapshot.version())
@@ -102,6 +105,7 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
   const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
   const writes = batches({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
   const presence = attending(run, snapshot, name)
+  const keeping = file === null ? null : keptTime(time, snapshot)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isDeed(plan)) return writes.join(plan)
     try {
@@ -135,6 +139,7 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
     },
     hold: snapshot.hold,
     secret,
+    clock: time,
     mark,
     ready: async () => unreadyFor(run),
     attend: file === null ? () => {} : presence.begin,
@@ -142,6 +147,7 @@ export function sqliteStore({ db, cellar, secret, file, patience, name }: Opened
       await writes.idle()
       await thread?.close()
       presence.end()
+      keeping?.end()
       snapshot.end()
       db.close()
     },
@@ -172,6 +178,26 @@ function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => v
     said(depart(sqlite, node))
   }
   return { begin, end }
+}
+
+/** How often the time is written into the file, in milliseconds; what another process is in the way of is done the next time. */
+const keepingPace = 20_000
+
+function keptTime({ keep }: Kept, snapshot: Snapshot): { end: () => void } {
+  const kept = (): void => {
+    snapshot.end()
+    try {
+      keep()
+    } catch {}
+  }
+  kept()
+  const timer = setInterval(kept, keepingPace).unref()
+  return {
+    end: () => {
+      clearInterval(timer)
+      kept()
+    },
+  }
 }
 
 /** Why the file cannot be read; null where it can, or where another process is only in the way. */

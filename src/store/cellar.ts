@@ -85,6 +85,8 @@ export interface Lag {
 
 export interface Cellar {
   readonly lag?: Lag
+  /** By how much the time of plans may be ahead of the time that has certainly come, in milliseconds. */
+  readonly lead?: () => number
   readonly dialect: Dialect
   readonly shelves: ReadonlyMap<string, Shelf>
 }
@@ -150,6 +152,9 @@ function told({ columns, fields }: Collection): ReadonlySet<string> {
 export const calledIn = ({ shelves }: Cellar, name: string): string => shelves.get(name)?.collection.called ?? name
 export const namedIn = ({ shelves }: Cellar, called: string): string =>
   [...shelves.values()].find(({ collection }) => collection.called === called)?.collection.name ?? called
+
+/** The time that what is kept expires by, when a plan says that it is `time`. */
+export const dueAt = ({ lead }: Cellar, time: number): number => (lead ? time - lead() : time)
 
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 

@@ -2,7 +2,7 @@
 import { homeOf } from '../flow/home.ts'
 import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
-import { type Answer, type Cellar, calledIn, moved, namedIn, type Steps } from './cellar.ts'
+import { type Answer, type Cellar, calledIn, dueAt, moved, namedIn, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
 import { atHome, type Dialect } from './dialect.ts'
 
@@ -15,10 +15,11 @@ export function* recall(cellar: Cellar, { claim }: Recall): Steps<Outcome> {
     values: [claim.hash, ...at.values],
     lone: 'read',
   }
-  return row && !isExpired(row, claim) ? claimed(cellar, row) : { is: 'free' }
+  return row && !isExpired(cellar, row, claim) ? claimed(cellar, row) : { is: 'free' }
 }
 
-const isExpired = ({ time }: Answer, { expired }: Claim): boolean => expired !== null && Number(time) <= expired
+const isExpired = (cellar: Cellar, { time }: Answer, { expired }: Claim): boolean =>
+  expired !== null && Number(time) <= dueAt(cellar, expired)
 
 const claimed = (cellar: Cellar, { collection, id, parent, fingerprint, answer }: Answer): Claimed => ({
   is: 'claimed',
@@ -36,14 +37,15 @@ export function* hold(
   claim: Claim,
 ): Steps<Claimed | null> {
   const { dialect } = cellar
-  const { hash, fingerprint, time, expired } = claim
+  const { hash, fingerprint, time } = claim
+  const expired = claim.expired === null ? null : dueAt(cellar, claim.expired)
   const called = calledIn(cellar, collection)
   const home = dialect.spread ? [homeOf(hash)] : []
   const values = [...home, hash, called, key.parent, key.id, fingerprint, time]
   const { kept, renewed } = takingIn(dialect)
   const [taken] = yield expired === null ? { text: kept, values } : { text: renewed, values: [...values, expired] }
   if (taken) {
-    if (expired !== null) yield* sweep(cellar, called, claim)
+    if (expired !== null) yield* sweep(cellar, called, { hash, expired })
     return null
   }
   const before = yield* recall(cellar, { do: 'recall', claim })
@@ -89,7 +91,7 @@ export function* keep({ dialect }: Cellar, { hash }: Claim, answer: NonNullable<
 const mostSwept = 10
 
 /** Takes some keys that are no longer kept: more than one creation adds, so that they cannot pile up. R106. */
-function* sweep({ dialect }: Cellar, collection: string, { hash, expired }: Claim): Steps<void> {
+function* sweep({ dialect }: Cellar, collection: string, { hash, expired }: Pick<Claim, 'hash' | 'expired'>): Steps<void> {
   const { mark } = dialect
   const at = atHome(homeOf(hash), 4, dialect)
   const old = `SELECT hash FROM ${keys} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`

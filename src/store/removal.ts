@@ -2,7 +2,7 @@
 import type { Outcome } from '../flow/outcome.ts'
 import type { Absent, Key, List, Remove, Whose } from '../flow/plan.ts'
 import { brought, type Collection, type Dependent, keyColumns, type Stored } from '../resources/collection.ts'
-import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from './cellar.ts'
+import { type Answer, type Cellar, dueAt, moved, type Shelf, type Steps, shelf } from './cellar.ts'
 import { tombstoneId, tombstones } from './compile.ts'
 import { atHome, keyValues, newRow, quoted, rowHome } from './dialect.ts'
 import { forget, isBeside, remark, toldOf } from './spread.ts'
@@ -179,12 +179,13 @@ export function* whose(cellar: Cellar, { collection: name, key }: Whose): Steps<
 const calledAs = ({ called, name }: Collection): string => called ?? name
 
 /** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
-export function* departed({ dialect }: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
+export function* departed(cellar: Cellar, collection: Collection, key: Key, now: number): Steps<Absent> {
+  const { dialect } = cellar
   const at = atHome(rowHome(collection, key), 3, dialect)
   const text = `SELECT time, revision FROM ${tombstones} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
   const [stone] = yield { text, values: [calledAs(collection), tombstoneId(collection, key), ...at.values] }
   const { name, retention } = collection
-  const gone = stone !== undefined && (retention === null || now < Number(stone.time) + retention)
+  const gone = stone !== undefined && (retention === null || dueAt(cellar, now) < Number(stone.time) + retention)
   return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
 }
 
@@ -215,12 +216,13 @@ function swept({ dialect: { spread } }: Cellar, rows: readonly Doomed[]): Iterab
 const mostSwept = 10
 
 /** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
-function* sweep({ dialect }: Cellar, { collection, key }: Doomed, now: number): Steps<void> {
+function* sweep(cellar: Cellar, { collection, key }: Doomed, now: number): Steps<void> {
+  const { dialect } = cellar
   const { retention } = collection
   if (retention === null) return
   const { mark } = dialect
   const at = atHome(rowHome(collection, key), 4, dialect)
   const old = `SELECT id FROM ${tombstones} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
   const text = `DELETE FROM ${tombstones} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [calledAs(collection), now - retention, mostSwept, ...at.values] }
+  yield { text, values: [calledAs(collection), dueAt(cellar, now) - retention, mostSwept, ...at.values] }
 }

@@ -61,7 +61,8 @@ export async function start(
 ): Promise<Started> {
   const service = { ...declared, choice: previewing(declared.choice, preview) }
   let open = true
-  const world = realWorld(secretsOf(store))
+  const world = realWorld(secretsOf(store), store.clock)
+  warnOfClock(store, rest.log)
   const authenticate = gate(service, store, world, { peppers: peppersOf(service, store), ...(known && { known }) })
   const ledger = counting && { ledger: counting.ledger }
   const house: House = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
@@ -77,6 +78,15 @@ export async function start(
     await store.close()
   }
   return { url: listening.url, stop }
+}
+
+function warnOfClock({ clock }: Store, log: Log): void {
+  if (clock?.ahead == null) return
+  const minutes = Math.round(clock.ahead / 60_000)
+  log.warn(
+    { minutes },
+    `The clock of this machine is ${minutes} minutes ahead of the time at which the database was last in use. For one hour nothing expires by it. If the database was in use since, the clock is wrong: set it, and start again.`,
+  )
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */

@@ -44,6 +44,24 @@ async function closed(url: string): Promise<void> {
 const json = 'Host: notes\r\nContent-Type: application/json\r\n'
 
 describe('bylaw serve', { concurrency: 3 }, () => {
+  test('tells of a clock that is far ahead of the file, and of no other', async () => {
+    const file = ['api.ts', '--database', 'sqlite:./clock.db']
+    const ahead = (hours: number) => ({
+      NODE_OPTIONS: `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+${hours}*3600000`,
+    })
+    for (const [hours, told] of [
+      [0, false],
+      [2, true],
+      [0, false],
+    ] as const) {
+      const { said, stop } = await served(file, { cwd, env: ahead(hours) })
+      assert.equal(await stop(), 0)
+      const line = said.stdout.split('\n').find((one) => one.includes('The clock of this machine'))
+      assert.equal(line !== undefined, told)
+      if (line) assert.equal(JSON.parse(line).minutes, 120)
+    }
+  })
+
   test('tells its URL in the first line, and every answer in a line of JSON', async () => {
     const { url, said, stop } = await served(memory, { cwd })
     assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d+$/)

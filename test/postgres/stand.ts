@@ -34,7 +34,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
   const store = await openStore(service, url, 'apply')
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const world = realWorld([store.secret])
+  const world = realWorld([store.secret], store.clock)
   const house: House = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)
   const call: Node['call'] = async (method, path, json, headers = {}) => {

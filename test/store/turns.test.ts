@@ -51,7 +51,7 @@ test('a request that comes in when another process has committed is not answered
       return outcome
     },
   }
-  const world = realWorld([store.secret])
+  const world = realWorld([store.secret], store.clock)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
   const house = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
   const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })

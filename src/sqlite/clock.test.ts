@@ -1,0 +1,89 @@
+/** Sets the clock of a machine around starts, and sees what time a file has then. The cellar. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { meta } from '../store/compile.ts'
+import { clock } from './clock.ts'
+import { runner } from './sqlite.ts'
+
+const [minute, hour] = [60_000, 3_600_000]
+
+/** A file, and the clocks of the machine it is on. */
+function place() {
+  const db = new DatabaseSync(':memory:')
+  db.exec(`CREATE TABLE ${meta} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
+  const own = { date: 1_800_000_000_000, steady: 5000.5 }
+  const pass = (milliseconds: number) => {
+    own.date += milliseconds
+    own.steady += milliseconds
+  }
+  return { own, pass, start: () => clock(runner(db), { date: () => own.date, steady: () => own.steady }) }
+}
+
+test('a new file has the time of the machine, and goes on without it', () => {
+  const { own, pass, start } = place()
+  const { now, due, issued, ahead } = start()
+  assert.equal(ahead, null)
+  for (const step of [0, 2 * hour, -4 * hour]) {
+    own.date += step
+    pass(minute)
+  }
+  for (const time of [now, due, issued ?? now]) assert.equal(time(), 1_800_000_000_000 + 3 * minute)
+})
+
+test('time never goes back over a start, and what passed between two starts has passed', () => {
+  const { own, pass, start } = place()
+  const first = start()
+  pass(hour)
+  first.keep()
+  const ended = first.now()
+  own.date -= 2 * hour
+  const second = start()
+  assert.deepEqual([second.now(), second.due(), second.ahead], [ended, ended, null])
+  own.date += 2 * hour
+  pass(4 * minute)
+  const third = start()
+  assert.deepEqual([third.now(), third.due(), third.ahead], [ended + 4 * minute, ended + 4 * minute, null])
+})
+
+test('a clock that is more than five minutes ahead is told, and nothing expires by it for an hour', () => {
+  const { own, pass, start } = place()
+  const first = start()
+  first.keep()
+  const ended = first.now()
+  own.date += 2 * hour
+  const second = start()
+  assert.deepEqual([second.ahead, second.now(), second.due()], [2 * hour, ended + 2 * hour, ended])
+  assert.equal(second.issued?.(), ended + 2 * hour, 'tokens that have expired are not taken')
+  pass(hour - 1)
+  assert.equal(second.due(), ended + hour - 1)
+  pass(1)
+  assert.equal(second.due(), ended + 3 * hour)
+})
+
+test('a wrong clock that was set right within the hour leaves nothing behind that things expire by', () => {
+  const { own, pass, start } = place()
+  const first = start()
+  first.keep()
+  const ended = first.now()
+  own.date += 2 * hour
+  const wrong = start()
+  pass(10 * minute)
+  wrong.keep()
+  own.date -= 2 * hour
+  const right = start()
+  assert.equal(right.ahead, null)
+  assert.deepEqual([right.due(), right.issued?.()], [ended + 10 * minute, ended + 10 * minute])
+  assert.equal(right.now(), ended + 2 * hour + 10 * minute, 'times that were told are not told again')
+})
+
+test('of two processes, the one that is behind does not set the file back', () => {
+  const { own, start } = place()
+  const [first, second] = [start(), start()]
+  own.steady += minute
+  second.keep()
+  own.steady -= minute
+  first.keep()
+  own.date -= hour
+  assert.equal(start().now(), 1_800_000_000_000 + minute)
+})

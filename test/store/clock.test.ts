@@ -1,0 +1,120 @@
+/** Proves that nothing expires, comes back or goes back in time because somebody sets the clock of a machine. R106, R134. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, mock, test } from 'node:test'
+import { f, type Service, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { openStore } from '../../src/terminal/open.ts'
+import { keyFor } from '../help/door.ts'
+import { freshFile } from '../help/file.ts'
+import { freshPostgres } from '../help/postgres.ts'
+
+const hour = 3_600_000
+const api = service({
+  name: 'clocks',
+  settings: {
+    idempotency: { retention: 'PT1H' },
+    deleted: { retention: 'PT1H' },
+    list: { cursor: { ttl: 'PT1H' } },
+  },
+  resources: {
+    things: { prefix: 'thg', fields: { name: f.text({ sort: true }) }, access: 'public' },
+    secrets: { prefix: 'sec', fields: { name: f.text() }, access: 'authenticated' },
+  },
+} as Parameters<typeof service>[0]) as Service
+
+/** The clock of the machine, which somebody sets. */
+function setBy(milliseconds: number): void {
+  mock.restoreAll()
+  const { now } = Date
+  mock.method(Date, 'now', () => now() + milliseconds)
+}
+
+afterEach(() => mock.restoreAll())
+
+type Tested = ReturnType<typeof testing>
+
+const created = (own: Tested, key: string) =>
+  own.call('/things', { method: 'POST', json: { name: 'thing' }, headers: { 'idempotency-key': key } })
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+const json = async (answer: Response | Promise<Response>): Promise<any> => (await answer).json()
+
+/** What is kept for an hour: a key that was used, what was deleted, and a cursor. */
+async function keeping(own: Tested, name: string): Promise<{ lasts: () => Promise<void>; time: string; own: Tested }> {
+  const { id, createdAt } = await json(created(own, name))
+  const gone = (await json(created(own, `${name}-deleted`))).id
+  assert.equal((await own.call(`/things/${gone}`, { method: 'DELETE' })).status, 204)
+  await json(created(own, `${name}-last`))
+  const { pagination } = await json(own.call('/things?limit=1&cursor='))
+  const state = { own, time: createdAt as string, lasts: async () => {} }
+  state.lasts = async () => {
+    const again = await created(state.own, name)
+    assert.deepEqual([again.status, (await json(again)).old_id], [409, id])
+    assert.equal((await state.own.call(`/things/${gone}`)).status, 410)
+    assert.equal((await state.own.call(`/things?limit=1&cursor=${pagination.nextCursor}`)).status, 200)
+    const { createdAt } = await json(created(state.own, `${name}-${Math.random()}`))
+    assert.ok(createdAt >= state.time, `${createdAt} is before ${state.time}`)
+    state.time = createdAt
+  }
+  return state
+}
+
+for (const kind of ['SQLite', 'PostgreSQL'] as const)
+  describe(`the clock of a machine that is set, on ${kind}`, () => {
+    const place = async (t: { after: (act: () => unknown) => void }): Promise<string> => {
+      if (kind === 'SQLite') return `sqlite:${freshFile(t as never)}`
+      const { url, drop } = await freshPostgres()
+      t.after(drop)
+      return url
+    }
+
+    test('lets nothing expire and nothing go back while a process runs', async (t) => {
+      const own = testing(api, { database: await place(t) })
+      t.after(own.close)
+      const kept = await keeping(own, 'running')
+      for (const by of [2 * hour, -2 * hour, 24 * hour]) {
+        setBy(by)
+        await kept.lasts()
+      }
+    })
+
+    test('lets nothing expire and nothing go back over a new start', async (t) => {
+      const database = await place(t)
+      const first = testing(api, { database })
+      const kept = await keeping(first, 'started')
+      await first.close()
+      for (const by of [2 * hour, -2 * hour, 0, 5 * hour, 0]) {
+        setBy(by)
+        kept.own = testing(api, { database })
+        await kept.lasts()
+        await kept.own.close()
+      }
+    })
+
+    test('leaves a revoked key revoked, and one that is in force in force', async (t) => {
+      const database = await place(t)
+      const store = await openStore(api, database, 'apply')
+      t.after(store.close)
+      const now = Date.now()
+      const [ended, lasting] = [
+        await keyFor(store, 'ended', {}, now),
+        await keyFor(store, 'lasting', {}, now, now + hour),
+      ]
+      let own = testing(api, { database })
+      const statuses = () =>
+        Promise.all([ended, lasting].map(async (headers) => (await own.call('/secrets', { headers })).status))
+      assert.deepEqual(await statuses(), [200, 200])
+      const keys = await store.execute({ do: 'keys', name: 'ended' })
+      const ids = keys.is === 'credentials' ? keys.credentials.map(({ id }) => id) : []
+      await store.execute({ do: 'revoke', ids, time: now })
+      for (const by of [-2 * hour, 2 * hour]) {
+        setBy(by)
+        while ((await statuses())[0] === 200) assert.ok(performance.now() < 60_000, 'it is told within a second')
+        assert.deepEqual(await statuses(), [401, 200])
+        await own.close()
+        own = testing(api, { database })
+        assert.deepEqual(await statuses(), [401, 200])
+      }
+      await own.close()
+    })
+  })
