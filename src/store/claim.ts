@@ -91,7 +91,11 @@ export function* keep({ dialect }: Cellar, { hash }: Claim, answer: NonNullable<
 const mostSwept = 10
 
 /** Takes some keys that are no longer kept: more than one creation adds, so that they cannot pile up. R106. */
-function* sweep({ dialect }: Cellar, collection: string, { hash, expired }: Pick<Claim, 'hash' | 'expired'>): Steps<void> {
+function* sweep(
+  { dialect }: Cellar,
+  collection: string,
+  { hash, expired }: Pick<Claim, 'hash' | 'expired'>,
+): Steps<void> {
   const { mark } = dialect
   const at = atHome(homeOf(hash), 4, dialect)
   const old = `SELECT hash FROM ${keys} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
