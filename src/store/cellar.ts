@@ -153,9 +153,6 @@ export const calledIn = ({ shelves }: Cellar, name: string): string => shelves.g
 export const namedIn = ({ shelves }: Cellar, called: string): string =>
   [...shelves.values()].find(({ collection }) => collection.called === called)?.collection.name ?? called
 
-/** The time that what is kept expires by, when a plan says that it is `time`. */
-export const dueAt = ({ lead }: Cellar, time: number): number => (lead ? time - lead() : time)
-
 export const shelf = ({ shelves }: Cellar, name: string): Shelf => shelves.get(name) as Shelf
 
 type Settled = Pick<List, 'where' | 'order'>

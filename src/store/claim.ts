@@ -2,7 +2,7 @@
 import { homeOf } from '../flow/home.ts'
 import type { Claimed, Outcome } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
-import { type Answer, type Cellar, calledIn, dueAt, moved, namedIn, type Steps } from './cellar.ts'
+import { type Answer, type Cellar, calledIn, moved, namedIn, type Steps } from './cellar.ts'
 import { keys } from './compile.ts'
 import { atHome, type Dialect } from './dialect.ts'
 
@@ -17,6 +17,9 @@ export function* recall(cellar: Cellar, { claim }: Recall): Steps<Outcome> {
   }
   return row && !isExpired(cellar, row, claim) ? claimed(cellar, row) : { is: 'free' }
 }
+
+/** The time that what is kept expires by, when a plan says that it is `time`. */
+export const dueAt = ({ lead }: Cellar, time: number): number => (lead ? time - lead() : time)
 
 const isExpired = (cellar: Cellar, { time }: Answer, { expired }: Claim): boolean =>
   expired !== null && Number(time) <= dueAt(cellar, expired)
