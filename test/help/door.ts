@@ -232,7 +232,7 @@ export function overSocket(port: number): Door['send'] {
     })
 }
 
-function throughFetch(door: (request: Request) => Promise<Response>): Door['send'] {
+export function throughFetch(door: (request: Request) => Promise<Response>): Door['send'] {
   return async (method, path, sent = {}) => {
     const { body, headers } = content(sent)
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }

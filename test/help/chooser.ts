@@ -1,0 +1,13 @@
+/** Chooses by numbers, so that random requests can be repeated and shrunk. */
+
+/** Takes numbers one after the other as choices; where they end, the first of all. */
+export function chooser(numbers: readonly number[]) {
+  let at = 0
+  const next = (): number => numbers[at++] ?? 0
+  return {
+    one: <T>(from: readonly T[]): T => from[next() % from.length] as T,
+    /** True once in so many. */
+    once: (inSoMany: number): boolean => next() % inSoMany === inSoMany - 1,
+  }
+}
+export type Chooser = ReturnType<typeof chooser>

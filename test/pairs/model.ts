@@ -1,0 +1,150 @@
+/** What the service has to do, in plain memory: which status an answer has, and what is there afterwards. */
+import type { Setup } from './factors.ts'
+import { quota } from './shop.ts'
+
+export type Version = Setup['version']
+export type Operation = Setup['operation']
+
+/** A request in words: bodies are written as the newest version writes them. */
+export interface Deed {
+  readonly operation: Operation
+  readonly version: Version
+  readonly id: string | null
+  readonly body: Readonly<Record<string, unknown>> | null
+  /** The price of the plan, which the first version writes in things where the field has moved. */
+  readonly price: string | null
+  readonly key: string | null
+}
+
+interface Thing {
+  body: Record<string, unknown>
+  parts: number
+}
+
+export interface Expected {
+  readonly statuses: readonly number[]
+  /** Things that the answer holds, as the version shows them. */
+  readonly items?: readonly Record<string, unknown>[]
+}
+
+/** The names of older versions for members of the newest. */
+export const namesIn = (version: Version): Readonly<Record<string, string>> => {
+  if (version === 'v3') return {}
+  return version === 'v2' ? { note: 'remark' } : { note: 'remark', size: 'amount' }
+}
+
+export class Model {
+  readonly things = new Map<string, Thing>()
+  readonly gone = new Set<string>()
+  readonly plans = new Map<string, string>()
+  /** Keys that were used, with the thing that each has made. */
+  readonly keys = new Map<string, string>()
+  private readonly setup: Setup
+  private used = 0
+
+  constructor(setup: Setup) {
+    this.setup = setup
+  }
+
+  /** What a deed has to be answered with. What it changes is told by `done`, when its answer is known. */
+  expected(deed: Deed): Expected {
+    this.used++
+    if (this.setup.quota === 'used up' && this.used > quota) return { statuses: [429] }
+    if (this.setup.scope === 'lacking') return { statuses: [403] }
+    switch (deed.operation) {
+      case 'list':
+        return { statuses: [200], items: [...this.things.keys()].map((id) => this.shown(id, deed.version)) }
+      case 'read':
+        return this.present(deed) ?? { statuses: [200], items: [this.shown(deed.id as string, deed.version)] }
+      case 'create':
+        return { statuses: this.creating(deed) }
+      case 'replace':
+        return { statuses: this.replacing(deed) }
+      case 'change':
+        return this.present(deed) ?? { statuses: this.fits(deed, false) ?? [200] }
+      case 'remove':
+        return { statuses: this.removing(deed) }
+    }
+  }
+
+  private present({ id }: Deed): Expected | null {
+    if (this.things.has(id as string)) return null
+    return { statuses: [this.gone.has(id as string) ? 410 : 404] }
+  }
+
+  private creating(deed: Deed): number[] {
+    if (deed.key !== null && this.keys.has(deed.key)) return [409]
+    const refused = this.fits(deed, true)
+    if (refused) return refused
+    const chosen = this.chosenId(deed)
+    if (chosen !== null && this.things.has(chosen)) return [409]
+    return chosen !== null && this.gone.has(chosen) ? [410] : [201]
+  }
+
+  private chosenId({ body }: Deed): string | null {
+    const { key } = this.setup
+    return key === 'made' ? null : String(key === 'own' ? body?.name : body?.id)
+  }
+
+  private replacing(deed: Deed): number[] {
+    const id = deed.id as string
+    if (this.gone.has(id)) return [410]
+    return this.fits(deed, true) ?? [this.things.has(id) ? 200 : 201]
+  }
+
+  private removing({ id }: Deed): number[] {
+    const thing = this.things.get(id as string)
+    if (!thing) return [this.gone.has(id as string) ? 204 : 404]
+    return thing.parts > 0 && this.setup.cascade === 'no' ? [409] : [204]
+  }
+
+  /** The refusal of a body; null where it fits. */
+  private fits({ body, id, operation }: Deed, whole: boolean): number[] | null {
+    const own = body as Record<string, unknown>
+    const hidden = this.setup['hidden field']
+    if ('secret' in own && hidden === 'takes a scope') return typeof own.size === 'string' ? [400, 403] : [403]
+    if ('secret' in own && hidden === 'none') return [400]
+    if (typeof own.size === 'string') return [400]
+    const isNamed = own.name !== undefined || (this.setup.key === 'own' && operation === 'replace') // its path names it
+    if (whole && (!isNamed || own.planId === undefined)) return [400]
+    if (own.planId !== undefined && !this.plans.has(String(own.planId))) return [400]
+    const isRenamed = this.setup.key === 'own' && operation !== 'create' && own.name !== undefined && own.name !== id
+    return isRenamed ? [400] : null
+  }
+
+  /** Takes over what an answer says was done. */
+  done(deed: Deed, status: number, id: string | null): void {
+    const { operation, body, key } = deed
+    const own = (id ?? deed.id) as string
+    if (operation === 'create' && status === 201) {
+      if (key !== null) this.keys.set(key, own)
+      this.write(own, { note: null, size: 0, ...body }, deed)
+    } else if (operation === 'replace' && status < 300)
+      this.write(own, { ...(this.setup.key === 'own' && { name: own }), note: null, size: 0, ...body }, deed)
+    else if (operation === 'change' && status < 300)
+      this.write(own, { ...(this.things.get(own) as Thing).body, ...body }, deed)
+    else if (operation === 'remove' && status === 204 && this.things.delete(own)) this.gone.add(own)
+  }
+
+  private write(id: string, body: Record<string, unknown>, { price, version, operation }: Deed): void {
+    const before = this.things.get(id)
+    const { secret: _, id: __, ...seen } = body
+    this.things.set(id, { body: seen, parts: before?.parts ?? 0 })
+    if (this.setup['moved field'] === 'no' || version !== 'v1') return
+    // A PUT replaces the whole item, the price with its default; an item that is new leaves the price of its plan as it is.
+    const written = price ?? (operation === 'replace' && before ? '0.00' : null)
+    if (written !== null) this.plans.set(String(seen.planId), written)
+  }
+
+  shown(id: string, version: Version): Record<string, unknown> {
+    const { body } = this.things.get(id) as Thing
+    const names = namesIn(version)
+    const price =
+      version === 'v1' && this.setup['moved field'] === 'yes' ? { price: this.plans.get(String(body.planId)) } : {}
+    return {
+      id,
+      ...Object.fromEntries(Object.entries(body).map(([name, value]) => [names[name] ?? name, value])),
+      ...price,
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** The service of a row of levels. */
+import { f, type Service, service } from 'bylaw'
+import type { Setup } from './factors.ts'
+
+export const quota = 14
+
+/** A declaration whose parts are there or not is beyond the inference of types. */
+type Changing = Service & { change: (...change: unknown[]) => Changing }
+
+const secretOf = (setup: Setup): object => {
+  if (setup['hidden field'] === 'none') return {}
+  const how = setup['hidden field'] === 'write-only' ? { writeOnly: true } : { read: 'pii' }
+  return { secret: f.text({ max: 20, optional: true, ...how } as never) }
+}
+
+const keyed = (setup: Setup): object => {
+  if (setup.key === 'own') return { key: 'name' }
+  return { prefix: 'thg', ...(setup.key === 'chosen' && { settings: { resource: { id: 'client' } } }) }
+}
+
+export function shopOf(setup: Setup): Service {
+  const owner = setup.account === 'own' ? { owner: 'accountId' } : {}
+  const guarded = setup.scope !== 'not needed'
+  const tiers = { quick: { hourly: 100_000 }, few: { hourly: setup.quota === 'used up' ? quota : 100_000 } }
+  const made = service({
+    name: 'shop',
+    versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' }, v3: { released: '2026-06-01' } },
+    scopes: { 'things:use': 'Use things', pii: 'See secrets' },
+    ...(setup.quota !== 'none' && { tiers }),
+    resources: {
+      plans: {
+        prefix: 'pln',
+        ...owner,
+        fields: { title: f.text(), price: f.decimal({ scale: 2, default: '0.00' }) },
+        access: 'authenticated',
+      },
+      things: {
+        ...keyed(setup),
+        ...owner,
+        fields: {
+          name: f.text({ max: 50, filter: 'like', sort: true }),
+          note: f.text({ max: 50, optional: true, filter: true }),
+          size: f.integer({ default: 0, min: 0, max: 99, filter: 'range', sort: true }),
+          planId: f.ref('plans', { filter: true }),
+          ...secretOf(setup),
+        },
+        access: guarded ? { read: 'things:use', write: 'things:use' } : 'authenticated',
+      },
+      parts: {
+        prefix: 'prt',
+        parent: setup.cascade === 'yes' ? { resource: 'things', onDelete: 'cascade' } : 'things',
+        fields: { text: f.text() },
+        access: guarded ? { read: 'things:use', write: 'things:use' } : 'authenticated',
+      },
+    },
+  } as never) as unknown as Changing
+  const moved = setup['moved field'] === 'yes' ? { moved: { price: { by: 'planId', to: 'price' } } } : {}
+  return made
+    .change('v3', 'things', { about: 'A remark is called `note`.', renamed: { remark: 'note' } })
+    .change('v2', 'things', { about: 'An amount is called `size`.', renamed: { amount: 'size' }, ...moved })
+}
