@@ -8,7 +8,7 @@ export interface RedisLedger {
 }
 
 /** One step on the server: no window without an end, and its clock is that of all nodes. */
-const script = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+export const script = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then
   left = tonumber(ARGV[2])

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { checkout, folder, launch, notes, post, run, served } from '../help/command.ts'
+import { commandOf } from '../help/processes.ts'
 
 const cwd = folder({ 'api.ts': notes })
 const memory = ['api.ts', '--database', 'sqlite::memory:']
@@ -90,7 +91,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
       [{ NODE_OPTIONS: '--max-semi-space-size=24' }, undefined],
     ] as const) {
       const { child, stop } = await served(memory, { cwd, env })
-      const command = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+      const command = commandOf(child.pid as number)
       assert.equal(/--max-semi-space-size=\d+/.exec(command)?.[0], size)
       assert.equal(await stop(), 0)
     }

@@ -1,26 +1,14 @@
 /** A PostgreSQL server of one's own, that can be killed and started again. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-
-const debian = '/usr/lib/postgresql'
-
-/** The folder of the newest server's programs. */
-function programs(): string {
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [
-    ...versions.map((version) => join(debian, version, 'bin')),
-    ...(process.env.PATH ?? '').split(delimiter),
-  ]
-  const found = folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
-  if (found) return found
-  throw new Error(
-    'There is no PostgreSQL server on this machine, and the tests need one: apt-get install postgresql (or put its programs on PATH).',
-  )
-}
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { childrenOf, lives } from './processes.ts'
+import { serverPrograms } from './server.ts'
 
 /** Whom the server runs as: never root, which it refuses. */
 export function owner(): { uid: number; gid: number } | undefined {
@@ -49,7 +37,7 @@ export interface Cluster {
   readonly start: () => Promise<void>
   /** Ends it in one of the ways it can end. */
   readonly stop: (how: 'fast' | 'immediate' | 'kill') => Promise<void>
-  /** Runs one statement by the server's own client. */
+  /** Runs statements in a process of their own, and gives the values of the rows as psql writes them. */
   readonly psql: (statement: string) => string
   /** Settles when it takes connections. */
   readonly ready: () => Promise<void>
@@ -64,8 +52,8 @@ const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as con
 /** Makes a server in a folder of its own, or a standby of another one; settings as `-c` takes them. */
 // long because: its acts share the process
 export async function cluster(settings: readonly string[] = [], of?: Pick<Cluster, 'url'>): Promise<Cluster> {
-  const bin = programs()
   const as = owner()
+  const bin = serverPrograms(as)
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-postgres-'))
   const data = join(folder, 'data')
   chmodSync(folder, 0o755)
@@ -86,8 +74,6 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
   let child: ChildProcess | null = null
   let said = ''
 
-  const takes = (): boolean => spawnSync(join(bin, 'pg_isready'), ['-q', '-d', url], { timeout: 5000 }).status === 0
-
   async function start(): Promise<void> {
     const args = ['-D', data, ...options.flatMap((one) => ['-c', one])]
     const started = spawn(join(bin, 'postgres'), args, { ...as, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
@@ -103,7 +89,7 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
 
   async function taking(): Promise<void> {
     const until = performance.now() + 30_000
-    while (!takes()) {
+    while (!(await takes(url))) {
       if (child?.exitCode !== null || performance.now() > until) throw new Error(`PostgreSQL does not stand:\n${said}`)
       await pause(20)
     }
@@ -113,7 +99,7 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
     const ending = child
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
     const over = new Promise((resolve) => ending.once('close', resolve))
-    const servants = how === 'kill' ? children(ending.pid as number) : []
+    const servants = how === 'kill' ? childrenOf(ending.pid as number) : []
     ending.ref()
     ending.kill(signals[how])
     for (const pid of servants) end(pid)
@@ -131,8 +117,7 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
     stop,
     ready: taking,
     pid: () => (child?.exitCode === null && child.signalCode === null ? (child.pid ?? 0) : 0),
-    psql: (statement) =>
-      execFileSync(join(bin, 'psql'), ['-XAtq', '-d', url, '-c', statement], { encoding: 'utf8' }).trim(),
+    psql: (statement) => execFileSync(process.execPath, [client, url, statement], { encoding: 'utf8' }).trim(),
     close: async () => {
       await stop('immediate')
       rmSync(folder, { recursive: true, force: true })
@@ -140,25 +125,34 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
   }
 }
 
+const client = fileURLToPath(new URL('./psql.ts', import.meta.url))
+
+/** Whether the server takes connections, be it only to refuse who asks. */
+async function takes(url: string): Promise<boolean> {
+  const asking = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+  asking.on('error', () => {})
+  try {
+    await asking.connect()
+    return true
+  } catch (error) {
+    const { code = '' } = error as { code?: string }
+    return /^[0-9A-Z]{5}$/.test(code) && code !== startingUp
+  } finally {
+    await asking.end().catch(() => {})
+  }
+}
+
+/** What a server says that does not take connections yet, or no more. */
+const startingUp = '57P03'
+
 /** A pipe that holds no process up. */
 const unref = (pipe: unknown): void => (pipe as { unref: () => void }).unref()
-
-const children = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 /** Ends a process without a warning, if it is still there. */
 export function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {} // it went by itself
-}
-
-function lives(pid: number): boolean {
-  try {
-    return process.kill(pid, 0) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return false
-  }
 }
 
 /** None is left behind: the system closes the pipe to the keeper when this process ends, in whatever way. */

@@ -1,16 +1,24 @@
-/** Starts a Redis of its own, on a free port and with nothing kept, and stops it by its process. */
+/** Starts a Redis of its own, or the stand-in for it, on a free port and with nothing kept. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './cluster.ts'
+import { without } from './programs.ts'
+import { startStandIn } from './resp.ts'
 
 export interface Redis {
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
-export async function startRedis(port?: number, password = ''): Promise<Redis> {
+/** What counts quotas in the tests: the stand-in everywhere, and the real Redis where it is installed. */
+export const servers = [
+  { name: 'the stand-in for Redis', start: startStandIn, skip: false },
+  { name: 'Redis', start: startRedis, skip: without('redis-server') },
+] as const
+
+async function startRedis(port?: number, password = ''): Promise<Redis> {
   const own = port ?? (await freePort())
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-redis-'))
   const secret = password === '' ? [] : ['--requirepass', password]
@@ -18,9 +26,7 @@ export async function startRedis(port?: number, password = ''): Promise<Redis> {
   const child = spawn('redis-server', [...args, ...secret], { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()))
   await new Promise<void>((resolve, reject) => {
-    child.on('error', (cause) =>
-      reject(new Error('This test needs redis-server: apt-get install redis-server', { cause })),
-    )
+    child.on('error', reject)
     let text = ''
     child.stdout.on('data', (chunk: Buffer) => {
       text += chunk
@@ -34,12 +40,4 @@ export async function startRedis(port?: number, password = ''): Promise<Redis> {
     rmSync(folder, { recursive: true, force: true })
   }
   return { url: `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${own}`, stop }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

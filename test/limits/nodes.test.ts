@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freshPostgres } from '../help/postgres.ts'
 import { type Running, startService } from '../help/process.ts'
-import { type Redis, startRedis } from '../help/redis.ts'
+import { type Redis, servers } from '../help/redis.ts'
 
 const quota = 300
 const lease = 6 // 2 % of it
@@ -52,20 +52,20 @@ async function granted(nodes: readonly Running[], count: number, from: string): 
   return got
 }
 
-function together(title: string, start: () => Promise<Running>): void {
+function together(title: string, start: () => Promise<Running>, skip: string | false = false): void {
   describe(title, () => {
     const nodes: Running[] = []
     before(async () => {
-      nodes.push(await start(), await start())
+      if (!skip) nodes.push(await start(), await start())
     })
     after(() => Promise.all(nodes.map((node) => node.stop())))
 
-    it('two processes grant the whole quota, and beyond it no more than a lease each', async () => {
+    it('two processes grant the whole quota, and beyond it no more than a lease each', { skip }, async () => {
       const got = await granted(nodes, 2 * quota, '192.0.2.1')
       assert.ok(got >= quota && got <= quota + lease, String(got))
     })
 
-    it('a process that is killed and started again forgets no more than a lease', async () => {
+    it('a process that is killed and started again forgets no more than a lease', { skip }, async () => {
       assert.equal(await granted(nodes, 100, '192.0.2.2'), 100)
       await nodes.pop()?.stop('SIGKILL')
       nodes.push(await start())
@@ -86,16 +86,18 @@ describe('PostgreSQL', () => {
   together('one PostgreSQL', () => startService(file, { database: database.url, args }))
 })
 
-describe('Redis', () => {
-  let redis: Redis
-  before(async () => {
-    redis = await startRedis(undefined, 'sesame-open')
+for (const { name, start, skip } of servers)
+  describe(name, () => {
+    let redis: Redis
+    before(async () => {
+      if (!skip) redis = await start(undefined, 'sesame-open')
+    })
+    after(() => redis?.stop())
+    const serve = () => startService(file, { args: [...args, '--rate-limit', redis.url], env: { LOG_LEVEL: 'info' } })
+    together(`${name}, and a database each`, serve, skip)
   })
-  after(() => redis?.stop())
-  together('a Redis, and a database each', () =>
-    startService(file, { args: [...args, '--rate-limit', redis.url], env: { LOG_LEVEL: 'info' } }),
-  )
 
+describe('Redis', () => {
   it('a Redis that is not there refuses the start, and its password is not told', async () => {
     const url = 'redis://:sesame-open@127.0.0.1:1'
     await assert.rejects(startService(file, { env: { RATE_LIMIT_URL: url } }), ({ message }: Error) => {

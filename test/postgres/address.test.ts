@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { addressOf } from '../../src/postgres/address.ts'
 import { cluster, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
+import { without } from '../help/programs.ts'
 import { node } from './stand.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-address-'))
@@ -66,7 +67,10 @@ async function guarded(t: TestContext) {
   return { server, cert, at }
 }
 
-test('passwords come from a file, TLS is as strict as asked, and no secret is told', { timeout: 60_000 }, async (t) => {
+test('passwords come from a file, TLS is as strict as asked, and no secret is told', {
+  skip: without('openssl'),
+  timeout: 60_000,
+}, async (t) => {
   const { server, cert, at } = await guarded(t)
   const secret = join(folder, 'password')
   writeFileSync(secret, 'first-secret\n')

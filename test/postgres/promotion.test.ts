@@ -7,13 +7,14 @@ import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { cluster } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
+import { without } from '../help/programs.ts'
 
 const api = service({
   name: 'shop',
   resources: { orders: { prefix: 'ord', fields: { name: f.text() }, access: 'public' } },
 })
 
-test('a standby takes over', { timeout: 90_000 }, async (t) => {
+test('a standby takes over', { skip: without('pg_basebackup'), timeout: 90_000 }, async (t) => {
   const quick = ['fsync=off', 'max_connections=50', 'shared_buffers=16MB', 'log_min_messages=fatal', 'jit=off']
   const primary = await cluster(quick)
   t.after(primary.close)
