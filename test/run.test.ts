@@ -1,0 +1,66 @@
+/** The run of all tests on a machine with Node and npm alone: where PostgreSQL comes from, and what the run says at its end. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkout, folder } from './help/command.ts'
+import { packed } from './help/server.ts'
+
+const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+
+test('the PostgreSQL that npm brings runs as an ordinary user, without the install script of its package', () => {
+  const bin = packed(unprivileged)
+  for (const program of ['initdb', 'postgres']) {
+    const { status, stdout, stderr } = spawnSync(join(bin, program), ['--version'], {
+      ...unprivileged,
+      cwd: '/',
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /PostgreSQL\) 17\./)
+  }
+})
+
+const files = `import { test } from 'node:test'
+test('adds', () => {})
+test('is behind a pooler', { skip: 'needs pgbouncer: apt-get install pgbouncer' }, () => {})
+`
+
+/** A run of its own; how it ends. */
+function runOf(
+  text: string,
+  env: Readonly<Record<string, string>> = {},
+): { readonly code: number | null; readonly lines: string[] } {
+  const cwd = folder({ 'a.test.mjs': text })
+  const words = [
+    '--conditions=bylaw-source',
+    '--test',
+    `--test-reporter=${join(checkout, 'test/help/count.ts')}`,
+    '--test-reporter-destination=stdout',
+    'a.test.mjs',
+  ]
+  const { NODE_TEST_CONTEXT, BYLAW_TEST_ALL, TEST_COUNT_FILE, ...rest } = process.env
+  const { status, stdout } = spawnSync(process.execPath, words, { cwd, env: { ...rest, ...env }, encoding: 'utf8' })
+  return { code: status, lines: stdout.trim().split('\n') }
+}
+
+test('a run names the tests that were left out and what installs their program, and counts in its last line', () => {
+  const { code, lines } = runOf(files)
+  assert.deepEqual(lines, [
+    '1 left out, needs pgbouncer: apt-get install pgbouncer',
+    '  - is behind a pooler',
+    '',
+    '1 passed, 0 failed',
+  ])
+  assert.equal(code, 0)
+})
+
+test('a run that demands all tests fails where one was left out', () => {
+  const { code, lines } = runOf(files, { BYLAW_TEST_ALL: '1' })
+  assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])
+})
+
+test('a test that is left out for another reason fails the run', () => {
+  const { code, lines } = runOf(files.replace('needs pgbouncer', 'too slow'))
+  assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])
+})
