@@ -51,14 +51,18 @@ export const serve: Command = {
     grace: {
       value: 'T',
       env: 'GRACE',
-      about: 'How long requests are still taken at the end, while /readyz answers 503; PT0S unless given.',
+      about: 'How long new connections are still accepted at the end, while /readyz answers 503; PT0S unless given.',
     },
     workers: {
       value: 'N',
       env: 'WORKERS',
       about: 'How many processes serve; 1 unless given. A database in memory has one.',
     },
-    drain: { value: 'T', env: 'DRAIN', about: 'How long accepted requests may take after that; PT10S unless given.' },
+    drain: {
+      value: 'T',
+      env: 'DRAIN',
+      about: 'How long accepted requests and connections that are kept alive may take after that; PT10S unless given.',
+    },
   },
   examples: [
     'bylaw serve api.ts',

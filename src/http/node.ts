@@ -15,6 +15,7 @@ import { stamp } from './headers.ts'
 import type { House } from './house.ts'
 import { idOf, targetOf, traceOf } from './message.ts'
 import { refuse } from './refuse.ts'
+import { stopped } from './stop.ts'
 import { began, type Started, took } from './world.ts'
 
 // Not imported: that would read every name of the module, of which one brings in WebSockets, 15 MB and 20 ms.
@@ -244,11 +245,3 @@ const stirred = (request: IncomingMessage): Promise<unknown> =>
     if (request.destroyed) return void resolve(null)
     for (const event of ['readable', 'error', 'close']) request.once(event, resolve)
   })
-
-async function stopped(server: Server, drain: number): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve))
-  server.closeIdleConnections()
-  const late = setTimeout(() => server.closeAllConnections(), drain)
-  await closed
-  clearTimeout(late)
-}

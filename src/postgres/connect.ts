@@ -37,6 +37,8 @@ export interface Connection {
   readonly warnings: () => number
   /** False once it failed; it is of no more use then. */
   readonly isOpen: () => boolean
+  /** Settles when it has failed or was closed. */
+  readonly ended: Promise<void>
   readonly close: () => void
 }
 
@@ -128,8 +130,10 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
   let heard = 0
   let corked = false
 
+  const ended = Promise.withResolvers<void>()
   const over = (): void => {
     open = false
+    ended.resolve()
     clearInterval(watch)
   }
   client.on('error', over)
@@ -195,6 +199,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     waiting: () => waiting,
     warnings: () => warnings,
     isOpen: () => open,
+    ended: ended.promise,
     close,
   }
 }

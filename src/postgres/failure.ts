@@ -42,6 +42,9 @@ export function isLost(error: unknown): boolean {
   )
 }
 
+/** A question about the server itself that this role may not ask, or whose answer could not be read. */
+export const isWithheld = (error: unknown): boolean => /^(?:42|XX)/.test(stateOf(error))
+
 /** A last step that failed so that it is not known whether it was done. */
 export const isUncertain = (error: unknown): boolean =>
   isLost(error) || stateOf(error) === '40003' || /^(?:58|XX)/.test(stateOf(error))

@@ -7,10 +7,10 @@ import type { Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
 import { isBounded } from '../store/segments.ts'
 import type { Connection } from './connect.ts'
-import { isLost, isPassing, told } from './failure.ts'
+import { isLost, isPassing, isWithheld, told } from './failure.ts'
 import { gather, isGathered } from './gather.ts'
 import type { Pool } from './pool.ts'
-import { question } from './state.ts'
+import { question, type States } from './state.ts'
 import type { Totals } from './totals.ts'
 
 /** A plan that changes nothing. */
@@ -23,8 +23,8 @@ interface Looking {
   readonly cellar: Cellar
   /** Statements that begin a snapshot, for what an index bounds and for all else. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
-  /** What was counted; null where the database does not tell its state. */
-  readonly totals: Totals | null
+  /** Counted totals, and the states they hold in; null where states cannot be read. */
+  readonly counts: { readonly totals: Totals; readonly states: States } | null
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -62,7 +62,7 @@ async function listed(looking: Looking, plan: List): Promise<Outcome> {
   const { cellar, pool } = looking
   const own = cellar.shelves.get(plan.collection) as Shelf
   const short = isBounded(own.collection, settled(cellar, plan), cellar.dialect)
-  if (plan.countTo !== null && looking.totals) return counted(looking, looking.totals, plan, short)
+  if (plan.countTo !== null && looking.counts) return counted(looking, looking.counts, plan, short)
   if (plan.countTo !== null || plan.parent) return within(looking, short, finishedBy(looking, plan))
   if (short) {
     const { ask } = await pool.share()
@@ -79,17 +79,32 @@ const finishedBy =
     finishLater(perform(cellar, plan), ask)
 
 /** A total that was counted in the very state that the page is read from is not counted again. */
-async function counted(looking: Looking, totals: Totals, plan: List, short: boolean): Promise<Outcome> {
-  return within(looking, short, async (ask) => {
+async function counted(
+  looking: Looking,
+  { totals, states }: NonNullable<Looking['counts']>,
+  plan: List,
+  short: boolean,
+): Promise<Outcome> {
+  let unreadable = false
+  const answered = within(looking, short, async (ask) => {
     const likely = totals.likely(plan)
     const page = finishedBy(looking, likely ? { ...plan, countTo: null } : plan)
-    const [[row], first] = await Promise.all([ask(question), page(ask)])
-    const state = (row?.state ?? null) as string | null
+    const asked = ask(question).catch((error) => {
+      unreadable = isWithheld(error)
+      throw error
+    })
+    const [rows, first] = await Promise.all([asked, page(ask)])
+    const state = states.read(rows)
     if (likely && likely.state === state) return first.is === 'page' ? { ...first, total: likely.total } : first
     if (likely) totals.failed()
     const outcome = likely ? await finishedBy(looking, plan)(ask) : first
     totals.learn(plan, state, outcome)
     return outcome
+  })
+  // The state may have become unreadable since the start, as when the right to read it was revoked; the list needs it no more than that.
+  return answered.catch((error) => {
+    if (!unreadable) throw error
+    return within(looking, short, finishedBy(looking, plan))
   })
 }
 

@@ -9,6 +9,8 @@ export interface Pool {
   readonly join: Pool['use']
   /** A connection for a short question, which waits for no lock and holds none. */
   readonly share: () => Connection | Promise<Connection>
+  /** How many connections have ended so far, for whatever reason. */
+  readonly losses: () => number
   /** Waits for all users, and closes. */
   readonly close: () => Promise<void>
 }
@@ -44,15 +46,22 @@ interface Bounds {
 
 /** So many connections at most, some of them for short questions. */
 export function pool(make: Makers, { connections: most, patience, joins }: Bounds): Pool {
+  let losses = 0
+  const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
+    const connection = await connect()
+    void connection.ended.then(() => losses++)
+    return connection
+  }
   const short = Math.min(mostShared, most - 1)
   const several = joins && most - short - mostJoined >= leastOwn ? mostJoined : 0
-  const shared = sharing(make.shared, short)
-  const own = lending(make.own, most - short - several, patience)
-  const joint = several === 0 ? own : lending(make.shared, several, patience)
+  const shared = sharing(counted(make.shared), short)
+  const own = lending(counted(make.own), most - short - several, patience)
+  const joint = several === 0 ? own : lending(counted(make.shared), several, patience)
   return {
     use: own.use,
     join: joint.use,
     share: shared.share,
+    losses: () => losses,
     close: async () => {
       await Promise.all([own.close(), joint.close()])
       shared.close()

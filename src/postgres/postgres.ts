@@ -47,7 +47,8 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
-  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, totals: tells ? totals() : null }
+  const counts = tells ? { totals: totals(), states: states(pool) } : null
+  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
   const presence = attending(pool, name)
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
@@ -58,7 +59,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
     secret,
     clock,
     mark: () => null,
-    ...(tells && { asked: states(pool) }),
+    ...(counts && { asked: counts.states.now }),
     ready: () => reasonNot(pool),
     attend: presence.begin,
     close: async () => {

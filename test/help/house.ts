@@ -183,9 +183,9 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|schema\/|sqlite\/|postgres\/|http\/(?:node|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
+  /^src\/(?:store\/(?!compile\.ts)|schema\/|sqlite\/|postgres\/|http\/(?:node|stop|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
 const worldlyList =
-  'store/* but compile, schema/*, sqlite/*, postgres/*, http/{node,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
+  'store/* but compile, schema/*, sqlite/*, postgres/*, http/{node,stop,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues|getBuiltinModule)\b|\bnew Date\(\s*\)/g

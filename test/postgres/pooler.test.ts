@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
-import { type Node, node } from './stand.ts'
+import { known, type Node, node, repeated, untilWell } from './stand.ts'
 
 let server: Cluster | undefined
 let bouncer: ChildProcess | undefined
@@ -117,4 +117,30 @@ test('no time-out is left behind in a connection, and all writes have them', { s
   const late = await own.call('PATCH', `/things/${json.id}`, { count: 1 })
   assert.deepEqual([late.status, late.json.type], [503, 'timeout'])
   await holder
+})
+
+test('a list is not answered from before a crash that the connections outlive', {
+  skip,
+  timeout: 60_000,
+}, async (t) => {
+  const own = await node(`${url}?pooler=transaction`)
+  t.after(own.close)
+  const idle = await node(`${url}?pooler=transaction`)
+  t.after(idle.close)
+  const rows = (await own.call('GET', '/things?page=1')).json.pagination.totalRecords
+  await own.call('POST', '/things', { name: 'lasting' })
+  await own.call('POST', '/things', { name: 'passing' })
+  let tag = ''
+  await repeated(server as Cluster, {
+    know: async () => {
+      tag = await known(own, rows + 2)
+      await known(idle, rows + 2)
+    },
+    write: "DELETE FROM things WHERE doc LIKE '%passing%'",
+  })
+  for (const one of [own, idle]) {
+    await untilWell(() => one.call('GET', '/things?page=2'))
+    const { status, json } = await one.call('GET', '/things', undefined, { 'if-none-match': tag })
+    assert.deepEqual([status, json?.data.length, json?.pagination.totalRecords], [200, rows + 1, rows + 1])
+  }
 })

@@ -1,14 +1,18 @@
 /** A service on a server of its own, which tests can take away under it, and a proxy that can cut what passes. */
+import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service } from 'bylaw'
+import pg from 'pg'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { gate, type House } from '../../src/http/house.ts'
 import { realWorld } from '../../src/http/world.ts'
+import { question } from '../../src/postgres/state.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { things } from '../help/file.ts'
+import { sql } from '../help/postgres.ts'
 
 export const api = things({
   name: f.text({ unique: true }),
@@ -18,6 +22,7 @@ export const api = things({
 export interface Told {
   readonly status: number
   readonly retryAfter: string | null
+  readonly etag: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
   readonly json: any
 }
@@ -39,13 +44,14 @@ export async function node(url: string, service: Service = api): Promise<Node> {
   const door = fetchDoor(house)
   const call: Node['call'] = async (method, path, json, headers = {}) => {
     const typed = json ? { 'content-type': 'application/json' } : {}
-    const body = json ? { body: JSON.stringify(json) } : {}
+    const sent = json ? { body: JSON.stringify(json) } : {}
     const response = await door(
-      new Request(`http://localhost${path}`, { method, headers: { ...typed, ...headers }, ...body }),
+      new Request(`http://localhost${path}`, { method, headers: { ...typed, ...headers }, ...sent }),
     )
     const text = await response.text()
-    const { status } = response
-    return { status, retryAfter: response.headers.get('retry-after'), json: text === '' ? null : JSON.parse(text) }
+    const { status, headers: told } = response
+    const body = text === '' ? null : JSON.parse(text)
+    return { status, retryAfter: told.get('retry-after'), etag: told.get('etag') ?? '', json: body }
   }
   return { call, errors, close: store.close }
 }
@@ -75,6 +81,54 @@ export async function untilWell(ask: () => Promise<Told>, most = 10_000): Promis
     if (took > most) throw new Error(`It still answers ${status}.`)
     await pause(20)
   }
+}
+
+/** Kills one process of the server, so that it ends all connections and recovers under the same main process. */
+export async function crash(server: Cluster): Promise<void> {
+  const checkpointer = `SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'`
+  const before = server.psql(checkpointer)
+  const client = new pg.Client(server.url)
+  client.on('error', () => {})
+  await client.connect()
+  process.kill((await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid, 'SIGKILL')
+  for (let i = 0; ; i++) {
+    try {
+      const [row] = await sql(server.url, checkpointer)
+      if (row && String(row.pid) !== before) return
+    } catch {} // it recovers
+    if (i > 500) throw new Error('The server does not recover.')
+    await pause(20)
+  }
+}
+
+/** Lists are remembered when they are asked for the second time, totals when they are met again. The tag is that of the list. */
+export async function known({ call }: Node, rows: number): Promise<string> {
+  let tag = ''
+  for (let i = 0; i < 4; i++) {
+    const { json, etag } = await call('GET', '/things')
+    if (json.pagination?.totalRecords !== rows) throw new Error(`Not ${rows} rows: ${JSON.stringify(json)}`)
+    tag = etag
+  }
+  return tag
+}
+
+/**
+ * Crashes so that the id of a transaction is given out again: one was aborted of which the server wrote nothing to the disk yet, as the
+ * process that does so in the background sleeps. `know` runs before the crash, and `write` commits with the same id.
+ */
+export async function repeated(server: Cluster, act: { readonly know: () => Promise<void>; readonly write: string }) {
+  server.psql(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
+  server.psql('SELECT pg_reload_conf()')
+  server.psql('CHECKPOINT')
+  await pause(300) // the writer's last round under the old setting
+  server.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
+  await act.know()
+  const [snapshot, state] = ['SELECT pg_current_snapshot()', question.text]
+  const before = { snapshot: server.psql(snapshot), state: server.psql(state) }
+  await crash(server)
+  server.psql(act.write)
+  assert.equal(server.psql(snapshot), before.snapshot, 'the snapshots have one name')
+  assert.notEqual(server.psql(state), before.state, 'the states have not')
 }
 
 export interface Between {

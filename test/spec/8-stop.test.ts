@@ -1,5 +1,6 @@
 /** Part 8 of the contract: a service that is told to end finishes what it has accepted. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe } from 'node:test'
 import { overSocket, spec } from '../help/door.ts'
@@ -26,6 +27,34 @@ async function begun(port: number, bytes: string): Promise<{ finish: () => Promi
   return { finish }
 }
 
+interface Busy {
+  /** Settles with the first answer. */
+  readonly served: Promise<unknown>
+  /** Settles when the connection ends: whether a request was left without an answer, and what the last answer said. */
+  readonly ended: Promise<{ readonly lost: boolean; readonly connection: string | undefined }>
+}
+
+/** A client that sends its next request on the same connection some milliseconds after each answer. */
+function busy(port: number, gap: number): Busy {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let lost = false
+  let connection: string | undefined
+  const ask = (): void => {
+    if (!socket.writable) return
+    lost = true
+    socket.write(message('GET /healthz'))
+  }
+  socket.on('connect', ask)
+  socket.on('data', (chunk) => {
+    lost = false
+    connection = answers(chunk.toString('latin1'))[0]?.headers.connection
+    if (connection !== 'close') setTimeout(ask, gap)
+  })
+  socket.on('error', () => {})
+  const served = new Promise((resolve) => socket.once('data', resolve))
+  return { served, ended: new Promise((resolve) => socket.on('close', () => resolve({ lost, connection }))) }
+}
+
 describe('the end of a service', { concurrency: true }, () => {
   spec('R186', 'what was accepted is finished on connections that end, and the exit code is 0', async () => {
     const { port, stop } = await startService(shop)
@@ -41,6 +70,34 @@ describe('the end of a service', { concurrency: true }, () => {
       assert.deepEqual([made?.status, made?.headers.connection, more.length], [201, 'close', 0])
     }
     assert.equal(await ended, 0)
+  })
+
+  spec(
+    'R186',
+    'busy connections that are kept alive lose no request, and their last answer says Connection: close',
+    async () => {
+      const { port, stop } = await startService(shop)
+      const clients = Array.from({ length: 128 }, (_, i) => busy(port, i % 40))
+      await Promise.all(clients.map(({ served }) => served))
+      const code = stop()
+      const ends = await Promise.all(clients.map(({ ended }) => ended))
+      assert.deepEqual(
+        ends.filter(({ lost, connection }) => lost || connection !== 'close'),
+        [],
+      )
+      assert.equal(await code, 0)
+    },
+  )
+
+  spec('R186', 'an idle connection is ended long before the time to finish is over', async () => {
+    const { port, stop } = await startService(shop, { args: ['--drain', 'PT30S'] })
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.write(message('GET /healthz'))
+    await once(socket, 'data')
+    const since = performance.now()
+    assert.equal(await stop(), 0)
+    assert.ok(performance.now() - since < 15_000)
+    socket.destroy()
   })
 
   spec('R186', 'who does not finish in time keeps nobody waiting, and the exit code is 0', async () => {
