@@ -26,11 +26,26 @@ export function allowOwn({ account }: Caller, { name, collection }: Pick<Resourc
   throw new Problem('access-denied', message)
 }
 
+/** Whether a rule lets a caller do what it is for; without a rule nobody may. */
+export const permits = ({ id, scopes }: Caller, rule: Rule | undefined): boolean =>
+  rule === 'authenticated' ? id !== nobody.id : rule === 'public' || (rule !== undefined && scopes.has(rule))
+
 /** Who asks, and how a caller can prove more. */
 export interface Asking {
   readonly caller: Caller
   readonly challenge: string
   readonly auth: Pick<Settings['auth'], 'apiKeyHeader'>
+}
+
+/** The refusal of what a request would do to rows of another resource, where its rule does not let the caller. R165, R169. */
+export function beyond(doing: string, rule: Rule | undefined, { caller, challenge, auth }: Asking): Problem {
+  if (rule === undefined)
+    return new Problem('access-denied', `To ${doing} is for nobody, as no rule of \`access\` says who may.`)
+  if (caller.id === nobody.id) return missing(challenge, auth)
+  return new Problem('insufficient-scope', `To ${doing} takes the scope ${rule}, which the credentials do not have.`, {
+    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
+    extra: { scope: rule },
+  })
 }
 
 /** The refusal of a field that takes scopes which the caller does not have; without credentials it has none yet. R165, R169. */

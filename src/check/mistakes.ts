@@ -12,7 +12,7 @@ import { checkField, checkName, type Finding, type Ground, note, type Path, plac
 import { checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './versions.ts'
-import { checkFieldRules, checkOwner } from './visibility.ts'
+import { checkFieldRules, checkOwner, checkRemoval } from './visibility.ts'
 
 /** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
 export function declarationMistakes(declaration: unknown): Mistake[] {
@@ -237,6 +237,7 @@ function checkResources(around: unknown, ground: Ground): void {
     checkDeprecations([...path, 'deprecations'], given, ground)
     checkOwner(judged, ground)
     checkFieldRules(judged, ground)
+    checkRemoval(judged, ground)
     checkOrders(judged, ground)
   }
   checkTogether(ground)

@@ -1,7 +1,7 @@
 /** Finds what is wrong with fields that moved to other resources. Part 9, versions. */
 import { type Change, majorOf, targetOf } from '../resources/change.ts'
 import { columnOf } from '../resources/collection.ts'
-import { resolved } from '../resources/declaration.ts'
+import { type Operation, operations, type ResourceDeclaration, resolved } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
 import { guessed, has, shown } from './bounds.ts'
 import type { Scene } from './carried.ts'
@@ -39,10 +39,29 @@ export function checkMoved(scene: Scene): void {
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]
       const whole = (one: Field) => resolved(one, around.concepts ?? {})
+      const closed = isClosed(scene, name, target as string) && {
+        reason: `Old clients write it, and \`${target}\` offers neither \`change\` nor \`replace\`, so that nobody may write it there.`,
+        mend: `Offer one of them there, or let old clients only read it, as field: f.text({ readOnly: true, default: '' }) with its own kind.`,
+      }
       const asked = field && unasked(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``)
-      for (const end of [...ends, asked]) if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
+      for (const end of [...ends, closed, asked])
+        if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
     }
   }
+}
+
+/** Whether an older version could write a field only to rows that no version lets anybody change. R169. */
+function isClosed({ change, own, around, later }: Scene, name: string, target: string): boolean {
+  const { by, to, field } = change.moved?.[name] as NonNullable<Change['moved']>[string]
+  const whole = (one: Field) => resolved(one, around.concepts ?? {}).options
+  const there = around.resources[target] as ResourceDeclaration
+  const changes = (methods: readonly Operation[] = []) => methods.some((one) => one === 'change' || one === 'replace')
+  const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
+  const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
+  const isWritten = offers(own) || (own.methods ?? operations).includes('create')
+  const isKept = has(own.fields, by) && whole(own.fields[by] as Field).optional === true // the own row has it then
+  const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
+  return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }
 
 const above = (target: string, does: string): string =>

@@ -74,6 +74,24 @@ function checkReferences(name: string, { fields }: Given, ground: Ground): void 
   }
 }
 
+/** What goes with another item takes the right to remove it, so somebody has to have that right. R138. */
+export function checkRemoval({ name, given }: Judged, ground: Ground): void {
+  const { access, parent, fields } = given
+  if (access === undefined || ruleFor(access as Access, 'remove') !== undefined) return
+  const own = isObject(parent) && parent.onDelete === 'cascade' ? [parent.resource] : []
+  const references = Object.entries(isObject(fields) ? fields : {}).flatMap(([field, one]) => {
+    const made = whole(one, ground.sound)
+    return Object.keys(ground.resources).filter(
+      (to) => made && sitesOf(made, to, field).some(({ onDelete }) => onDelete === 'cascade'),
+    )
+  })
+  const [above] = [...own, ...references]
+  if (above === undefined) return
+  const reason = `Its items are removed with those of \`${above}\` (\`cascade\`), and it is not said who may remove them.`
+  const mend = "Write the rule, as remove: 'authenticated', or write onDelete: 'restrict'."
+  note(ground, ['resources', name, 'access'], reason, mend)
+}
+
 /** Whether the scopes at fields are scopes, and leave nobody with a field that nobody can fill. */
 export function checkFieldRules({ name, given }: Judged, ground: Ground): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {

@@ -88,16 +88,16 @@ function ofRoute(service: Service, edition: Edition, place: Place, route: Route)
   ]
 }
 
-function ofCaller({ quotas, settings }: Service, { rule, operation, resource }: Route): Named[] {
+function ofCaller({ quotas, settings }: Service, { rule, operation, resource, beyond = [] }: Route): Named[] {
   const { members, access, collection } = resource
   const writes = ['create', 'replace', 'change'].includes(operation)
   const scoped = members.some(({ read, write }) => (writes ? write.length > 0 : operation === 'list' && read !== null))
   const makes = operation === 'replace' && typeof access === 'object'
   return [
     ...['credentials-in-url', 'ambiguous-credentials', 'invalid-credentials', 'too-many-requests'],
-    ...when(rule !== 'public' || scoped, 'credentials-missing'),
-    ...when(isScope(rule) || scoped || makes, 'insufficient-scope'),
-    ...when(collection.account !== null, 'access-denied'),
+    ...when([rule, ...beyond].some((one) => one !== 'public') || scoped, 'credentials-missing'),
+    ...when([rule, ...beyond].some((one) => one && isScope(one)) || scoped || makes, 'insufficient-scope'),
+    ...when(collection.account !== null || beyond.includes(undefined), 'access-denied'),
     ...when(quotas !== null, 'quota-exceeded'),
     ...when(settings.limits.callerConcurrency !== null, 'too-many-concurrent-requests'),
   ]

@@ -7,6 +7,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { absent, concealedIn, handOf, itemRead, type Scene } from './item.ts'
+import { audibleBeside } from './view.ts'
 import { alongOf, update, writing } from './write.ts'
 
 /** In the order of `Accept-Patch`. R115. */
@@ -28,8 +29,11 @@ export function change(scene: Scene): Route {
         admitWrite(intent.conditions, seen, view(intent.caller))
         const before = documentOf(form.today, seen.doc, seen.hidden)
         const { body, key } = intent
-        const after = form.change(body as Document, before, key, handOf(scene, intent))
-        return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, intent, after) }
+        const rows = audibleBeside(view(intent.caller), seen.beside ?? [])
+        const after = form.change(body as Document, before, key, handOf(scene, intent), rows)
+        const leads = form.beside.every(({ by }) => before[by] === after[by])
+        const along = alongOf(scene, intent, after, leads ? rows : [])
+        return { ...update(form.today, intent, seen, before, after), ...along }
       },
     }),
     headers: () => ({}),

@@ -15,13 +15,15 @@ import type { Address, Hand } from '../resources/row.ts'
 import { violationsIn } from '../versions/ask.ts'
 import type { Form, Rows } from '../versions/translate.ts'
 import { etag, isSettled, lastChange } from './conditional.ts'
-import { audible, shown as seenIn, type View } from './view.ts'
+import { audible, audibleBeside, shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
 export interface Scene {
   /** The resource, and all of them, as the version has them; their collections are those of today. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
+  /** All resources as they are stored. */
+  readonly stored: ReadonlyMap<string, Resource>
   /** How a caller sees the resource. */
   readonly view: (caller: Pick<Caller, 'scopes'>) => View
   /** How a caller is asked for more rights. R169. */
@@ -100,7 +102,7 @@ export function itemReply(scene: Scene, caller: Caller, status: number, row: Tex
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, revision, beside)
   const read = view.muted.size === 0 ? document : undefined
-  const told = form.answer === null ? doc : form.answer(audible(view, doc), beside, read)
+  const told = form.answer === null ? doc : form.answer(audible(view, doc), audibleBeside(view, beside), read)
   return { status, headers, body: seenIn(view, told), changed }
 }
 

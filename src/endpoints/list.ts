@@ -23,7 +23,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Form } from '../versions/translate.ts'
 import { orBroken } from './broken.ts'
 import { absent, admitPresent, isAbsent, ownerOf, type Scene } from './item.ts'
-import { audible, shown } from './view.ts'
+import { audible, audiblePages, shown } from './view.ts'
 
 export function list(scene: Scene): Route {
   const { resource } = scene
@@ -118,7 +118,10 @@ function pageReply(scene: Scene, { call, caller, world, query }: Intent, found: 
   const { resource, form } = scene
   const view = scene.view(caller)
   const read = view.muted.size === 0 ? found.documents : undefined
-  const data = form.answers === null ? found.data : form.answers(audible(view, found.data), found.beside ?? [], read)
+  const data =
+    form.answers === null
+      ? found.data
+      : form.answers(audible(view, found.data), audiblePages(view, found.beside ?? []), read)
   const page = { ...found, data: shown(view, data) }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list

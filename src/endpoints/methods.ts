@@ -9,6 +9,7 @@ import { isOfRows } from '../versions/epoch.ts'
 import type { Elsewhere, Step } from '../versions/program.ts'
 import { older, stored } from '../versions/translate.ts'
 import { elsewhereOf, type Past, pasts, type Way } from '../versions/version.ts'
+import { rulesBeyond } from './borders.ts'
 import { change } from './change.ts'
 import { create } from './create.ts'
 import type { Scene } from './item.ts'
@@ -39,7 +40,10 @@ function place(scene: Scene, template: string, operations: Readonly<Record<strin
   const offered = Object.entries(operations).filter(([, operation]) => scene.resource.methods.includes(operation))
   const beside = scene.form.beside.map(({ collection }) => collection)
   const routes = Object.fromEntries(
-    offered.map(([method, operation]) => [method, { ...stories[operation](scene), beside }]),
+    offered.map(([method, operation]) => {
+      const beyond = rulesBeyond(scene, operation)
+      return [method, { ...stories[operation](scene), beside, beyond }]
+    }),
   )
   const queried = scene.resource.settings.methods.query && routes.GET?.operation === 'list'
   return placeOf(template, queried ? { ...routes, QUERY: { ...search(scene), beside } } : routes)
@@ -69,7 +73,9 @@ function edition(past: Past<Versioned>, declared: Declared, elsewhere: Elsewhere
     sceneOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
-  const found = scenes.flatMap((scene) => places({ ...scene, resources, challenge: declared.challenge }))
+  const found = scenes.flatMap((scene) =>
+    places({ ...scene, resources, stored: declared.today, challenge: declared.challenge }),
+  )
   return {
     label,
     resources,
@@ -99,7 +105,7 @@ function sceneOf(
     return {
       resource: today,
       form: stored(today),
-      view: views({ resource: today, today, major: majorOf(label), made: [] }),
+      view: views({ resource: today, today, major: majorOf(label), made: [], beside: [] }),
     }
   const own = resource(name, given, {
     resources: declaration.resources,
@@ -107,9 +113,13 @@ function sceneOf(
     settings: declared.settings,
   })
   const changes = steps.map(({ change }) => change)
+  const form = steps.some(isOfFields)
+    ? older(own, today, steps, { elsewhere, resources: declared.today })
+    : stored(today)
+  const beside = form.beside.map(({ collection }) => declared.today.get(collection) as Resource)
   return {
     resource: { ...own, collection: today.collection },
-    form: steps.some(isOfFields) ? older(own, today, steps, { elsewhere, resources: declared.today }) : stored(today),
-    view: views({ resource: own, today, major: majorOf(label), made: changes }),
+    form,
+    view: views({ resource: own, today, major: majorOf(label), made: changes, beside }),
   }
 }

@@ -1,10 +1,12 @@
 /** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
 
+import { beyond, permits } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Conditions } from '../flow/intent.ts'
 import type { Decide, Seen, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import { removedWith } from './borders.ts'
 import { admitWrite } from './conditional.ts'
 import { absent, itemRead, keyOf, refused, type Scene } from './item.ts'
 import { writing } from './write.ts'
@@ -12,6 +14,8 @@ import { writing } from './write.ts'
 export function remove(scene: Scene): Route {
   const { resource, view } = scene
   const { name } = resource.collection
+  let known: ReturnType<typeof removedWith> | undefined
+  const going = () => (known ??= removedWith(scene))
   return {
     ...writing(scene, {
       operation: 'remove',
@@ -23,14 +27,20 @@ export function remove(scene: Scene): Route {
         decide: (seen): Write => {
           admit(scene, intent.conditions, seen, intent.caller)
           if (seen.is !== 'found') return { do: 'keep' }
+          const takes = new Set([...going()].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
           const { revision } = seen
-          return { do: 'remove', collection: name, key: keyOf(scene, intent), revision, time: intent.time }
+          return { do: 'remove', collection: name, key: keyOf(scene, intent), revision, time: intent.time, takes }
         },
       }),
       headers: () => ({}),
       admit: (given, seen, caller) => admit(scene, given, seen, caller),
     }),
-    render: ({ key }, outcome) => {
+    render: ({ key, caller }, outcome) => {
+      if (outcome.is === 'withheld') {
+        const doing = `remove ${outcome.collection}, which go with it,`
+        const auth = resource.settings.auth
+        throw beyond(doing, going().get(outcome.collection), { caller, challenge: scene.challenge, auth })
+      }
       if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome, key)
       return { status: 204, headers: {}, body: null }
     },

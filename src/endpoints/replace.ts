@@ -8,9 +8,11 @@ import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { keyValue } from '../resources/resource.ts'
 import { documentOf } from '../resources/row.ts'
+import { mayMove } from './borders.ts'
 import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
 import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
+import { audibleBeside } from './view.ts'
 import { alongOf, update, writing } from './write.ts'
 
 export function replace(scene: Scene): Route {
@@ -40,15 +42,18 @@ function replaced(scene: Scene, intent: Intent, seen: Found): Write {
   admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(form.today, seen.doc, seen.hidden)
   const body = { ...leftOut(scene, intent), ...(intent.body as Document) }
-  const after = form.replace(body, before, intent.key, handOf(scene, intent))
+  const rows = audibleBeside(view(intent.caller), seen.beside ?? [])
+  const after = form.replace(body, before, intent.key, handOf(scene, intent), rows)
   return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, { ...intent, body }, after) }
 }
 
 /** What a PUT that leaves it out says of fields that other rows have today: the same as of its own. R111. */
-function leftOut({ resource, form }: Scene, { caller: { scopes } }: Intent): Document {
+function leftOut(scene: Scene, { caller }: Intent): Document {
+  const { resource, form } = scene
+  const { scopes } = caller
   const own = resource.members.filter(
     ({ name, absent, hidden, immutable, read, write }) =>
-      form.moved.some((one) => one.name === name) &&
+      form.moved.some((one) => one.name === name && mayMove(scene, caller, one)) &&
       absent !== undefined &&
       !hidden &&
       !immutable &&

@@ -14,6 +14,8 @@ export interface View {
   readonly veiled: ReadonlySet<string>
   /** The fields of today that nothing is made from for this caller. */
   readonly muted: ReadonlySet<string>
+  /** The same for each of the other rows that an answer is completed from. */
+  readonly beside: readonly ReadonlySet<string>[]
 }
 
 /** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
@@ -22,13 +24,15 @@ export interface Showing {
   readonly today: Resource
   readonly major: number
   readonly made: readonly object[]
+  /** The resources, as they are stored, of the other rows that an answer is completed from. */
+  readonly beside: readonly Resource[]
 }
 
 /** How callers see a resource: all of them alike, unless fields need a scope. */
 export function views(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
-  const members = [...showing.resource.members, ...showing.today.members]
+  const members = [showing.resource, showing.today, ...showing.beside].flatMap(({ members }) => members)
   const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
-  const open = view(showing, new Set(), new Set())
+  const open = view(showing, () => new Set())
   if (scopes.length === 0) return () => open
   const known = new Map<string, View>()
   return ({ scopes: held }) => {
@@ -37,30 +41,44 @@ export function views(showing: Showing): (caller: Pick<Caller, 'scopes'>) => Vie
     if (before) return before
     const closed = ({ members }: Resource) =>
       new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
-    const fresh = view(showing, closed(showing.resource), closed(showing.today))
+    const fresh = view(showing, closed)
     known.set(seen, fresh)
     return fresh
   }
 }
 
-function view({ resource, major, made }: Showing, veiled: View['veiled'], muted: View['muted']): View {
+function view(showing: Showing, closed: (resource: Resource) => ReadonlySet<string>): View {
+  const { resource, major, made } = showing
   const { collection, settings } = resource
+  const [veiled, muted, beside] = [closed(resource), closed(showing.today), showing.beside.map(closed)]
   const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
-  const more = made.length > 0 ? [made, [...muted]] : []
+  const apart = beside.some(({ size }) => size > 0) ? [beside.map((names) => [...names])] : []
+  const more = made.length > 0 ? [made, [...muted], ...apart] : []
   const hash = createHash('sha256')
     .update(text([major, collection.shape, visible, ...more]))
     .digest('hex')
     .slice(0, 6)
-  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled, muted }
+  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled, muted, beside }
 }
 
 /** Documents that an older version is made from: what the caller does not see is null, so that nothing is made from it. */
-export function audible({ muted }: View, docs: string): string {
+export function audible({ muted }: Pick<View, 'muted'>, docs: string): string {
   if (muted.size === 0 || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
   for (const one of documents) for (const name of muted) one[name] = null
   return JSON.stringify(documents).slice(1, -1)
 }
+
+/** The same of the other rows that an answer is completed from, by their places. */
+export const audibleBeside = (view: View, rows: readonly (string | null)[]): readonly (string | null)[] =>
+  rows.map((row, i) => row && audible({ muted: view.beside[i] ?? new Set() }, row))
+
+/** The same of those that a page is completed from, by their ids. */
+export const audiblePages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
+  rows.map((all, i) => {
+    const muted = view.beside[i] ?? new Set()
+    return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, audible({ muted }, row)]))
+  })
 
 /** Documents, joined by commas, as they are shown: the stored text as it is where nothing is veiled. */
 export function shown({ veiled }: View, docs: string): string {

@@ -1,6 +1,7 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
 import { timestampOf } from '../flow/call.ts'
+import { beyond, permits } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -13,7 +14,9 @@ import { cells as cellsOf, textsOf } from '../resources/collection.ts'
 import type { Resource } from '../resources/resource.ts'
 import { documentOf, forChange, updatedIn, withUpdated } from '../resources/row.ts'
 import { renaming } from '../versions/ask.ts'
-import { toldBy } from '../versions/taking.ts'
+import { known, toldBy } from '../versions/taking.ts'
+import type { Rows } from '../versions/translate.ts'
+import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
 import { again, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
@@ -83,8 +86,13 @@ function putTags({ settings }: Resource, { call, body }: Intent, reply: Reply): 
 }
 
 /** What a request of an older version writes to other rows, which have fields of it today. */
-export function alongOf(scene: Scene, intent: Intent, document: Document): { along?: readonly Decide[] } {
-  const others = scene.form.along(intent.body as Document, document)
+export function alongOf(
+  scene: Scene,
+  intent: Intent,
+  document: Document,
+  rows: Rows = [],
+): { along?: readonly Decide[] } {
+  const others = scene.form.along(intent.body as Document, document, rows)
   if (others.length === 0) return {}
   const along = others.flatMap(({ by, today, patch }): Decide[] => {
     const id = document[by]
@@ -99,13 +107,26 @@ export function alongOf(scene: Scene, intent: Intent, document: Document): { alo
         decide: (seen) => {
           if (seen.is !== 'found') return { do: 'keep' }
           const before = documentOf(today, seen.doc, seen.hidden)
-          const after = renaming({ names }, () => forChange(today, patch(before), before, key, hand))
+          const wanted = patch(known({ today }, before, hand))
+          const [first] = Object.keys(wanted)
+          if (first === undefined) return { do: 'keep' }
+          admitMove(scene, intent, today, names(first)[0] ?? first)
+          const after = renaming({ names }, () => forChange(today, wanted, before, key, hand))
           return update(today, { ...intent, key }, seen, before, after)
         },
       },
     ]
   })
   return { along }
+}
+
+/** Refuses to write a field to a row that the caller could not change directly. R169. */
+function admitMove(scene: Scene, { caller }: Intent, today: Resource, field: string): void {
+  const rules = rulesOfChange(scene, today)
+  if (rules.some((one) => permits(caller, one))) return
+  const { challenge, resource } = scene
+  const doing = `write ${field}, which ${today.name} have,`
+  throw beyond(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
 
 /** The write that makes a row what it is to be; none where it is that already. R112. */

@@ -100,5 +100,7 @@ export type Outcome =
   | { readonly is: 'usage'; readonly uses: readonly Use[] }
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }
+  /** Rows of a collection would have to be removed with it that the caller may not remove. */
+  | { readonly is: 'withheld'; readonly collection: string }
   | { readonly is: 'credentials'; readonly credentials: readonly Credential[] }
   | { readonly is: 'whose'; readonly accounts: readonly string[] }

@@ -184,6 +184,8 @@ export interface Remove {
   readonly key: Key
   readonly revision: number
   readonly time: number
+  /** The collections whose rows may be removed with it: rows of others stay, and so does the row itself. */
+  readonly takes: ReadonlySet<string>
 }
 
 /** Nothing to do: the row is as it should be. */

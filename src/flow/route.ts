@@ -27,6 +27,8 @@ export interface Route {
   readonly admit: (asked: Asked, target: Outcome | null) => void
   /** The other collections that are read and written, besides its own and that of the owner. */
   readonly beside?: readonly string[]
+  /** The rules and scopes that a write can take besides its own rule, by what it does to other rows; undefined for what nobody may. */
+  readonly beyond?: readonly (Rule | undefined)[]
   /** Refuses by what is known of the key. */
   readonly admitKey: (asked: Asked, own: Claim, known: Outcome) => void
   readonly offer?: () => Offer

@@ -135,7 +135,7 @@ function unchangeable(
 }
 
 /** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
-function merged({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
+export function merged({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
   if (!isObject(patch) || (kind !== 'object' && kind !== 'metadata')) return patch
   const before = isObject(seen) ? seen : {}
   // Fields in the order of the patch, in which mistakes are told; metadata in theirs, so that no change changes nothing.

@@ -51,7 +51,7 @@ test('a deletion sweeps some tombstones of its collection that are no longer nee
       const plan: Plan = {
         do: 'decide',
         read: { do: 'read', ...at },
-        decide: () => ({ do: 'remove', ...at, revision }),
+        decide: () => ({ do: 'remove', ...at, revision, takes: new Set() }),
       }
       assert.deepEqual(await store.execute(plan), { is: 'removed' })
     }

@@ -16,14 +16,18 @@ interface Doomed {
 }
 
 /** Nothing is deleted before all that depends on it is known, as a refusal must leave everything in place. R138. */
-export function* remove(cellar: Cellar, { collection, key, revision, time }: Remove): Steps<Outcome> {
+export function* remove(cellar: Cellar, { collection, key, revision, time, takes }: Remove): Steps<Outcome> {
   const first: Doomed = { collection: shelf(cellar, collection).collection, key, revision }
   const going = new Map([[nameOf(first), first]])
   for (const row of going.values()) {
     if (cellar.dialect.holds) yield* hold(cellar, row)
     for (const dependent of dependents(row, 'cascade'))
-      for (const below of yield* referring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time }))
+      for (const below of yield* referring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
+        const { name, account } = below.collection
+        if (!takes.has(name)) return { is: 'withheld', collection: name }
+        if (account !== null && below.key.account !== key.account) return { is: 'used', collection: name } // R170
         if (!going.has(nameOf(below))) going.set(nameOf(below), below)
+      }
   }
   for (const row of going.values()) {
     for (const dependent of dependents(row, 'restrict')) {

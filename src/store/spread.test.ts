@@ -161,6 +161,7 @@ const removal = (): Plan => ({
     key: key(customer as string),
     revision: 1,
     time: 100_000_000,
+    takes: new Set(),
   }),
 })
 

@@ -3,6 +3,7 @@ import type { Field } from '../resources/field.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand, lacking } from '../resources/row.ts'
 import { isObject } from '../resources/values.ts'
+import type { Rows } from './answer.ts'
 import { renaming } from './ask.ts'
 import { converting } from './failure.ts'
 import type { Conversion, Document, Program } from './program.ts'
@@ -21,10 +22,11 @@ export interface Own {
   readonly made: (field: string) => boolean
 }
 
-/** Where an item stands, and who writes it. */
+/** Where an item stands, who writes it, and the other rows that the version completes it from, as the caller sees them. */
 interface Writer {
   readonly address: Address
   readonly hand: Hand
+  readonly rows?: Rows
 }
 
 /** The caller's hand, for the fields of today: a refusal names the field as the version does. */
@@ -44,23 +46,26 @@ export function created(own: Own, body: Document, hand: Hand): Document {
   return renaming(own, () => forCreate(today, { ...sent, ...chosen }, toldBy(own, hand)))
 }
 
-export function replaced(own: Own, body: Document, seen: Document | null, { address, hand }: Writer): Document {
+export function replaced(own: Own, body: Document, seen: Document | null, writer: Writer): Document {
   const { resource, today } = own
+  const { address, hand, rows } = writer
   if (seen === null) {
     const document = forReplace(resource, body, null, address, hand)
     const { [today.key ?? '']: _, ...all } = given(own, born(own, body, document, hand)) // the address has the key
     return renaming(own, () => forReplace(today, all, null, address, toldBy(own, hand)))
   }
-  const shown = before(own, known(own, seen, hand))
-  const next = forReplace(resource, body, shown, address, hand)
+  const was = before(own, known(own, seen, hand), rows)
+  const next = forReplace(resource, body, was, address, hand)
   const named = Object.keys(body).filter((name) => Object.hasOwn(next, name))
-  const sent = { ...shown, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
-  return changed(own, { next, sent }, seen, { address, hand })
+  const sent = { ...was, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
+  return changed(own, { was, next, sent }, seen, writer)
 }
 
-export function patched(own: Own, body: Document, seen: Document, { address, hand }: Writer): Document {
-  const next = forChange(own.resource, body, before(own, known(own, seen, hand)), address, hand)
-  return changed(own, { next, sent: next }, seen, { address, hand })
+export function patched(own: Own, body: Document, seen: Document, writer: Writer): Document {
+  const { address, hand, rows } = writer
+  const was = before(own, known(own, seen, hand), rows)
+  const next = forChange(own.resource, body, was, address, hand)
+  return changed(own, { was, next, sent: next }, seen, writer)
 }
 
 /** Members that a caller gives, the key among them where it makes an item. */
@@ -108,14 +113,19 @@ const isConcealed = (member: Member, hand: Hand): boolean =>
     : member.read !== null && !hand.scopes.has(member.read)
 
 /** The stored document as far as its writer may know of it: the rest is null, so that no comparison depends on it. */
-function known({ today }: Pick<Own, 'today'>, seen: Document, hand: Hand): Document {
+export function known({ today }: Pick<Own, 'today'>, seen: Document, hand: Hand): Document {
   const concealed = today.members.filter((member) => isConcealed(member, hand)).map(({ name }) => [name, null] as const)
   return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
 }
 
 /** The whole older document of a stored one, write-only values included. */
-export function before({ resource, today, back }: Own, seen: Document): Document {
-  const values = converting(today, seen, 0, () => back(seen))
+export function before({ resource, today, back }: Own, seen: Document, rows: Rows = []): Document {
+  const values = converting(today, seen, 0, () =>
+    back(
+      seen,
+      rows.map((row) => (row === null ? null : (JSON.parse(row) as Document))),
+    ),
+  )
   return Object.fromEntries(resource.members.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null]))
 }
 
@@ -125,8 +135,9 @@ function upOf({ today, resource, forth }: Own, document: Document): Document {
   return Object.fromEntries(today.members.map(({ name }, i) => [name, values[i]]))
 }
 
-/** An older document as it is wanted, and with nothing changed but what the caller sent. */
+/** An older document as the caller knows it, as it is wanted, and with nothing changed but what the caller sent. */
 interface Wanted {
+  readonly was: Document
   readonly next: Document
   readonly sent: Document
 }
@@ -135,9 +146,9 @@ interface Wanted {
  * What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost.
  * A field that the caller may not write changes by what was sent alone, to be refused, and not by what was left out.
  */
-function changed(own: Own, { next, sent }: Wanted, seen: Document, { address, hand }: Writer): Document {
+function changed(own: Own, { was: shown, next, sent }: Wanted, seen: Document, { address, hand }: Writer): Document {
   const { today } = own
-  const [was, is] = [upOf(own, before(own, known(own, seen, hand))), upOf(own, next)]
+  const [was, is] = [upOf(own, shown), upOf(own, next)]
   const asked = sent === next ? is : upOf(own, sent)
   const patch: Document = {}
   for (const member of today.members) {

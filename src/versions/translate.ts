@@ -3,7 +3,7 @@ import type { Beside } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Address, forChange, forCreate, forReplace, type Hand } from '../resources/row.ts'
-import { type Answering, answering } from './answer.ts'
+import { type Answering, answering, type Rows } from './answer.ts'
 import { asked, type Beyond, namesOf, ordered } from './ask.ts'
 import { type Along, besides, keeping } from './moving.ts'
 import {
@@ -35,8 +35,8 @@ export interface Form extends Answering {
   readonly beside: readonly Beside[]
   /** The fields of a new item, of one in place of another, and of a changed one, as they are stored. */
   readonly create: (body: Document, hand: Hand) => Document
-  readonly replace: (body: Document, seen: Document | null, address: Address, hand: Hand) => Document
-  readonly change: (body: Document, seen: Document, address: Address, hand: Hand) => Document
+  readonly replace: (body: Document, seen: Document | null, address: Address, hand: Hand, rows?: Rows) => Document
+  readonly change: (body: Document, seen: Document, address: Address, hand: Hand, rows?: Rows) => Document
   /** The names that a field of today has, of the own row or of another one that has fields of it. */
   readonly names: (field: string, collection?: string) => readonly string[]
   /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
@@ -44,8 +44,8 @@ export interface Form extends Answering {
   readonly order: (term: string) => readonly (string | Reaching<string>)[] | null
   /** The fields that other rows have today. */
   readonly moved: readonly Moved[]
-  /** What a body writes to other rows, which have fields of it today. */
-  readonly along: (body: Document, document: Document) => readonly Along[]
+  /** What a body writes to other rows, which have fields of it today; a patch is merged with what they have. */
+  readonly along: (body: Document, document: Document, rows?: Rows) => readonly Along[]
 }
 
 /** What is asked of a row that a field of the own one leads to, or of what stands in its place where it leads to none. */
@@ -96,14 +96,16 @@ export function older(
     today,
     beside: down.beside,
     create: (body, hand) => keeping(own, body, created(own, body, hand)),
-    replace: (body, seen, address, hand) => keeping(own, body, replaced(own, body, seen, { address, hand })),
-    change: (body, seen, address, hand) => keeping(own, body, patched(own, body, seen, { address, hand })),
+    replace: (body, seen, address, hand, rows = []) =>
+      keeping(own, body, replaced(own, body, seen, { address, hand, rows })),
+    change: (body, seen, address, hand, rows = []) =>
+      keeping(own, body, patched(own, body, seen, { address, hand, rows }), rows),
     ...answering(resource, today, down),
     names,
     ask: (comparison) => reaching(asked(steps, comparison, elsewhere), down, resources, comparison.field),
     order: (term) => reaching(ordered(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
     moved: movedIn(resource, down, resources),
-    along: (body, document) => besides(own, body, document, resources),
+    along: (body, document, rows = []) => besides(own, body, document, { rows, resources }),
   }
 }
 
