@@ -1,7 +1,7 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
-import { timestampOf } from '../flow/call.ts'
 import { beyond, permits } from '../auth/allow.ts'
+import { timestampOf } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'

@@ -103,7 +103,14 @@ describe('a batch', () => {
     const outcomes = await Promise.all([
       store.execute(creation(1, 'a')),
       store.execute(
-        decision(1, (seen) => ({ do: 'remove', collection: 'things', key, revision: seen.revision, time: 1, takes: new Set() })),
+        decision(1, (seen) => ({
+          do: 'remove',
+          collection: 'things',
+          key,
+          revision: seen.revision,
+          time: 1,
+          takes: new Set(),
+        })),
       ),
       store.execute(creation(2, 'a')),
       store.execute(decision(1, () => ({ do: 'keep' }))),
