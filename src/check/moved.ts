@@ -39,7 +39,7 @@ export function checkMoved(scene: Scene): void {
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]
       const whole = (one: Field) => resolved(one, around.concepts ?? {})
-      const closed = isClosed(scene, name, target as string) && {
+      const closed = isClosed(scene, { by, to, ...(field && { field }) }, target as string) && {
         reason: `Old clients write it, and \`${target}\` offers neither \`change\` nor \`replace\`, so that nobody may write it there.`,
         mend: `Offer one of them there, or let old clients only read it, as field: f.text({ readOnly: true, default: '' }) with its own kind.`,
       }
@@ -50,9 +50,10 @@ export function checkMoved(scene: Scene): void {
   }
 }
 
+type Moved = NonNullable<Change['moved']>[string]
+
 /** Whether an older version could write a field only to rows that no version lets anybody change. R169. */
-function isClosed({ change, own, around, later }: Scene, name: string, target: string): boolean {
-  const { by, to, field } = change.moved?.[name] as NonNullable<Change['moved']>[string]
+function isClosed({ change, own, around, later }: Scene, { by, to, field }: Moved, target: string): boolean {
   const whole = (one: Field) => resolved(one, around.concepts ?? {}).options
   const there = around.resources[target] as ResourceDeclaration
   const changes = (methods: readonly Operation[] = []) => methods.some((one) => one === 'change' || one === 'replace')

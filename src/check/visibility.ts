@@ -77,7 +77,7 @@ function checkReferences(name: string, { fields }: Given, ground: Ground): void 
 /** What goes with another item takes the right to remove it, so somebody has to have that right. R138. */
 export function checkRemoval({ name, given }: Judged, ground: Ground): void {
   const { access, parent, fields } = given
-  if (access === undefined || ruleFor(access as Access, 'remove') !== undefined) return
+  if (!isObject(access) || ruleFor(access as Access, 'remove') !== undefined) return
   const own = isObject(parent) && parent.onDelete === 'cascade' ? [parent.resource] : []
   const references = Object.entries(isObject(fields) ? fields : {}).flatMap(([field, one]) => {
     const made = whole(one, ground.sound)
