@@ -39,10 +39,7 @@ export function checkMoved(scene: Scene): void {
     else {
       const ends = [fate(scene, change.resource, by), fate(scene, target as string, to)]
       const whole = (one: Field) => resolved(one, around.concepts ?? {})
-      const closed = isClosed(scene, { by, to, ...(field && { field }) }, target as string) && {
-        reason: `Old clients write it, and \`${target}\` offers neither \`change\` nor \`replace\`, so that nobody may write it there.`,
-        mend: `Offer one of them there, or let old clients only read it, as field: f.text({ readOnly: true, default: '' }) with its own kind.`,
-      }
+      const closed = unwritable(scene, { by, to, ...(field && { field }) }, target as string)
       const asked = field && unasked(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``)
       for (const end of [...ends, closed, asked])
         if (end) note({ found }, [...path, 'moved', name], end.reason, end.mend)
@@ -51,6 +48,15 @@ export function checkMoved(scene: Scene): void {
 }
 
 type Moved = NonNullable<Change['moved']>[string]
+
+/** Why old clients cannot write a field where it is now; undefined where they can. */
+function unwritable(scene: Scene, moved: Moved, target: string): ReturnType<typeof fate> {
+  if (!isClosed(scene, moved, target)) return undefined
+  return {
+    reason: `Old clients write it, and \`${target}\` offers neither \`change\` nor \`replace\`, so that nobody may write it there.`,
+    mend: "Offer one of them there, or let old clients only read it, as field: f.text({ readOnly: true, default: '' }) with its own kind.",
+  }
+}
 
 /** Whether an older version could write a field only to rows that no version lets anybody change. R169. */
 function isClosed({ change, own, around, later }: Scene, { by, to, field }: Moved, target: string): boolean {

@@ -14,8 +14,7 @@ import { writing } from './write.ts'
 export function remove(scene: Scene): Route {
   const { resource, view } = scene
   const { name } = resource.collection
-  let known: ReturnType<typeof removedWith> | undefined
-  const going = () => (known ??= removedWith(scene))
+  const going = removedWith(scene)
   return {
     ...writing(scene, {
       operation: 'remove',
@@ -27,7 +26,7 @@ export function remove(scene: Scene): Route {
         decide: (seen): Write => {
           admit(scene, intent.conditions, seen, intent.caller)
           if (seen.is !== 'found') return { do: 'keep' }
-          const takes = new Set([...going()].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
+          const takes = new Set([...going].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
           const { revision } = seen
           return { do: 'remove', collection: name, key: keyOf(scene, intent), revision, time: intent.time, takes }
         },
@@ -36,11 +35,7 @@ export function remove(scene: Scene): Route {
       admit: (given, seen, caller) => admit(scene, given, seen, caller),
     }),
     render: ({ key, caller }, outcome) => {
-      if (outcome.is === 'withheld') {
-        const doing = `remove ${outcome.collection}, which go with it,`
-        const auth = resource.settings.auth
-        throw beyond(doing, going().get(outcome.collection), { caller, challenge: scene.challenge, auth })
-      }
+      if (outcome.is === 'withheld') throw withheld(scene, going, outcome.collection, caller)
       if (outcome.is !== 'removed' && outcome.is !== 'kept') throw refused(scene, outcome, key)
       return { status: 204, headers: {}, body: null }
     },
@@ -52,4 +47,15 @@ export function remove(scene: Scene): Route {
     const repeated = seen.is === 'gone' && seen.collection === name && resource.settings.delete.repeat === 'no-content'
     if (seen.is !== 'found' && !repeated) throw absent(scene, seen)
   }
+}
+
+/** The refusal of a removal that would take rows along which the caller may not remove. */
+function withheld(
+  { challenge, resource }: Scene,
+  going: ReturnType<typeof removedWith>,
+  other: string,
+  caller: Caller,
+): Error {
+  const { auth } = resource.settings
+  return beyond(`remove ${other}, which go with it,`, going.get(other), { caller, challenge, auth })
 }
