@@ -30,13 +30,21 @@ export interface Testing {
   readonly close: () => Promise<void>
 }
 
+interface Terms {
+  readonly database?: string
+  readonly log?: Log
+  /** The fields whose stored values may be dropped, as `notes.text`. */
+  readonly allowLoss?: readonly string[]
+}
+
 const silent: Log = { error: () => {}, warn: () => {}, info: () => {} }
 
 export function testing(
   service: Service,
-  { database = 'sqlite::memory:', log = silent }: { database?: string; log?: Log } = {},
+  { database = 'sqlite::memory:', log = silent, allowLoss = [] }: Terms = {},
 ): Testing {
-  const opened = openStore(service, database, 'apply')
+  const report = (step: string) => log.info({ step }, 'The database was changed.')
+  const opened = openStore(service, database, 'apply', { allowLoss, report })
   const house =
     opened instanceof Promise ? opened.then((store) => doors(service, store, log)) : doors(service, opened, log)
   if (house instanceof Promise) house.catch(() => {}) // told by the first call

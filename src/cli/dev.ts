@@ -4,6 +4,7 @@ import { existsSync, watch } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { allowLossFlag } from '../terminal/consent.ts'
 import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/place.ts'
 import type { Word } from './turn.ts'
 
@@ -11,9 +12,10 @@ export const dev: Command = {
   name: 'dev',
   about: 'Serves a declaration while it is written, anew on every change.',
   details:
-    'Prints all URLs, a request to try and a line for every answer. What a change breaks is told, and the next one awaited.',
+    'Prints all URLs, a request to try and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
+    'values, is reported, and the one before is served until the next change.',
   arguments: [declarationFile],
-  flags: { port: portFlag, host: hostFlag, database: databaseFlag },
+  flags: { port: portFlag, host: hostFlag, database: databaseFlag, 'allow-loss': allowLossFlag },
   examples: ['bylaw dev api.ts', 'bylaw dev api.ts --port 8080 --database sqlite::memory:'],
   run,
 }
@@ -29,40 +31,78 @@ async function run(given: Given): Promise<number> {
   return new Promise(watchOver)
 }
 
-/** Serves in a process of its own, so that a change meets neither what was loaded nor what was left running. */
+/** The processes of `dev`: one that serves, and one that looks at a newer declaration until it may take over. */
+interface Turns {
+  serving: ChildProcess | null
+  next: ChildProcess | null
+  /** The one that was asked to leave, so that the next one can have its port. */
+  leaving: ChildProcess | null
+  /** Whether nothing stands against the next one. */
+  ready: boolean
+}
+
+/**
+ * Each declaration is served by a process of its own, so that a change meets neither loaded modules nor open connections. The
+ * process that serves goes on until the next one has found its declaration in order and the database safe to change.
+ */
+// long because: all parts share the processes and what was asked of them
 function watchOver(ended: (code: number) => void): void {
-  let child: ChildProcess | null = null
+  const turns: Turns = { serving: null, next: null, leaving: null, ready: false }
   let mendable = false
-  let asked: 'again' | 'end' | null = null
+  let isEnd = false
   const watched = watching((file) => {
     console.log(dim(`${relative('', file)} changed.`))
-    if (child) leave('again', 'SIGTERM')
-    else begin()
+    begin()
   })
   function begin(): void {
-    asked = null
-    child = fork(process.argv[1] as string, process.argv.slice(2), { env: { ...process.env, [mark]: '1' } })
+    turns.next?.kill('SIGKILL') // it has changed nothing yet
+    const child = fork(process.argv[1] as string, process.argv.slice(2), { env: { ...process.env, [mark]: '1' } })
+    turns.next = child
+    turns.ready = false
     child.on('message', (word: Word) => {
       mendable ||= word.mendable
       for (const file of word.files) watched(file)
+      turns.ready ||= word.ready === true && turns.next === child
+      if (turns.ready) takeOver()
     })
-    child.on('exit', (code) => over(code ?? 1))
+    child.on('exit', (code) => over(child, code ?? 1))
   }
-  function leave(why: 'again' | 'end', signal: NodeJS.Signals): void {
-    asked = why
-    const left = child as ChildProcess
-    left.kill(signal)
-    setTimeout(() => left.kill('SIGKILL'), mostPatience).unref()
+  function takeOver(): void {
+    if (turns.leaving) return // its end is waited for already
+    if (turns.serving) leave(turns.serving)
+    else go()
   }
-  function over(code: number): void {
-    child = null
-    if (asked === 'end') ended(0)
-    else if (asked === 'again') begin()
-    else if (mendable) console.log(dim('Waiting for a change.'))
-    else ended(code)
+  function go(): void {
+    if (!turns.ready) return
+    turns.ready = false
+    turns.serving = turns.next
+    turns.next = null
+    turns.serving?.send('go')
+  }
+  function leave(child: ChildProcess): void {
+    turns.serving = null
+    turns.leaving = child
+    child.kill('SIGTERM')
+    setTimeout(() => child.kill('SIGKILL'), mostPatience).unref()
+  }
+  function over(child: ChildProcess, code: number): void {
+    const was = (['serving', 'next', 'leaving'] as const).find((one) => turns[one] === child)
+    if (was) turns[was] = null
+    if (isEnd) {
+      if (!turns.serving && !turns.next && !turns.leaving) ended(0)
+    } else if (was === 'leaving') go()
+    else if (was === 'next' && turns.serving)
+      console.log(dim('Still serving the declaration before. Waiting for a change.'))
+    else if (was && mendable) console.log(dim('Waiting for a change.'))
+    else if (was) ended(code)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => (child ? leave('end', signal) : ended(0)))
+    process.on(signal, () => {
+      isEnd = true
+      turns.next?.kill('SIGKILL')
+      if (turns.serving) leave(turns.serving)
+      else if (!turns.next && !turns.leaving) ended(0)
+    })
   begin()
 }
 

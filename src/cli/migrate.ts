@@ -2,12 +2,14 @@
 
 import { isPostgres, withoutPassword } from '../postgres/address.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
-import type { Migration, Plan } from '../schema/state.ts'
+import { hazardText } from '../schema/hazard.ts'
+import type { Fate, Migration, Plan } from '../schema/state.ts'
 import type { Step } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
+import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
 import { pendingOf, plansIn, written } from '../terminal/plans.ts'
@@ -19,19 +21,26 @@ export const migrate: Command = {
   details:
     'plan prints the statements; with --name it writes them into files, to be reviewed and kept with the declaration. ' +
     'apply carries the files out in order or, where there are none, the statements themselves. What would break nodes of the ' +
-    'declaration before waits until these are gone. status names what is missing and exits with 1 if there is something.',
-  arguments: [{ name: 'plan|apply|status', about: 'a word for what to do: plan, apply or status' }, declarationFile],
+    'declaration before waits until these are gone. status names what is missing and exits with 1 if there is something. undrop puts values back that were dropped with ' +
+    '--allow-loss, where their fields are declared again and were not written since.',
+  arguments: [
+    { name: 'plan|apply|status|undrop', about: 'a word for what to do: plan, apply, status or undrop' },
+    declarationFile,
+  ],
   flags: {
     database: databaseFlag,
     name: { value: 'N', about: 'Writes the plan into files of this name, as add-status.' },
     target: { value: 'T', about: `What a plan is written for: ${oneOf(targets)}; the database unless given.` },
     plans: plansFlag,
+    'allow-loss': allowLossFlag,
   },
   examples: [
     'bylaw migrate plan api.ts --database sqlite:./data/orders.db',
     'bylaw migrate plan api.ts --name add-status',
     'bylaw migrate apply api.ts --database sqlite:./data/orders.db',
     'bylaw migrate status api.ts --database sqlite:./data/orders.db',
+    'bylaw migrate apply api.ts --allow-loss orders.note',
+    'bylaw migrate undrop api.ts --database sqlite:./data/orders.db',
   ],
   run,
 }
@@ -46,7 +55,7 @@ interface Work {
   readonly migration: Migration
 }
 
-const deeds: Readonly<Record<string, (work: Work) => number | Promise<number>>> = { plan, apply, status }
+const deeds: Readonly<Record<string, (work: Work) => number | Promise<number>>> = { plan, apply, status, undrop }
 
 async function run(given: Given): Promise<number> {
   const [word = '', file = ''] = given.arguments
@@ -55,19 +64,22 @@ async function run(given: Given): Promise<number> {
     const guess = nearest(word, Object.keys(deeds))
     throw complaint(
       `bylaw migrate cannot "${word}".`,
-      guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'It can plan, apply and status.',
+      guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'It can plan, apply, status and undrop.',
     )
   }
   const service = await load(file)
   const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
   const target = targetOf(given, database)
   if (word === 'plan' && name !== undefined) return writeDown(service, target, folder, name)
-  const migration = await migrationOf(service, database)
-  try {
-    return await deed({ service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration })
-  } finally {
-    migration.close()
-  }
+  return agreed(consentOf(given), async (consent) => {
+    const migration = await migrationOf(service, database, consent)
+    const work = { service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration }
+    try {
+      return await deed(work)
+    } finally {
+      migration.close()
+    }
+  })
 }
 
 const kindOf = (database: string): Target => (isPostgres(database) ? 'postgres' : 'sqlite')
@@ -96,10 +108,14 @@ async function writeDown(service: Service, target: Target, folder: string, name:
 const summary = ({ phase, steps }: Pick<Plan, 'phase' | 'steps'>): string =>
   `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while nodes of before run' : 'when no node of before runs any more'}`
 
-function plan({ database, migration: { steps } }: Work): number {
+async function plan({ database, migration: { steps, survey } }: Work): Promise<number> {
+  const hazards = (await survey()).map(hazardText).join('\n')
+  if (hazards !== '') said(comment(`These steps are refused as they are, because:\n${hazards}\n`))
   if (steps.length === 0) return said(`${database} is as declared; there is nothing to do.`)
   return said(steps.map(textOf).join('\n\n'))
 }
+
+const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
 
 function textOf({ about, phase, sql }: Step): string {
   const waits = phase === 'contract' ? ', when no node of the declaration before runs' : ''
@@ -152,6 +168,23 @@ async function status({ database, folder, migration }: Work): Promise<number> {
   said([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`)].join('\n'))
   return 1
 }
+
+async function undrop({ database, migration }: Work): Promise<number> {
+  const fates = await migration.undrop()
+  const all = Map.groupBy(fates, ({ field, because }) => (because === null ? field : `${field} ${because}`))
+  const lines = [...all.values()].map((some) => {
+    const [{ field, because }] = some as [Fate, ...Fate[]]
+    const values = some.length === 1 ? '1 value' : `${some.length} values`
+    const ids = some.slice(0, mostNamed).map(({ id }) => id)
+    const more = some.length > mostNamed ? ', …' : ''
+    return because === null
+      ? `put back: ${values} of ${field}`
+      : `left: ${values} of ${field}, as it ${because} (${ids.join(', ')}${more})`
+  })
+  return said(lines.length === 0 ? `No dropped values are kept in ${database}.` : lines.join('\n'))
+}
+
+const mostNamed = 3
 
 function said(text: string): number {
   console.log(text)

@@ -7,6 +7,7 @@ import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
+import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
 import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
 import { load, mistakesText } from '../terminal/load.ts'
 import {
@@ -58,6 +59,7 @@ export const serve: Command = {
       env: 'WORKERS',
       about: 'How many processes serve; 1 unless given. A database in memory has one.',
     },
+    'allow-loss': allowLossFlag,
     drain: {
       value: 'T',
       env: 'DRAIN',
@@ -91,12 +93,14 @@ async function run(given: Given): Promise<number> {
   }
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
-  const store = await storeOf(service, database, production ? 'require' : 'apply')
+  const steps: string[] = []
+  const consent = { ...consentOf(given), report: (step: string) => void steps.push(step) }
+  const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
   if (!isMember) await admitted(service, store, log)
   const size = workersOf(given, database)
+  const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps)
   if (size > 1 && !isMember) {
     await store.close() // its schema is as it has to be
-    const announce = (url: string) => process.stdout.write(`bylaw serves ${service.name} at ${url}\n`)
     const code = await crew({ size, host, port, log, announce })
     await log.written()
     return process.exit(code)
@@ -105,11 +109,19 @@ async function run(given: Given): Promise<number> {
   const stop = () => replacement().then(() => started.stop(times))
   const ended = untilSignal(log, stop, isMember ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
   if (isMember) report(started.url)
-  else process.stdout.write(`bylaw serves ${service.name} at ${started.url}\n`)
+  else announce(started.url)
   const code = await ended
   await log.written()
   return process.exit(code) // a log that nobody reads keeps nobody waiting
 }
+
+/** The line that names the URL comes first; behind it, what the start has changed in the database. */
+const announcing =
+  ({ name }: Service, log: Log, steps: readonly string[]) =>
+  (url: string): void => {
+    process.stdout.write(`bylaw serves ${name} at ${url}\n`)
+    for (const step of steps) log.info({ step }, 'The database was changed.')
+  }
 
 function workersOf(given: Given, database: string): number {
   const { text, from } = given.worth('workers') ?? { text: '1', from: '' }

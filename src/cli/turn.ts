@@ -1,4 +1,5 @@
 /** One turn of `bylaw dev`: serves the declaration as it is now, until it changes. */
+import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { keyFrom } from '../auth/keys.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -8,6 +9,7 @@ import { withoutPassword } from '../postgres/address.ts'
 import type { Service } from '../service.ts'
 import { type Given, table } from '../terminal/command.ts'
 import { isComplaint, tell } from '../terminal/complaint.ts'
+import { admitted, agreed, consentOf } from '../terminal/consent.ts'
 import { load, mistakesText } from '../terminal/load.ts'
 import { broken, databaseOf, hostOf, numbersOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
@@ -24,13 +26,15 @@ export interface Word {
   readonly files: readonly string[]
   /** Whether a change of them may mend it once it ends. */
   readonly mendable: boolean
+  /** Whether it waits for its turn: nothing stands against serving it, and nothing was changed yet. */
+  readonly ready?: true
 }
 
 export async function turn(given: Given): Promise<number> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // nobody watches any more
   const opened = await open(given)
   if (!opened) return 1
-  const { service, store, database } = opened
+  const { service, store, database, steps } = opened
   const log = readableLog()
   const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
@@ -48,6 +52,7 @@ ${invitation(service, url, key)}
 
 ${hint}
 `)
+  if (database !== 'sqlite::memory:') for (const step of steps) console.log(styleText('dim', `Database: ${step}.`))
   await say({ files: [], mendable: true })
   return ended
 }
@@ -56,23 +61,43 @@ ${hint}
 const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
   callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
 
-/** The service and its store; nothing, once it was told, where the declaration does not allow that. */
-async function open(given: Given): Promise<{ service: Service; store: Store; database: string } | null> {
+interface Stage {
+  readonly service: Service
+  readonly store: Store
+  readonly database: string
+  /** What was changed in the database for it. */
+  readonly steps: readonly string[]
+}
+
+/** The service and its store; nothing, once it was reported, where the declaration or the stored values do not allow that. */
+async function open(given: Given): Promise<Stage | null> {
   const files = new Set<string>()
   try {
     const service = await load(given.arguments[0] as string, files)
     const unkept = await broken(given.arguments[0] as string, service)
     if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
     const database = databaseOf(given, service)
-    const store = await storeOf(service, database, 'apply')
     await say({ files: [...files], mendable: false })
-    return { service, store, database }
+    const consent = await agreed(consentOf(given), (own) => admitted(service, database, own))
+    await turnCome()
+    const steps: string[] = []
+    const report = (step: string): void => void steps.push(step)
+    const store = await storeOf(service, database, 'apply', { ...consent, report })
+    return { service, store, database, steps }
   } catch (error) {
     if (files.size === 0 || !isComplaint(error)) throw error
     tell(error)
     await say({ files: [...files], mendable: true })
     return null
   }
+}
+
+/** Waits until the process that serves the declaration before has left. */
+async function turnCome(): Promise<void> {
+  if (!process.send) return
+  const come = once(process, 'message')
+  await say({ files: [], mendable: false, ready: true })
+  await come
 }
 
 const say = (word: Word): Promise<void> =>

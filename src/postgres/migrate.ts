@@ -1,6 +1,9 @@
 /** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Collection } from '../resources/collection.ts'
+import { type Dropping, dropping } from '../schema/drop.ts'
+import { type Consent, survey } from '../schema/hazard.ts'
+import { losses } from '../schema/losses.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
 import { reserve } from '../schema/reserve.ts'
 import type { Change, State } from '../schema/schema.ts'
@@ -29,7 +32,9 @@ import type { Fill, Step } from '../schema/step.ts'
 import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
 import { leases, meta } from '../store/compile.ts'
 import { citus, type Dialect, postgres, quoted } from '../store/dialect.ts'
+import { droppedTable, findDropped } from '../store/dropped.ts'
 import type { Layout } from '../store/layout.ts'
+import { besides } from './build.ts'
 import type { Connection } from './connect.ts'
 import { drift } from './drift.ts'
 import { type Lease, leased, type Pace } from './lease.ts'
@@ -62,11 +67,17 @@ export interface Site {
   readonly beating: Connection
   readonly collections: readonly Collection[]
   readonly pace: Pace
+  readonly consent: Consent
 }
 
 interface Work extends Site {
   readonly ask: Ask
   readonly lease: Lease
+}
+
+/** Carries out steps that may drop values. */
+interface Dropper extends Work {
+  readonly drops: Dropping
 }
 
 /** Another node that starts at the same time waits and then finds nothing left to do. */
@@ -75,18 +86,19 @@ export function migrate(site: Site): Promise<Applied> {
     const { ask, collections } = work
     const { change, state } = await standingOf(ask, collections)
     const { steps } = change
+    const drops = await admitted(work, change)
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
     const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
     const seen = async () => (state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask))
     const beside = (await seen()).length > 0 ? change : bare(change)
     if (state?.layout.open !== true)
-      await phase(work, { ...beside, steps: first }, 'expand', function* () {
+      await phase({ ...work, drops }, { ...beside, steps: first }, 'expand', function* () {
         if (change.after !== state?.layout) yield* writeState(postgres, after(change, 'expand', last.length > 0))
       })
     if (last.length === 0) return { done: first, left: [], waitsFor: [] }
     const waitsFor = await seen()
     if (waitsFor.length > 0) return { done: first, left: last, waitsFor }
-    await phase(work, { ...change, steps: last }, 'contract', function* () {
+    await phase({ ...work, drops }, { ...change, steps: last }, 'contract', function* () {
       yield* writeState(postgres, after(change, 'contract', false))
     })
     return { done: steps, left: [], waitsFor: [] }
@@ -104,16 +116,37 @@ export function carry(site: Site, plan: Plan): Promise<Carried> {
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
     const change = { before, after: plan.to, steps: plan.steps }
-    await phase(work, { ...change, steps: is === 'ready' ? plan.steps : [] }, String(plan.number), function* () {
-      if (is === 'ready') yield* writeState(postgres, after(change, plan.phase, plan.to.open))
-      yield* record(postgres, plan)
-    })
+    const drops = await admitted(work, change)
+    await phase(
+      { ...work, drops },
+      { ...change, steps: is === 'ready' ? plan.steps : [] },
+      String(plan.number),
+      function* () {
+        if (is === 'ready') yield* writeState(postgres, after(change, plan.phase, plan.to.open))
+        yield* record(postgres, plan)
+      },
+    )
     return { is: is === 'ready' ? 'done' : 'adopted' }
   })
 }
 
+/** Refuses a change before its first step, or says what it may drop. */
+async function admitted({ ask, collections, consent }: Work, change: Change): Promise<Dropping> {
+  const { allowLoss = [], surveys = [] } = consent
+  const dialect = dialectOf(change.after)
+  const surveyed = { change, collections, dialect }
+  await finishLater(survey(surveyed, [losses(allowLoss), ...surveys]), ask)
+  const found = await finishLater(
+    dropping(surveyed, allowLoss, () => null),
+    ask,
+  )
+  const missing = found.allowed.size > 0 && (await ask(findDropped(dialect))).length === 0
+  if (missing) for (const text of droppedTable(dialect)) await ask(told(text))
+  return found
+}
+
 /** Nobody else changes the schema meanwhile. */
-async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T> {
+export async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T> {
   const { connection, beating, pace } = site
   const { ask } = connection
   const tables = shared(postgres)
@@ -128,10 +161,10 @@ async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T>
 }
 
 /** The steps of a phase behind those that somebody has done before, and what is remembered at their end. */
-async function phase(work: Work, change: Change, is: string, end: () => Steps<void>): Promise<void> {
+async function phase(work: Dropper, change: Change, is: string, end: () => Steps<void>): Promise<void> {
   const key = `${is}:${nameOf(change.after)}`
   const begun = await finishLater(readProgress(postgres, key), work.ask)
-  const made = refilling(change, work.collections)
+  const made = refilling(change, work.collections, work.drops)
   for (const [i, step] of change.steps.entries()) if (i >= begun) await carryOut(work, step, made, { key, done: i + 1 })
   await fenced(work, () =>
     finishLater(
@@ -146,7 +179,7 @@ async function phase(work: Work, change: Change, is: string, end: () => Steps<vo
 
 type Made = (fill: Fill) => Refilling
 
-function refilling({ before, after: layout }: Change, collections: readonly Collection[]): Made {
+function refilling({ before, after: layout }: Change, collections: readonly Collection[], dropping: Dropping): Made {
   const dialect = dialectOf(layout)
   const known = fitting(collections, layout, dialect)
   const shelves = cellar(known, { layout, former: formerOf(before) }, dialect, () => false)
@@ -156,6 +189,7 @@ function refilling({ before, after: layout }: Change, collections: readonly Coll
     fill,
     dialect,
     cellar: shelves,
+    dropping,
   })
 }
 
@@ -203,7 +237,7 @@ async function carryOut(work: Work, step: Step, made: Made, mark: { key: string;
 }
 
 /** A transaction that only who holds the lease can end, and whose locks nobody waits long for. */
-function fenced<T>({ ask, lease }: Work, act: () => Promise<T>): Promise<T> {
+export function fenced<T>({ ask, lease }: Work, act: () => Promise<T>): Promise<T> {
   return insistently(async () => {
     await ask(told('BEGIN'))
     try {
@@ -235,28 +269,6 @@ async function insistently<T>(act: () => Promise<T>, also = passing): Promise<T>
     }
     await pause(100 + Math.random() * 400)
   }
-}
-
-/** Builds or drops an index while others work. What a build that failed has left is no index, and is taken away before. */
-async function besides(ask: Ask, text: string): Promise<void> {
-  const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS "((?:[^"]|"")+)"/
-    .exec(text)?.[1]
-    ?.replaceAll('""', '"')
-  if (index !== undefined) await clear(ask, index)
-  try {
-    await ask(told(text))
-  } catch (error) {
-    if (index !== undefined) await clear(ask, index).catch(() => {})
-    throw error
-  }
-}
-
-async function clear(ask: Ask, index: string): Promise<void> {
-  const [rest] = await ask({
-    text: 'SELECT 1 AS found FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid',
-    values: [quoted(index)],
-  })
-  if (rest) await ask(told(`DROP INDEX CONCURRENTLY IF EXISTS ${quoted(index)}`))
 }
 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {

@@ -2,8 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { copiesIn, type Expire, expiring } from '../schema/copies.ts'
+import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
 import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
+import { hazardsOf } from '../schema/losses.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
@@ -17,6 +20,7 @@ import { carry, dialectOf, migrate, type Site, standingOf, stateOf } from './mig
 import { pool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
 import { tellsState } from './state.ts'
+import { undrop } from './undrop.ts'
 
 const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Who waits for a lock on a shared connection keeps all others there waiting, so that none does; it comes again. */
@@ -31,9 +35,10 @@ export async function openPostgres(
   collections: readonly Collection[],
   mode: SchemaMode,
   patience = 10_000,
+  consent: Consent = {},
 ): Promise<Store> {
   return guarded(url, async (address) => {
-    const { shelves, secret, name, tells, time } = await prepared(address, collections, mode)
+    const { shelves, secret, name, tells, time, expire } = await prepared(address, collections, mode, consent)
     // What is spread over machines is planned for its values, as these say which of them are asked.
     const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
@@ -48,6 +53,7 @@ export async function openPostgres(
       name,
       tells,
       clock: time,
+      expire,
       times: address.pooled ? times : null,
     })
   })
@@ -57,20 +63,24 @@ export async function openPostgresMigration(
   url: string,
   collections: readonly Collection[],
   pace: Pace = usual,
+  consent: Consent = {},
 ): Promise<Migration> {
   return guarded(url, async (address) => {
-    const site = await sited(address, collections, pace)
+    const site = await sited(address, collections, pace, consent)
     const { ask } = site.connection
     try {
       const { serves, change } = await standingOf(ask, collections)
+      const surveyed = { change, collections, dialect: dialectOf(change.after) }
       return {
         serves,
         steps: change.steps,
+        survey: () => guarded(url, () => finishLater(hazardsOf(surveyed, consent), ask)),
         apply: () => guarded(url, () => migrate(site)),
         ledger: () => guarded(url, async () => finishLater(readLedger(await stateOf(ask)), ask)),
         carry: (plan) => guarded(url, () => carry(site, plan)),
         inspect: (see) =>
           guarded(url, () => finishLater(inspected(change, collections, dialectOf(change.after), see), ask)),
+        undrop: () => guarded(url, () => undrop(site)),
         close: () => leave(site),
       }
     } catch (error) {
@@ -80,10 +90,15 @@ export async function openPostgresMigration(
   })
 }
 
-async function sited(address: Address, collections: readonly Collection[], pace: Pace): Promise<Site> {
+async function sited(
+  address: Address,
+  collections: readonly Collection[],
+  pace: Pace,
+  consent: Consent,
+): Promise<Site> {
   const connection = await connect(address, migrating)
   try {
-    return { connection, beating: await connect(address, migrating), collections, pace }
+    return { connection, beating: await connect(address, migrating), collections, pace, consent }
   } catch (error) {
     connection.close()
     throw error
@@ -100,8 +115,9 @@ async function prepared(
   address: Address,
   collections: readonly Collection[],
   mode: SchemaMode,
-): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean; time: Followed }> {
-  const site = await sited(address, collections, usual)
+  consent: Consent,
+): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean; time: Followed; expire: Expire }> {
+  const site = await sited(address, collections, usual, consent)
   try {
     const { ask } = site.connection
     const ground = await groundOf(site, mode)
@@ -114,8 +130,13 @@ async function prepared(
       (one, column) => !blank.has(`${one.name} ${column}`),
     )
     const tells = await tellsState({ ask }, columns)
+    const copies = await finishLater(
+      copiesIn(shelves, consent, () => null),
+      ask,
+    )
     return {
-      shelves: lagging(shelves, ground, dialectOf(ground.layout)),
+      shelves: { ...lagging(shelves, ground, shelves.dialect), ...copies },
+      expire: expiring(shelves.dialect, copies, consent),
       secret: await secretOf({ ask }),
       name: nameOf(ground.layout),
       tells,
@@ -131,7 +152,11 @@ async function groundOf(site: Site, mode: SchemaMode): Promise<Ground> {
   const { serves, change, state } = await standingOf(ask, site.collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  if (mode === 'apply' && change.steps.length > 0) await migrate(site)
+  if (mode === 'apply' && change.steps.length > 0) reported(state, site.collections, await migrate(site), site.consent)
+  else {
+    const surveyed = { change, collections: site.collections, dialect: dialectOf(change.after) }
+    await finishLater(survey(surveyed, site.consent.surveys ?? []), ask)
+  }
   return (await stateOf(ask)) as State
 }
 
@@ -155,6 +180,7 @@ async function guarded<T>(url: string, act: (address: Address) => Promise<T>): P
   try {
     return await act(addressOf(url, process.env))
   } catch (error) {
+    if (isRefusal(error)) throw refused(withoutPassword(url), error)
     throw new Error(`The database ${withoutPassword(url)} cannot be used. ${sentence((error as Error).message)}`, {
       cause: error,
     })

@@ -29,11 +29,13 @@ export interface Opened {
   readonly clock: Followed
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
+  /** Takes copies of dropped values that were kept for long enough. */
+  readonly expire?: ((due: null) => Steps<void>) | null | undefined
 }
 
 const plain = (text: string): Statement => ({ text, values: [] })
 
-export function postgresStore({ pool, cellar, secret, patience, times, name, tells, clock }: Opened): Store {
+export function postgresStore({ pool, cellar, secret, patience, times, name, tells, clock, expire }: Opened): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = reads(pool)
@@ -49,7 +51,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
   const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
   const counts = tells ? { totals: totals(), states: states(pool) } : null
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
-  const presence = attending(pool, name)
+  const presence = attending(pool, { name, expire })
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
   const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
@@ -91,7 +93,10 @@ const local = (times: Times | null): readonly string[] =>
       ]
 
 /** A node that cannot say that it runs says so again soon. */
-function attending(pool: Pool, name: string): { begin: () => Promise<void>; end: () => Promise<void> } {
+function attending(
+  pool: Pool,
+  { name, expire }: Pick<Opened, 'name' | 'expire'>,
+): { begin: () => Promise<void>; end: () => Promise<void> } {
   const node = `${hostname()}:${process.pid}`
   let timer: NodeJS.Timeout | undefined
   let saying: Promise<boolean> | undefined
@@ -106,6 +111,7 @@ function attending(pool: Pool, name: string): { begin: () => Promise<void>; end:
   }
   const begin = async (): Promise<void> => {
     saying = said(attend(postgres, node, name))
+    if (expire) void said(expire(null))
     const rest = (await saying) ? attendance : insistence
     if (!over) timer = setTimeout(begin, rest).unref()
   }

@@ -261,6 +261,7 @@ const table = {
   etag: perResource({ mode: choice('strong', 'weak', 'off'), onPut: choice('with-content', 'verbatim') }),
   concurrency: perResource({ required: toggle(false) }),
   deleted: perResource({ status: statusChoice(410, 404), retention: or(time(0), 'forever', null) }),
+  dropped: { retention: or(time(30 * 24 * 60 * 60 * second), 'forever') },
   delete: perResource({ repeat: choice('no-content', 'gone') }),
   missing: perResource({ status: statusChoice(404, 410) }),
   cache: perResource({

@@ -19,6 +19,9 @@ export interface Shaped {
   readonly absent: unknown
   /** Stored and never answered. */
   readonly hidden: boolean
+  /** The scopes that callers need to see it and to write it. */
+  readonly read: string | undefined
+  readonly write: string | undefined
   /** The digits of a decimal: in all, and behind the point. */
   readonly digits: readonly [precision: number, scale: number] | null
   /** What takes the place of stored values that do not fit; null where nothing does. */
@@ -44,6 +47,8 @@ export function shaped(name: string, field: Field, rules: Rules): Shaped {
     kind: target === undefined ? kind : `${kind} ${target}`,
     absent: (usual === undefined ? options.fill : usual) ?? null,
     hidden: options.writeOnly === true,
+    read: options.read,
+    write: options.write,
     digits: kind === 'decimal' ? [options.precision ?? defaultPrecision, options.scale ?? 0] : null,
     fill: fillOf(field, rules),
     inner: inner.map(([name, one]) => shaped(name, one, rules)),

@@ -13,6 +13,7 @@ import {
 import type { Answer, Cellar, Shelf, Steps } from '../store/cellar.ts'
 import { type Dialect, quoted, rowColumns } from '../store/dialect.ts'
 import type { TableLayout } from '../store/layout.ts'
+import { type Dropping, drop } from './drop.ts'
 import { carry, told } from './give.ts'
 import type { Fill } from './step.ts'
 
@@ -26,6 +27,8 @@ export interface Refilling {
   readonly fill: Fill
   readonly dialect: Dialect
   readonly cellar: Cellar
+  /** What the change may drop; missing where it drops nothing, as nodes of the former declaration still run. */
+  readonly dropping?: Dropping
 }
 
 /** The last key of the rows that were written; null where there are none left behind the one that is given. */
@@ -43,7 +46,7 @@ export function* refill(refilling: Refilling, after: readonly string[] | null): 
   }
   for (const row of rows) {
     yield* carry({ cellar, latest: fill.latest === true }, shelf, row)
-    yield* rewrite(shelf, fill, dialect, columns, row)
+    yield* rewrite(refilling, shelf, columns, row)
   }
   const last = rows.at(-1)
   return last && rows.length === most ? keys.map((name) => last[name] as string) : null
@@ -74,7 +77,12 @@ function hiddenOf(
 }
 
 /** A row that was written meanwhile is left as it is: whoever wrote it did so in a shape of now. */
-function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly string[], row: Answer): Steps<void> {
+function* rewrite(
+  { fill, dialect, dropping }: Refilling,
+  shelf: Shelf,
+  keys: readonly string[],
+  row: Answer,
+): Steps<void> {
   const { collection, shape } = shelf
   const own = keys.map((name) => row[name] as string)
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
@@ -94,4 +102,5 @@ function* rewrite(shelf: Shelf, fill: Fill, dialect: Dialect, keys: readonly str
     ],
     ahead: true,
   }
+  if (dropping) yield* drop(dropping, collection, { ...row, ...stored }, { document: seen.document, hidden }, dialect)
 }

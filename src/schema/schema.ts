@@ -214,7 +214,9 @@ function narrowed(difference: Difference): Step[] {
 /** What becomes of fields that are not declared any more. */
 function lossOf(one: Collection, was: TableLayout): string {
   const gone = lost(one, was)
-  const fate = isConverted(one, was) ? 'becomes what the changes of versions make of it' : 'is deleted'
+  const fate = isConverted(one, was)
+    ? 'becomes what the changes of versions make of it'
+    : 'goes to bylaw_dropped, if --allow-loss names it'
   return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
 }
 

@@ -6,6 +6,7 @@ import type { Steps } from '../store/cellar.ts'
 import { meta, nodes, plans } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { type Layout, layoutOf, versionOf } from '../store/layout.ts'
+import type { Hazard } from './hazard.ts'
 import type { Row } from './rows.ts'
 import { type Change, changeBetween, isFormer, type State } from './schema.ts'
 import type { Phase, Step } from './step.ts'
@@ -154,10 +155,20 @@ export function* others({ mark, now }: Dialect, name: string): Steps<string[]> {
   return (yield { text, values: [name] }).map(({ node }) => node as string)
 }
 
+/** What became of a copy: put back, or left for a reason. */
+export interface Fate {
+  readonly field: string
+  readonly id: string
+  /** Null where the value was put back. */
+  readonly because: string | null
+}
+
 /** What a store's schema is, what it should be, and the steps between. */
 export interface Migration {
   readonly steps: readonly Step[]
   readonly serves: Standing['serves']
+  /** What the steps would be refused for. */
+  readonly survey: () => readonly Hazard[] | Promise<readonly Hazard[]>
   /** Runs the steps; those that wait for the nodes of before only when these are gone. */
   readonly apply: () => Applied | Promise<Applied>
   /** The plans that were carried out, in order. */
@@ -166,6 +177,8 @@ export interface Migration {
   readonly carry: (plan: Plan) => Carried | Promise<Carried>
   /** Hands every row to `see`, as this declaration has it, and gives the rows that do not fit it. */
   readonly inspect: (see: (row: Row) => void) => Misfits | Promise<Misfits>
+  /** Puts dropped values back where their fields were not written since. */
+  readonly undrop: () => readonly Fate[] | Promise<readonly Fate[]>
   readonly close: () => void
 }
 

@@ -2,6 +2,9 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Collection } from '../resources/collection.ts'
+import { type Dropping, dropping } from '../schema/drop.ts'
+import { type Consent, type Surveyed, survey } from '../schema/hazard.ts'
+import { losses } from '../schema/losses.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
 import type { Change, State } from '../schema/schema.ts'
 import {
@@ -9,6 +12,7 @@ import {
   after,
   bare,
   type Carried,
+  type Fate,
   fitting,
   formerOf,
   nameOf,
@@ -23,9 +27,12 @@ import {
   writeState,
 } from '../schema/state.ts'
 import type { Fill, Step } from '../schema/step.ts'
+import { admitUndrop, undropSome } from '../schema/undrop.ts'
 import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { quoted, sqlite } from '../store/dialect.ts'
+import { droppedTable } from '../store/dropped.ts'
+import { clock } from './clock.ts'
 import { runner } from './sqlite.ts'
 
 /** What is remembered in a file; null for an empty one. */
@@ -38,29 +45,42 @@ export const standingOf = (run: Run, collections: readonly Collection[]): Standi
   standing(stateOf(run), collections, sqlite)
 
 /** Another process that starts at the same time waits and then finds nothing left to do. */
-export function migrate(db: DatabaseSync, collections: readonly Collection[]): Applied {
+export function migrate(db: DatabaseSync, collections: readonly Collection[], consent: Consent = {}): Applied {
   const run = runner(db)
-  ahead(db, run, collections)
-  return together(db, () => carriedOut(db, run, collections))
+  ahead(db, run, collections, consent)
+  return together(db, () => carriedOut(db, run, collections, consent))
 }
 
-function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection[]): Applied {
+/** Refuses a change before its first step, or says what it may drop. */
+function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
+  const { allowLoss = [], surveys = [] } = consent
+  finish(survey(surveyed, [losses(allowLoss), ...surveys]), run)
+  const found = finish(
+    dropping(surveyed, allowLoss, () => clock(run).now()),
+    run,
+  )
+  if (found.allowed.size > 0) for (const text of droppedTable(sqlite)) run({ text, values: [] })
+  return found
+}
+
+function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection[], consent: Consent): Applied {
   const { state, change } = standingOf(run, collections)
   const { steps } = change
+  const drops = admitted(run, { change, collections, dialect: sqlite }, consent)
   if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
   const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
   const waitsFor = last.length === 0 || state === null ? [] : finish(others(sqlite, nameOf(change.after)), run)
   const beside = waitsFor.length > 0 || state?.layout.open === true ? change : bare(change)
-  for (const step of first) carryOut(db, run, step, refilling(beside, collections))
+  for (const step of first) carryOut(db, run, step, refilling(beside, collections, drops))
   const done = waitsFor.length > 0 ? first : steps
-  if (done === steps) for (const step of last) carryOut(db, run, step, refilling(change, collections))
+  if (done === steps) for (const step of last) carryOut(db, run, step, refilling(change, collections, drops))
   const finished = last.length > 0 && done === steps
   finish(writeState(sqlite, after(change, finished ? 'contract' : 'expand', last.length > 0)), run)
   return { done, left: done === first ? last : [], waitsFor }
 }
 
 /** One plan, whole or not at all. */
-export function carry(db: DatabaseSync, collections: readonly Collection[], plan: Plan): Carried {
+export function carry(db: DatabaseSync, collections: readonly Collection[], plan: Plan, consent: Consent): Carried {
   const run = runner(db)
   return together(db, () => {
     const before = stateOf(run)
@@ -71,7 +91,8 @@ export function carry(db: DatabaseSync, collections: readonly Collection[], plan
     }
     if (is === 'ready') {
       const change = { before, after: plan.to, steps: plan.steps }
-      for (const step of plan.steps) carryOut(db, run, step, refilling(change, collections))
+      const drops = admitted(run, { change, collections, dialect: sqlite }, consent)
+      for (const step of plan.steps) carryOut(db, run, step, refilling(change, collections, drops))
       finish(writeState(sqlite, after(change, plan.phase, plan.to.open)), run)
     }
     finish(record(sqlite, plan), run)
@@ -79,11 +100,24 @@ export function carry(db: DatabaseSync, collections: readonly Collection[], plan
   })
 }
 
+/** Puts dropped values back, some in a transaction. */
+export function undrop(db: DatabaseSync, collections: readonly Collection[]): Fate[] {
+  const run = runner(db)
+  const shelves = cellar(collections, admitUndrop(standingOf(run, collections)), sqlite, () => false)
+  const all: Fate[] = []
+  const some = (after: readonly string[] | null) => together(db, () => finish(undropSome(shelves, after), run))
+  for (let batch = some(null); ; batch = some(batch.after)) {
+    all.push(...batch.fates)
+    if (batch.after === null) return all
+  }
+}
+
 /** Rows are written again in small transactions where others are at work, so that they do not wait long. */
-function ahead(db: DatabaseSync, run: Run, collections: readonly Collection[]): void {
+function ahead(db: DatabaseSync, run: Run, collections: readonly Collection[], consent: Consent): void {
   const { state, change } = standingOf(run, collections)
   if (state?.layout.open !== true || finish(others(sqlite, nameOf(change.after)), run).length > 0) return
-  const made = refilling(change, collections)
+  const drops = together(db, () => admitted(run, { change, collections, dialect: sqlite }, consent))
+  const made = refilling(change, collections, drops)
   for (const { guards, sql, fill } of change.steps) {
     if (guards) together(db, () => db.exec(sql.join(';')))
     let key: readonly string[] | null = null
@@ -107,7 +141,7 @@ function together<T>(db: DatabaseSync, act: () => T): T {
 
 type Made = (fill: Fill) => Refilling
 
-function refilling({ before, after: layout }: Change, collections: readonly Collection[]): Made {
+function refilling({ before, after: layout }: Change, collections: readonly Collection[], dropping: Dropping): Made {
   const known = fitting(collections, layout, sqlite)
   const shelves = cellar(known, { layout, former: formerOf(before) }, sqlite, () => false)
   return (fill) => ({
@@ -116,6 +150,7 @@ function refilling({ before, after: layout }: Change, collections: readonly Coll
     fill,
     dialect: sqlite,
     cellar: shelves,
+    dropping,
   })
 }
 

@@ -5,25 +5,40 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
 import type { Collection } from '../resources/collection.ts'
+import { copiesIn, expiring } from '../schema/copies.ts'
+import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
 import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
+import { hazardsOf } from '../schema/losses.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
 import type { Layout } from '../store/layout.ts'
-import { carry, migrate, standingOf, stateOf } from './migrate.ts'
+import { clock } from './clock.ts'
+import { carry, migrate, standingOf, stateOf, undrop } from './migrate.ts'
 import { openFile, runner, sqliteStore } from './sqlite.ts'
 
-export function openStore(url: string, collections: readonly Collection[], mode: SchemaMode, patience = 10_000): Store {
+export function openStore(
+  url: string,
+  collections: readonly Collection[],
+  mode: SchemaMode,
+  patience = 10_000,
+  consent: Consent = {},
+): Store {
   return opened(url, (db, file) => {
     const run = runner(db)
-    const ground = groundOf(db, run, collections, mode)
+    const ground = groundOf(db, run, collections, mode, consent)
     const shelves = cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0)
+    const copies = finish(
+      copiesIn(shelves, consent, () => clock(run).due()),
+      run,
+    )
     return sqliteStore({
       db,
-      cellar: lagging(shelves, ground, sqlite),
+      cellar: { ...lagging(shelves, ground, sqlite), ...copies },
+      expire: expiring(sqlite, copies, consent),
       secret: secretOf(run),
       file: file === ':memory:' ? null : file,
       patience,
@@ -33,24 +48,34 @@ export function openStore(url: string, collections: readonly Collection[], mode:
 }
 
 /** What the store is laid out for, once it is as this declaration needs it. */
-function groundOf(db: DatabaseSync, run: Run, collections: readonly Collection[], mode: SchemaMode): Ground {
+function groundOf(
+  db: DatabaseSync,
+  run: Run,
+  collections: readonly Collection[],
+  mode: SchemaMode,
+  consent: Consent,
+): Ground {
   const { serves, change, state } = standingOf(run, collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  if (mode === 'apply') migrate(db, collections)
+  if (mode === 'apply') reported(state, collections, migrate(db, collections, consent), consent)
+  else finish(survey({ change, collections, dialect: sqlite }, consent.surveys ?? []), run)
   return stateOf(run) as State
 }
 
-export function openMigration(url: string, collections: readonly Collection[]): Migration {
+export function openMigration(url: string, collections: readonly Collection[], consent: Consent = {}): Migration {
   return opened(url, (db) => {
     const { serves, change } = standingOf(runner(db), collections)
     return {
       serves,
       steps: change.steps,
-      apply: () => guarded(url, () => migrate(db, collections)),
+      survey: () =>
+        guarded(url, () => finish(hazardsOf({ change, collections, dialect: sqlite }, consent), runner(db))),
+      apply: () => guarded(url, () => migrate(db, collections, consent)),
       ledger: () => finish(readLedger(stateOf(runner(db))), runner(db)),
-      carry: (plan) => guarded(url, () => carry(db, collections, plan)),
       inspect: (see) => finish(inspected(change, collections, sqlite, see), runner(db)),
+      carry: (plan) => guarded(url, () => carry(db, collections, plan, consent)),
+      undrop: () => guarded(url, () => undrop(db, collections)),
       close: () => db.close(),
     }
   })
@@ -85,6 +110,7 @@ function guarded<T>(url: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
+    if (isRefusal(error)) throw refused(url, error)
     const { message, errcode } = error as Error & { errcode?: number }
     const mend = errcode === undefined ? '' : (mends[errcode & 0xff] ?? '')
     throw new Error(`The database ${url} cannot be used. ${[sentence(message), mend].filter(Boolean).join(' ')}`, {

@@ -86,10 +86,12 @@ export interface Opened {
   readonly patience: number
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
+  /** Takes copies of dropped values that were kept for long enough. */
+  readonly expire?: ((due: number) => Steps<void>) | null | undefined
 }
 
 // long because: its parts share the file and what is known of it
-export function sqliteStore({ db, cellar: shelves, secret, file, patience, name }: Opened): Store {
+export function sqliteStore({ db, cellar: shelves, secret, file, patience, name, expire }: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const time = clock(run)
@@ -104,7 +106,7 @@ export function sqliteStore({ db, cellar: shelves, secret, file, patience, name 
   })
   const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
   const writes = batches({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
-  const presence = attending(run, snapshot, name)
+  const presence = attending(run, snapshot, { name, expire: expire && (() => expire(time.due())) })
   const keeping = file === null ? null : keptTime(time, snapshot)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isDeed(plan)) return writes.join(plan)
@@ -155,7 +157,11 @@ export function sqliteStore({ db, cellar: shelves, secret, file, patience, name 
 }
 
 /** A node that cannot say that it runs, as another process is in the way, says so again soon. */
-function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => void; end: () => void } {
+function attending(
+  run: Run,
+  snapshot: Snapshot,
+  { name, expire }: { readonly name: string; readonly expire: (() => Steps<void>) | null | undefined },
+): { begin: () => void; end: () => void } {
   const node = `${hostname()}:${process.pid}`
   let timer: NodeJS.Timeout | undefined
   const said = (steps: Steps<void>): boolean => {
@@ -169,6 +175,7 @@ function attending(run: Run, snapshot: Snapshot, name: string): { begin: () => v
   }
   const begin = (): void => {
     const rest = said(attend(sqlite, node, name)) ? attendance : insistence
+    if (expire) said(expire())
     timer = setTimeout(begin, rest).unref()
   }
   const end = (): void => {

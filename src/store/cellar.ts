@@ -68,7 +68,6 @@ export interface Shelf {
   readonly full: ReadonlySet<string>
   /** The columns that rows of before do not have yet; they cannot be asked for. */
   readonly pending: Set<string>
-  /** The name of a column in the database. */
   readonly named: (column: string) => string
   /** The columns whose values the text of a row tells. */
   readonly told: ReadonlySet<string>
@@ -87,6 +86,7 @@ export interface Cellar {
   readonly lag?: Lag
   /** By how much the time of plans may be ahead of the time that has certainly come, in milliseconds. */
   readonly lead?: () => number
+  readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly shelves: ReadonlyMap<string, Shelf>
 }

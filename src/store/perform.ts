@@ -17,6 +17,7 @@ import {
 import { hold, keep, recall } from './claim.ts'
 import { updateText } from './compile.ts'
 import { keyValues } from './dialect.ts'
+import { markWritten } from './dropped.ts'
 import { changing, fusedCreate, reading } from './fused.ts'
 import { page } from './list.ts'
 import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
@@ -210,6 +211,7 @@ function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
   const { doc, cells } = plan.row
   const hidden = aside(own, seen, plan.row)
   const was = { doc: seen.doc, hidden: seen.hidden, shape }
+  if (cellar.dropped) yield* markWritten(cellar, collection, plan.key, [was, plan.row])
   const clash = yield* remark(cellar, own, plan, was, { doc, hidden, shape })
   if (clash) return clash
   const which = seen.shape === shape ? plan.moved : [...cells.keys()] // another shape may lack what is the same

@@ -6,6 +6,7 @@ import { type Answer, type Cellar, moved, type Shelf, type Steps, shelf } from '
 import { dueAt } from './claim.ts'
 import { tombstoneId, tombstones } from './compile.ts'
 import { atHome, keyValues, newRow, quoted, rowHome } from './dialect.ts'
+import { withoutCopies } from './dropped.ts'
 import { forget, isBeside, remark, toldOf } from './spread.ts'
 
 /** A row that is to go. */
@@ -41,6 +42,7 @@ export function* remove(cellar: Cellar, { collection, key, revision, time, takes
     const [gone] = yield { text: own.texts.remove, values }
     if (!gone) throw moved(row.collection.name)
     if (cellar.dialect.spread) yield* remark(cellar, own, { key: row.key, time }, storedIn(gone), null)
+    if (cellar.dropped) yield withoutCopies(row.collection, row.key, cellar.dialect)
     yield* forget(cellar, row.collection, row.key)
     yield* bury(cellar, row.collection, row.key, { revision: row.revision, time })
   }

@@ -16,6 +16,7 @@ import {
 import { type Cellar, moved, type Shelf, type Steps } from './cellar.ts'
 import { links, reserved, type Statement, tombstoneId } from './compile.ts'
 import { newRow, rowHome } from './dialect.ts'
+import { holderOf } from './dropped.ts'
 import { isWithin, uniqueName } from './layout.ts'
 
 /** A row of a shared table that stands for something of a row elsewhere. */
@@ -52,8 +53,6 @@ function outgoingOf({ shelves }: Cellar, own: Collection): readonly Outgoing[] {
 /** Whether dependents lie beside what they depend on, where a look is enough. */
 export const isBeside = ({ column }: Dependent): boolean => column === 'parent'
 
-const textOf = ({ account, parent, id }: Key): string => JSON.stringify([account, parent, id])
-
 function marksOf(
   cellar: Cellar,
   { collection, shape }: Shelf,
@@ -89,7 +88,7 @@ function valueIn(collection: Collection, unique: Unique, own: readonly Cell[]): 
 
 function linkTo(target: Collection, id: string, { name }: Collection, key: Key): Mark {
   const to = { id, parent: null, account: key.account }
-  return { table: links, home: rowHome(target, to), key: { ...linked(target, to, name), holder: textOf(key) } }
+  return { table: links, home: rowHome(target, to), key: { ...linked(target, to, name), holder: holderOf(key) } }
 }
 
 const linked = (target: Collection, key: Key, collection: string) => ({
@@ -132,7 +131,7 @@ export function* remark(
 
 /** What is told again is told anew. */
 function added({ dialect }: Cellar, { table, home, key: own, unique }: Mark, { key, time }: Written): Statement {
-  const row = { ...own, ...(unique ? { holder: textOf(key) } : { time }) }
+  const row = { ...own, ...(unique ? { holder: holderOf(key) } : { time }) }
   const { text, values } = newRow(table, row, home, dialect)
   const twice = unique ? 'DO NOTHING' : 'DO UPDATE SET time = excluded.time'
   return { text: `${text} ON CONFLICT (home, ${Object.keys(own).join(', ')}) ${twice} RETURNING home`, values }

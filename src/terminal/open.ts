@@ -1,6 +1,7 @@
 /** Opens the store that a URL names, in whichever database it is. The cellar. */
 import type { Store } from '../flow/store.ts'
 import { isPostgres } from '../postgres/address.ts'
+import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/state.ts'
 import type { Service } from '../service.ts'
 import { openStore as openSqlite, openMigration as openSqliteMigration } from '../sqlite/open.ts'
@@ -8,15 +9,23 @@ import { openStore as openSqlite, openMigration as openSqliteMigration } from '.
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
-export function openStore(service: Service, url: string, mode: SchemaMode): Store | Promise<Store> {
+export function openStore(
+  service: Service,
+  url: string,
+  mode: SchemaMode,
+  consent: Consent = {},
+): Store | Promise<Store> {
   const patience = service.settings.limits.handlerTimeout
   const collections = collectionsOf(service)
-  if (!isPostgres(url)) return openSqlite(url, collections, mode, patience)
-  return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, patience))
+  const own = { retention: service.settings.dropped.retention, ...consent }
+  if (!isPostgres(url)) return openSqlite(url, collections, mode, patience, own)
+  return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, patience, own))
 }
 
-export function openMigration(service: Service, url: string): Migration | Promise<Migration> {
+export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {
   const collections = collectionsOf(service)
-  if (!isPostgres(url)) return openSqliteMigration(url, collections)
-  return import('../postgres/open.ts').then(({ openPostgresMigration }) => openPostgresMigration(url, collections))
+  if (!isPostgres(url)) return openSqliteMigration(url, collections, consent)
+  return import('../postgres/open.ts').then(({ openPostgresMigration }) =>
+    openPostgresMigration(url, collections, undefined, consent),
+  )
 }

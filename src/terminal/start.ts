@@ -7,6 +7,7 @@ import { gate, type House, type Log } from '../http/house.ts'
 import { type Listening, listen } from '../http/node.ts'
 import { realWorld } from '../http/world.ts'
 import type { RedisLedger } from '../limits/redis.ts'
+import { type Consent, isRefusal } from '../schema/hazard.ts'
 import { changeBetween } from '../schema/schema.ts'
 import type { Migration, Plan, SchemaMode } from '../schema/state.ts'
 import { finished, nameOf, phaseOf } from '../schema/state.ts'
@@ -90,16 +91,18 @@ function warnOfClock({ clock }: Store, log: Log): void {
 }
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
-export function storeOf(service: Service, database: string, mode: SchemaMode): Promise<Store> {
-  return foreseen(() => openStore(service, database, mode))
+export function storeOf(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
+  return foreseen(() => openStore(service, database, mode, consent))
 }
 
-export async function migrationOf(service: Service, database: string): Promise<Migration> {
-  const migration = await foreseen(() => openMigration(service, database))
+export async function migrationOf(service: Service, database: string, consent?: Consent): Promise<Migration> {
+  const migration = await foreseen(() => openMigration(service, database, consent))
   return {
     ...migration,
     apply: () => foreseen(migration.apply),
     carry: (plan) => foreseen(() => migration.carry(plan)),
+    undrop: () => foreseen(migration.undrop),
+    survey: () => foreseen(migration.survey),
   }
 }
 
@@ -135,7 +138,8 @@ async function foreseen<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {
-    throw complaint((error as Error).message, '')
+    const told = complaint((error as Error).message, '')
+    throw isRefusal(error) ? Object.assign(told, { hazards: error.hazards }) : told
   }
 }
 

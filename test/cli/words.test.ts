@@ -98,7 +98,7 @@ for (const [words, reason, mend] of [
   ['dev api.ts --port 3e3', /^--port has to be a port, not "3e3"/, /0 to 65535/],
   ['serve api.ts --drain 10', /^--drain has to be a duration/, /PT10S/],
   ['serve api.ts --log-level wran', /trace, debug, .* not "wran"/, /Did you mean warn\?/],
-  ['migrate', /needs a word for what to do: plan, apply or status/, /bylaw migrate plan api\.ts/],
+  ['migrate', /needs a word for what to do: plan, apply, status or undrop/, /bylaw migrate plan api\.ts/],
   ['migrate aply api.ts', /cannot "aply"/, /Did you mean `bylaw migrate apply`\?/],
   ['migrate plan', /needs the file of the declaration/, /bylaw migrate plan api\.ts/],
   ['serve api.ts --database oracle:x', /"oracle:x" is not known\. Give sqlite:\.\/file\.db/, /^$/],

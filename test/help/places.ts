@@ -43,8 +43,8 @@ export interface Node {
 }
 
 /** A service on a database, until it is closed. */
-export function nodeOn({ url }: Pick<Place, 'url'>, api: Service): Node {
-  const { call, close } = testing(api, { database: url })
+export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: readonly string[] = []): Node {
+  const { call, close } = testing(api, { database: url, allowLoss })
   const ask: Node['ask'] = async (method, path, json, headers = {}) => {
     const answer = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
     const text = await answer.text()
@@ -64,8 +64,8 @@ export function nodeOn({ url }: Pick<Place, 'url'>, api: Service): Node {
 export const alive = ({ rows: run, now }: Place): Promise<unknown> =>
   run(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${now})`)
 
-export async function applied({ url }: Place, api: Service) {
-  const migration = await openMigration(api, url)
+export async function applied({ url }: Place, api: Service, allowLoss: readonly string[] = []) {
+  const migration = await openMigration(api, url, { allowLoss })
   try {
     return await migration.apply()
   } finally {

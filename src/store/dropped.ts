@@ -1,0 +1,198 @@
+/** Dropped: copies of values whose fields are not declared any more, kept for a while with the account and the rights they had. The cellar. */
+import type { Key } from '../flow/plan.ts'
+import { type Collection, keyColumns, type Texts } from '../resources/collection.ts'
+import type { Cellar, Steps } from './cellar.ts'
+import type { Statement } from './compile.ts'
+import { atHome, type Dialect, keyValues, quoted, rowHome } from './dialect.ts'
+import { sources } from './kinds.ts'
+
+const dropped = 'bylaw_dropped'
+
+/** Names a row in a shared table. */
+export const holderOf = ({ account, parent, id }: Pick<Key, 'account' | 'parent' | 'id'>): string =>
+  JSON.stringify([account, parent, id])
+
+const calledAs = ({ called, name }: Collection): string => called ?? name
+
+/** The statements that make the table; it is made when something is dropped for the first time. */
+export function droppedTable(dialect: Dialect): readonly string[] {
+  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
+  const [home, homeKey] = dialect.spread ? ['home integer NOT NULL, ', 'home, '] : ['', '']
+  const names = ['collection', 'holder', 'field', 'kind', 'value', 'rights', 'rest']
+  const columns = [...names.map((name) => `${name} ${text} NOT NULL`), `account ${text}`]
+  const numbers = ['written', 'time'].map((name) => `${name} ${integer} NOT NULL`)
+  const key = `PRIMARY KEY (${homeKey}collection, holder, field)`
+  return [
+    `CREATE TABLE IF NOT EXISTS ${dropped} (${home}${[...columns, ...numbers, key].join(', ')})${dialect.tableOptions}`,
+    ...(dialect.spread?.(dropped) ?? []),
+    `CREATE INDEX IF NOT EXISTS ${dropped}_time ON ${dropped} (time)`,
+  ]
+}
+
+/** Finds out whether the table is there. */
+export const findDropped = ({ name }: Dialect): Statement =>
+  name === 'sqlite'
+    ? { text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [dropped] }
+    : { text: 'SELECT 1 AS found WHERE to_regclass($1) IS NOT NULL', values: [dropped] }
+
+/** A value that is about to be dropped. */
+export interface Copy {
+  readonly key: Key
+  readonly field: string
+  readonly kind: string
+  readonly value: unknown
+  /** Who could see and write it. */
+  readonly rights: string
+  /** What the list around it holds without it, so that it is put back into that very list alone; empty elsewhere. */
+  readonly rest: string
+  /** When; null for the clock of the database. */
+  readonly time: number | null
+}
+
+/**
+ * Copies a value in the transaction in which it is dropped. It selects from the row, so that no copy is left of one that somebody else has
+ * deleted meanwhile.
+ */
+export function copied(collection: Collection, shape: number, copy: Copy, dialect: Dialect): Statement {
+  const { key, field, kind, value, rights, rest, time } = copy
+  const texts = [calledAs(collection), holderOf(key), field, kind, JSON.stringify(value), rights, rest, key.account]
+  const home = dialect.spread ? ['home'] : []
+  const names = ['collection', 'holder', 'field', 'kind', 'value', 'rights', 'rest', 'account', 'written', 'time']
+  const values = [
+    ...texts.map((_, i) => `CAST(${dialect.mark(i + 1)} AS ${textType(dialect)})`),
+    '0',
+    time === null ? dialect.now : String(Math.trunc(time)),
+  ]
+  const keys = [...home, ...keyColumns(collection), 'shape']
+  const where = keys.map((name, i) => `${name} = ${dialect.mark(texts.length + i + 1)}`).join(' AND ')
+  const again = ['kind', 'value', 'rights', 'rest', 'written', 'time'].map((name) => `${name} = excluded.${name}`)
+  return {
+    text: `INSERT INTO ${dropped} (${[...home, ...names].join(', ')}) SELECT ${[...home, ...values].join(', ')}
+      FROM ${quoted(collection.table)} WHERE ${where}
+      ON CONFLICT (${[...home, 'collection', 'holder', 'field'].join(', ')}) DO UPDATE SET ${again.join(', ')}`,
+    values: [...texts, ...keyValues(collection, key, dialect), shape],
+  }
+}
+
+const textType = ({ name }: Dialect): string => (name === 'sqlite' ? 'TEXT' : 'text')
+
+/** Takes the copies of a row that is deleted. */
+export function withoutCopies(collection: Collection, key: Key, dialect: Dialect): Statement {
+  const at = atHome(rowHome(collection, key), 3, dialect)
+  const text = `DELETE FROM ${dropped} WHERE collection = ${dialect.mark(1)} AND holder = ${dialect.mark(2)}${at.text}`
+  return { text, values: [calledAs(collection), holderOf(key), ...at.values] }
+}
+
+/** Remembers that a field was written since its value was dropped, so that the value is not put back over what came later. */
+function writtenSince(collection: Collection, key: Key, field: string, dialect: Dialect): Statement {
+  const at = atHome(rowHome(collection, key), 4, dialect)
+  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
+  const text = `UPDATE ${dropped} SET written = 1 WHERE ${where}${at.text}`
+  return { text, values: [calledAs(collection), holderOf(key), field, ...at.values] }
+}
+
+/** Takes the copies that were kept for long enough, by a given time or by the clock of the database. */
+export function* expireCopies({ now, mark }: Dialect, retention: number, due: number | null): Steps<void> {
+  const text = `DELETE FROM ${dropped} WHERE time <= `
+  if (due !== null) yield { text: text + mark(1), values: [due - retention] }
+  else yield { text: `${text}${now} - CAST(${mark(1)} AS bigint)`, values: [retention] }
+}
+
+/** The fields that copies are kept of, by what their collection is called. */
+export function* copiedFields(): Steps<ReadonlyMap<string, readonly string[]>> {
+  const rows = yield { text: `SELECT DISTINCT collection, field FROM ${dropped}`, values: [] }
+  const found = new Map<string, string[]>()
+  for (const { collection, field } of rows)
+    found.set(collection as string, [...(found.get(collection as string) ?? []), field as string])
+  return found
+}
+
+/** A field that takes the values of a dropped one, if it is not written before they are put back. */
+export interface Watched {
+  readonly field: string
+  /** What it is called today. */
+  readonly path: string
+}
+
+/** The watched fields of each collection. Nobody can write to the others, as they are not declared. */
+export function watchedIn(
+  collections: Iterable<Collection>,
+  copies: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly Watched[]> {
+  return new Map(
+    [...collections].map((one) => {
+      const fields = copies.get(calledAs(one)) ?? []
+      const all = sources(one.fields, Object.fromEntries(fields.map((field) => [field, ''])))
+      return [one.name, all.flatMap(({ path, from }) => (from === null ? [] : [{ field: from, path }]))]
+    }),
+  )
+}
+
+/** Marks the copies of fields that an update changes. In a list any change counts, as its items are told apart by their places alone. */
+export function* markWritten(
+  { dialect, dropped: watched }: Pick<Cellar, 'dialect' | 'dropped'>,
+  collection: Collection,
+  key: Key,
+  [before, now]: readonly [Texts, Texts],
+): Steps<void> {
+  const fields = watched?.get(collection.name) ?? []
+  if (fields.length === 0) return
+  const [was, is] = [documentOf(before), documentOf(now)]
+  for (const { field, path } of fields) {
+    const at = path.replace(/\.\*.*$/, '')
+    if (JSON.stringify(valueAt(was, at)) === JSON.stringify(valueAt(is, at))) continue
+    yield writtenSince(collection, key, field, dialect)
+  }
+}
+
+const documentOf = ({ doc, hidden }: Texts): object => ({ ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
+
+/** The value at a path, of list items a list; undefined where nothing is held there. */
+export function valueAt(value: unknown, path: string): unknown {
+  return within(value, path.split('.'))
+}
+
+function within(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return isNothing(value) ? undefined : value
+  if (name !== '*') return isRecord(value) ? within(value[name], rest) : undefined
+  if (!Array.isArray(value)) return undefined
+  const all = value.map((one) => within(one, rest) ?? null)
+  return all.every((one) => one === null) ? undefined : all
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Null, and the empty list or metadata that stands where nothing was given. */
+const isNothing = (value: unknown): boolean =>
+  value == null || (typeof value === 'object' && Object.keys(value).length === 0)
+
+/** A copy as it is kept. */
+export interface CopyRow extends Omit<Copy, 'key' | 'value' | 'time'> {
+  readonly called: string
+  readonly holder: string
+  /** JSON. */
+  readonly value: string
+  readonly written: boolean
+}
+
+const slice = 200
+
+/** Some copies behind a place, in order; those of one row stand together. */
+export function* copiesAfter({ mark }: Dialect, after: readonly string[]): Steps<CopyRow[]> {
+  const key = 'collection, holder, field'
+  const text = `SELECT ${key}, kind, value, rights, rest, written FROM ${dropped}
+    WHERE (${key}) > (${[1, 2, 3].map(mark).join(', ')}) ORDER BY ${key} LIMIT ${slice}`
+  const rows = yield { text, values: after }
+  return rows.map(
+    ({ collection, written, ...row }) => ({ ...row, called: collection, written: Number(written) > 0 }) as CopyRow,
+  )
+}
+
+/** Takes a copy whose value was put back. */
+export function withoutCopy(collection: Collection, key: Key, field: string, dialect: Dialect): Statement {
+  const at = atHome(rowHome(collection, key), 4, dialect)
+  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
+  const text = `DELETE FROM ${dropped} WHERE ${where}${at.text}`
+  return { text, values: [calledAs(collection), holderOf(key), field, ...at.values] }
+}

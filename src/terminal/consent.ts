@@ -1,0 +1,63 @@
+/** Consent: what an operator allows a change of the tables to do, by a flag or by an answer on a terminal. */
+import { createInterface } from 'node:readline/promises'
+import { withoutPassword } from '../postgres/address.ts'
+import { type Consent, isRefusal, type Refusal, refusal, refused } from '../schema/hazard.ts'
+import type { Service } from '../service.ts'
+import type { Flag, Given } from './command.ts'
+import { complaint } from './complaint.ts'
+import { migrationOf } from './start.ts'
+
+export const allowLossFlag: Flag = {
+  value: 'A,B',
+  about: 'The fields whose stored values may be dropped, as notes.text; they are kept in bylaw_dropped for a while.',
+}
+
+export const consentOf = (given: Given): Consent => ({
+  allowLoss: (given.worth('allow-loss')?.text ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== ''),
+})
+
+/** Refuses a declaration that the database cannot be changed for without loss, and changes nothing; gives what it was asked with. */
+export async function admitted(service: Service, database: string, consent: Consent): Promise<Consent> {
+  if (database === 'sqlite::memory:') return consent
+  const migration = await migrationOf(service, database, consent)
+  try {
+    const hazards = await migration.survey()
+    if (hazards.length === 0) return consent
+    const { message } = refused(withoutPassword(database), refusal(hazards))
+    throw Object.assign(complaint(message, ''), { hazards })
+  } finally {
+    migration.close()
+  }
+}
+
+/** The fields whose loss alone a change is refused for; none where it has other reasons too. */
+function droppable({ hazards }: Refusal): readonly string[] {
+  const fields = hazards.map(({ loss }) => loss)
+  return fields.every((field) => field !== undefined) ? fields : []
+}
+
+/** Acts on the consent given; where values would be lost and somebody sits at a terminal, asks, and acts again if the answer is yes. */
+export async function agreed<T>(consent: Consent, act: (consent: Consent) => Promise<T>): Promise<T> {
+  try {
+    return await act(consent)
+  } catch (error) {
+    const fields = isRefusal(error) ? droppable(error) : []
+    if (fields.length === 0 || !process.stdin.isTTY || !process.stderr.isTTY) throw error
+    process.stderr.write(`${(error as Error).message}\n`)
+    if (!(await isYes(fields))) throw error
+    return act({ ...consent, allowLoss: [...(consent.allowLoss ?? []), ...fields] })
+  }
+}
+
+async function isYes(fields: readonly string[]): Promise<boolean> {
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await asking.question(`Drop the values of ${fields.join(', ')}? Type yes to drop them: `)
+    return answer.trim().toLowerCase() === 'yes'
+  } finally {
+    asking.close()
+  }
+}
