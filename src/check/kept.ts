@@ -109,7 +109,13 @@ function trialOf({ change, own, around }: Scene): Trial {
     old: whole(older?.fields),
     now: whole(own.fields),
     up: (document) => joined(document, run(request, document), (one) => [oldName(change, one), one]),
-    down: (document) => joined(document, run(response, document), (one) => [one, oldName(change, one)]),
+    down: (document) => {
+      const made = run(response, document)
+      // What was renamed besides is returned under its new name.
+      const named =
+        made && Object.fromEntries(Object.entries(made).map(([one, value]) => [oldName(change, one), value]))
+      return joined(document, named, (one) => [one, oldName(change, one)])
+    },
   }
 }
 

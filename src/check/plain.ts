@@ -32,7 +32,7 @@ export function termsIn({ kind, options, values, item, fields }: Field): Terms {
 }
 
 /** A value that fits a field, to be replaced by one that means something. */
-export function filler(terms: Terms): unknown {
+function filler(terms: Terms): unknown {
   if (terms.default !== undefined) return terms.default
   return terms.nullable ? null : plain(terms)
 }

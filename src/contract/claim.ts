@@ -1,7 +1,10 @@
 /** Claim: the change of a version that would claim breaking differences, ready to be pasted. Part 9, versioning. */
-import { filler } from '../check/plain.ts'
+import { oneOf } from '../resources/naming.ts'
 import type { ResourceContract } from './contract.ts'
-import type { Difference } from './difference.ts'
+import { converted } from './convert.ts'
+import { type Difference, weigh } from './difference.ts'
+import { valueShifts } from './fields.ts'
+import { spare } from './spare.ts'
 import type { Terms } from './terms.ts'
 import { code, fieldCode } from './written.ts'
 
@@ -28,36 +31,116 @@ interface Sorted {
   readonly withdrawn: readonly string[]
 }
 
-/** The text of the change; nothing where a change cannot claim any of it. */
-export function claim(unclaimed: Unclaimed): string | undefined {
+/** A change to paste, or the fields for which nothing can stand, so that no change can claim the differences. */
+export interface Claim {
+  readonly change?: string
+  readonly lacking: readonly string[]
+}
+
+/** The text of the change; none where a change cannot claim any of it. */
+export function claim(unclaimed: Unclaimed): Claim {
   const { resource, version, after } = unclaimed
   const parts = sortedOut(unclaimed)
+  const [request, response] = [requestOf(parts, after), responseOf(parts, after)]
+  const required = Object.entries(parts.required).map(
+    ([name, terms]): Written => [name, terms.unique ? undefined : spare(terms)],
+  )
+  const lacking = [...request, ...response, ...required].flatMap(([name, text]) => (text === undefined ? [name] : []))
   const lines = [
     ...object('renamed', parts.renamed, code),
     ...object('removed', parts.removed, fieldCode),
     ...(Object.keys(parts.added).length > 0 ? [`  added: ${code(Object.keys(parts.added))},`] : []),
     ...object('retyped', parts.retyped, fieldCode),
-    ...object('required', parts.required, (terms) => code(filler({ ...terms, nullable: false as never }))),
+    ...object('required', Object.fromEntries(required), String),
     ...object('mapped', parts.mapped, code),
     ...object('shown', parts.shown, code),
     ...(parts.withdrawn.length > 0 ? [`  methods: { withdrawn: ${code(parts.withdrawn)} },`] : []),
   ]
-  if (lines.length === 0) return undefined
-  const retyped = Object.keys(parts.retyped).map((name) => [name, after.fields[name] as Terms] as const)
-  const sent = [...Object.entries(parts.added), ...retyped].filter(([, terms]) => !terms.readOnly && terms.required)
-  const answered = [...Object.entries(parts.removed), ...Object.entries(parts.retyped)].filter(
-    ([, { writeOnly }]) => !writeOnly,
-  )
-  const request = values(sent, 'old', { ...parts.removed, ...parts.retyped })
-  const response = values(answered, 'now', { ...parts.added, ...Object.fromEntries(retyped) })
-  return [
+  if (lines.length === 0 || lacking.length > 0) return { lacking }
+  const change = [
     `.change('${version}', '${resource}', {`,
     `  about: '${told(parts)}',`,
     ...lines,
-    ...(request ? [`  request: (old) => (${request}),`] : []),
-    ...(response ? [`  response: (now) => (${response}),`] : []),
+    ...(request.length > 0 ? [`  request: (old) => (${members(request)}),`] : []),
+    ...(response.length > 0 ? [`  response: (now) => (${members(response)}),`] : []),
     '})',
-  ].join('\n')
+  ]
+  return { change: change.join('\n'), lacking }
+}
+
+/** A field with the source text of its value; undefined where no value can stand for it. */
+type Written = readonly [name: string, text: string | undefined]
+
+const members = (written: readonly Written[]): string =>
+  `{ ${written.map(([name, text]) => `${name}: ${text}`).join(', ')} }`
+
+/** Why nothing can be pasted, in words. */
+export const lackingText = (names: readonly string[]): string =>
+  `No change can claim this: nothing can stand for ${oneOf(
+    names.map((name) => `\`${name}\``),
+    'and',
+  )}, as values that are unique or refer to something are not made up. Make it optional, or keep what was locked.`
+
+/** What old requests say of new fields. */
+function requestOf({ added, removed, retyped, renamed }: Sorted, after: ResourceContract): Written[] {
+  const given = Object.entries(added).flatMap(([name, terms]): Written[] => {
+    const source = sourceOf(terms, removed)
+    if (terms.readOnly || (!terms.required && source === undefined)) return []
+    return [[name, valueFrom(terms, 'old', removed, source)]]
+  })
+  const changed = Object.entries(retyped).flatMap(([name, old]): Written[] => {
+    const terms = after.fields[name] as Terms
+    if (!isMade(old, terms) && (terms.readOnly || !shifts(old, terms, sent))) return []
+    return [[name, converted(`old.${formerOf(name, renamed)}`, old, terms)]]
+  })
+  return [...given, ...changed]
+}
+
+/** What new items say of old fields. */
+function responseOf({ added, removed, retyped }: Sorted, after: ResourceContract): Written[] {
+  const given = Object.entries(removed).flatMap(([name, terms]): Written[] =>
+    terms.writeOnly && !terms.required ? [] : [[name, valueFrom(terms, 'now', added, sourceOf(terms, added))]],
+  )
+  const changed = Object.entries(retyped).flatMap(([name, old]): Written[] => {
+    const terms = after.fields[name] as Terms
+    if (!isMade(old, terms) && (old.writeOnly || !shifts(old, terms, answered))) return []
+    return [[name, converted(`now.${name}`, terms, old)]]
+  })
+  return [...given, ...changed]
+}
+
+const sent = { input: true, output: false, filter: false }
+const answered = { input: false, output: true, filter: false }
+
+/** Whether values of one field may not fit the other one. */
+const shifts = (old: Terms, now: Terms, way: typeof sent): boolean =>
+  valueShifts(old, now).some((one) => weigh(one, way) === 'breaking') ||
+  old.item !== undefined ||
+  old.fields !== undefined
+
+/** Whether values are of another kind, so that both functions have to make them. */
+const isMade = (old: Terms, now: Terms): boolean => old.kind !== now.kind
+
+const formerOf = (name: string, renamed: Readonly<Record<string, string>>): string =>
+  Object.keys(renamed).find((old) => renamed[old] === name) ?? name
+
+/** The field that a value is taken from: one of its kind, and as unique as it is. */
+function sourceOf(terms: Terms, given: Readonly<Record<string, Terms>>): string | undefined {
+  return Object.keys(given).find((name) => {
+    const { kind, to, unique } = given[name] as Terms
+    return kind === terms.kind && to === terms.to && (unique === true || !terms.unique)
+  })
+}
+
+/** Where nothing is given a spare value stands; none does for what is unique. */
+function valueFrom(
+  terms: Terms,
+  from: 'old' | 'now',
+  given: Readonly<Record<string, Terms>>,
+  source: string | undefined,
+): string | undefined {
+  if (source !== undefined) return converted(`${from}.${source}`, given[source] as Terms, terms)
+  return terms.unique && !terms.nullable ? undefined : spare(terms)
 }
 
 function sortedOut({ before, after, found, former }: Unclaimed): Sorted {
@@ -78,27 +161,40 @@ function sortedOut({ before, after, found, former }: Unclaimed): Sorted {
   const both = (name: string) => [before.fields[name], after.fields[name]] as [Terms, Terms]
   const required = kept.filter((name) => onlyRequired(...both(name)))
   const enums = kept.filter((name) => onlyValues(...both(name)))
-  const went = (name: string, [one, other]: readonly [Terms, Terms]) => {
-    const gone = (one.values ?? []).filter((value) => !other.values?.includes(value))
-    return gone.length > 0
-      ? [[name, Object.fromEntries(gone.map((value) => [value, other.values?.[0] as string]))] as const]
-      : []
-  }
   const pick = (names: Iterable<string>, { fields }: ResourceContract) =>
     Object.fromEntries([...names].map((name) => [name, fields[name] as Terms]))
+  const others = Object.entries(renamed).filter(([old, now]) => differs(before.fields[old], after.fields[now]))
   return {
     renamed,
     removed: pick(gone, before),
     added: pick(come, after),
-    retyped: pick(
-      kept.filter((name) => !required.includes(name) && !enums.includes(name)),
-      before,
-    ),
+    retyped: {
+      ...pick(
+        kept.filter((name) => !required.includes(name) && !enums.includes(name)),
+        before,
+      ),
+      ...Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as Terms])),
+    },
     required: pick(required, after),
-    mapped: Object.fromEntries(enums.flatMap((name) => went(name, both(name)))),
-    shown: Object.fromEntries(enums.flatMap((name) => went(name, both(name).reverse() as [Terms, Terms]))),
+    mapped: Object.fromEntries(enums.flatMap((name) => went(name, both(name), true))),
+    shown: Object.fromEntries(enums.flatMap((name) => went(name, both(name).reverse() as [Terms, Terms], false))),
     withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
   }
+}
+
+/** Whether one field could be another one under a new name: of one kind, and with the same promises. */
+const isAlike = (one: Terms | undefined, other: Terms | undefined): boolean =>
+  one !== undefined && one.kind === other?.kind && one.to === other.to && one.unique === other.unique
+
+const differs = (one: Terms | undefined, other: Terms | undefined): boolean =>
+  JSON.stringify(one) !== JSON.stringify(other)
+
+/** Values that one version of an enum alone has, and what they become; a value that others become goes on meaning itself. */
+function went(name: string, [one, other]: readonly [Terms, Terms], keeps: boolean) {
+  const to = other.values?.[0] as string
+  const gone = (one.values ?? []).filter((value) => !other.values?.includes(value))
+  const own = keeps && one.values?.includes(to) ? [to] : []
+  return gone.length > 0 ? [[name, Object.fromEntries([...own, ...gone].map((value) => [value, to]))] as const] : []
 }
 
 /** By what the declaration says, and where one field went and one of its kind came. */
@@ -113,7 +209,8 @@ function renames(
     .filter((name) => gone.has(former[name] ?? ''))
     .map((name) => [former[name] as string, name] as const)
   const [old, ...others] = [...gone].filter((name) => !said.some(([one]) => one === name))
-  const alike = [...come].filter((name) => old !== undefined && after.fields[name]?.kind === before.fields[old]?.kind)
+  const known = new Set(said.map(([, name]) => name))
+  const alike = [...come].filter((name) => !known.has(name) && isAlike(before.fields[old ?? ''], after.fields[name]))
   const guessed =
     old !== undefined && others.length === 0 && alike.length === 1 ? [[old, alike[0] as string] as const] : []
   return Object.fromEntries([...said, ...guessed])
@@ -134,40 +231,6 @@ function onlyValues(before: Terms, after: Terms): boolean {
 function object<T>(name: string, members: Readonly<Record<string, T>>, write: (one: T) => string): string[] {
   const all = Object.entries(members).map(([own, one]) => `${own}: ${write(one)}`)
   return all.length === 0 ? [] : [`  ${name}: { ${all.join(', ')} },`]
-}
-
-type Named = readonly (readonly [string, Terms])[]
-
-/** An object of values, each from the field of its name or of its kind, cut to what is allowed where that is simple. */
-function values(wanted: Named, from: 'old' | 'now', given: Readonly<Record<string, Terms>>): string | undefined {
-  const written = wanted.map(([name, terms]) => {
-    const source =
-      given[name]?.kind === terms.kind ? name : Object.keys(given).find((one) => given[one]?.kind === terms.kind)
-    return `${name}: ${source === undefined ? code(filler(terms)) : cut(`${from}.${source}`, terms, given[source] as Terms)}`
-  })
-  return written.length === 0 ? undefined : `{ ${written.join(', ')} }`
-}
-
-function cut(source: string, wanted: Terms, given: Terms): string {
-  const { kind, min, max, nullable, ...rest } = wanted
-  if (kind === 'object' && !given.nullable) return whole(source, wanted, given)
-  const text = kind === 'text' || kind === 'email' || kind === 'url'
-  const value =
-    given.nullable && !nullable ? `(${source} ?? ${code(filler({ ...rest, kind, min, max } as Terms))})` : source
-  if (kind === 'enum') return code(filler({ ...rest, kind } as Terms))
-  if (text && Number(max) < Number(given.max)) return `${value}.slice(0, ${max})`
-  if (kind !== 'integer') return value
-  const least = Number(min) > Number(given.min) ? `Math.max(${min}, ${value})` : value
-  return Number(max) < Number(given.max) ? `Math.min(${max}, ${least})` : least
-}
-
-/** An object with all its fields, those that are there under the same name and kind. */
-function whole(source: string, { fields = {} }: Terms, { fields: there = {} }: Terms): string {
-  const members = Object.entries(fields).map(([name, terms]) => {
-    const own = there[name]
-    return `${name}: ${own?.kind === terms.kind ? cut(`${source}.${name}`, terms, own) : code(filler(terms))}`
-  })
-  return `{ ${members.join(', ')} }`
 }
 
 function told({ renamed, removed, added, retyped, required, mapped, shown, withdrawn }: Sorted): string {

@@ -3,7 +3,7 @@ import { type Change, declarationAt, labelsOf, majorOf } from '../resources/chan
 import type { Mistake } from '../resources/declaration.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Declaration, Service } from '../service.ts'
-import { claim } from './claim.ts'
+import { claim, lackingText } from './claim.ts'
 import { type Contract, contractOf } from './contract.ts'
 import { breaking, type Difference, weigh } from './difference.ts'
 import { differences } from './differences.ts'
@@ -97,11 +97,16 @@ function mistake(
   const elsewhere = told(first, version)
   if (elsewhere) return { ...plain, mend: `${plain.mend} ${elsewhere}` }
   if (!resource || !before || !after) return plain
-  const former = Object.entries(service.declaration.resources[resource]?.fields ?? {}).flatMap(([name, { options }]) =>
-    options.was === undefined ? [] : [[name, options.was] as const],
-  )
   const claimed = found.filter(({ what }) => what !== 'fixed')
-  const change = claim({ resource, version, before, after, found: claimed, former: Object.fromEntries(former) })
+  const { change, lacking } = claim({
+    resource,
+    version,
+    before,
+    after,
+    found: claimed,
+    former: formerOf(service, resource),
+  })
+  if (lacking.length > 0) return { ...plain, mend: `${plain.mend} ${lackingText(lacking)}` }
   if (change === undefined) return plain
   const declared = labelsOf(service.declaration).includes(version) && service.declaration.versions
   const publish = declared
@@ -111,6 +116,14 @@ function mistake(
     ...plain,
     mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indented(change)}\n`,
   }
+}
+
+/** The names that fields had, as far as the declaration says them. */
+function formerOf({ declaration }: Service, resource: string): Record<string, string> {
+  const fields = Object.entries(declaration.resources[resource]?.fields ?? {})
+  return Object.fromEntries(
+    fields.flatMap(([name, { options }]) => (options.was === undefined ? [] : [[name, options.was]])),
+  )
 }
 
 /** How a difference is claimed that is not one of fields. */

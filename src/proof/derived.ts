@@ -8,10 +8,11 @@ export function derivedAt(changes: readonly Change[], newest: string, label: str
   for (const change of between(changes, newest, label)) {
     const old = new Map(Object.entries(change.renamed ?? {}).map(([was, now]) => [now, was]))
     const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
+    const made = [...Object.keys({ ...change.retyped, ...change.required }), ...remapped(change)]
     found = new Set([
       ...kept,
-      ...Object.keys({ ...change.removed, ...change.retyped, ...change.required, ...change.moved }),
-      ...remapped(change),
+      ...Object.keys({ ...change.removed, ...change.moved }),
+      ...made.map((name) => old.get(name) ?? name),
     ])
   }
   return found

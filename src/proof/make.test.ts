@@ -1,11 +1,11 @@
 /** Values made from fields fit them, whatever the fields ask for, and what fails gets small. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { matching } from '../check/pattern.ts'
 import { type Field, f, type Service, service } from '../index.ts'
 import { forCreate } from '../resources/row.ts'
 import { again, seeded, smallest } from './chance.ts'
 import { bodyFor, fitting } from './make.ts'
-import { matching } from './pattern.ts'
 
 const of = (fields: Record<string, Field>): Service =>
   service({ name: 'made', resources: { things: { prefix: 'thg', fields, access: 'public' } } } as never) as never

@@ -1,4 +1,5 @@
 /** Make: values, bodies and documents made from the fields of a resource, for tests that a declaration brings with it. Part 9, versioning. */
+import { matching } from '../check/pattern.ts'
 import type { Violation } from '../errors/problem.ts'
 import { defaultPrecision, lengthsOf } from '../resources/bounds.ts'
 import type { Field } from '../resources/field.ts'
@@ -6,7 +7,6 @@ import type { Member, Resource } from '../resources/resource.ts'
 import { countries, currencies } from '../resources/texts.ts'
 import { absent, type Check } from '../resources/values.ts'
 import { type Chance, one } from './chance.ts'
-import { matching } from './pattern.ts'
 
 /** What is needed besides a field: ids of what it refers to. */
 export interface Making {

@@ -1,5 +1,10 @@
 /** Pattern: texts that a declared pattern matches, made from its parts. Part 9, versioning. */
-import { type Chance, one } from './chance.ts'
+/** Chooses a whole number from 0 up to, but without, the given one; 0 is the simplest. */
+interface Chance {
+  readonly below: (count: number) => number
+}
+
+const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
 
 /** A text that the pattern is meant to match; who asks has to test it, for parts that look around are passed over. */
 export function matching(pattern: string, chance: Chance): string {
