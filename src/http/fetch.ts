@@ -1,5 +1,8 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
 import type { Call } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import { small } from '../limits/room.ts'
+import { cut } from './connection.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
 import type { House } from './house.ts'
@@ -13,9 +16,45 @@ export function fetchDoor(house: House): (request: Request) => Promise<Response>
     const started = began()
     const reply = await answer(call, house)
     stamp(call, reply, house, started)
-    const { status, headers, body } = reply
-    return new Response(call.method === 'HEAD' || !body ? null : body, { status, headers })
+    const { status, headers, body, stay } = reply
+    const sent = call.method === 'HEAD' || !body ? null : body
+    if (sent !== null && sent.length > small)
+      return new Response(poured(sent, stay, house.service.settings.limits.writeTimeout), { status, headers })
+    stay?.leave()
+    return new Response(sent, { status, headers })
   }
+}
+
+/** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
+function poured(body: string | Buffer, stay: Reply['stay'], patience: number): ReadableStream<Uint8Array> {
+  const pieces = cut(body)
+  let left = pieces.reduce((sum, { length }) => sum + length, 0)
+  let late: NodeJS.Timeout | undefined
+  const over = (): void => {
+    clearTimeout(late)
+    pieces.length = 0
+    stay?.leave()
+  }
+  return new ReadableStream({
+    pull: (control) => {
+      clearTimeout(late)
+      const next = pieces.shift()
+      if (next) {
+        control.enqueue(next)
+        left -= next.length
+        stay?.set(left)
+      }
+      if (pieces.length === 0) {
+        over()
+        return control.close()
+      }
+      late = setTimeout(() => {
+        over()
+        control.error(new Error('The answer was not read in time.'))
+      }, patience).unref()
+    },
+    cancel: over,
+  })
 }
 
 function callOf(request: Request, { world }: House): Call {

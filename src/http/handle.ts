@@ -12,8 +12,9 @@ import type { Reply } from '../flow/reply.ts'
 import type { Edition, Place, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
-import { enter, share } from '../limits/crowd.ts'
+import { enter, nothing, share } from '../limits/crowd.ts'
 import { admitRate, featuresOf, type Rate, rated, spend } from '../limits/quota.ts'
+import { expected, isFull, learn, small } from '../limits/room.ts'
 import { admitStrain } from '../limits/strain.ts'
 import { versionsIn } from '../lists/parameters.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -29,23 +30,33 @@ import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { known } from './proven.ts'
 import { refuse } from './refuse.ts'
+import { giveBack, type Pass, room, staying } from './stay.ts'
 import { fresh, type Known, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
-// long because: the order of all checks is seen at one glance
+/** Answers a call. What the answer holds is given back by the door, when the answer has left. */
 export async function answer(call: Call, house: House): Promise<Reply> {
+  const pass: Pass = { leave: nothing, finish: nothing, space: null }
+  try {
+    return staying(call, await answered(call, house, pass), pass)
+  } catch (error) {
+    giveBack(pass)
+    throw error
+  }
+}
+
+// long because: the order of all checks is seen at one glance
+async function answered(call: Call, house: House, pass: Pass): Promise<Reply> {
   const { service, world } = house
   let { settings } = service
   let passage: Passage | null = null
   let at: Route | null = null
-  let leave = () => {}
-  let finish = () => {}
   let rate: Rate | null = null
   try {
     admitMessage(call, service.settings) //                                400, 414, 417, 431
     const apart = health(call, house)
     if (apart) return await apart
     admitStrain(house, call.id) //                                         503
-    leave = enter(house, settings.limits.concurrency) //                   503
+    pass.leave = enter(house, settings.limits.concurrency) //              503
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
     if (told) return await told
@@ -72,18 +83,15 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     rate = spent instanceof Promise ? await spent : spent //               429
     admitRate(rate)
     if (problem) throw problem
-    finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
+    pass.finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
     allow(caller, route.rule, service.challenge) //                        403
     allowOwn(caller, route.resource) //                                    403
     const { carried } = passage
-    const reply = await served({ call, caller, carried, route, params: match.params }, house)
+    const reply = await served({ call, caller, carried, route, params: match.params, pass }, house)
     return labelled(rated(reply, rate), passage, house, route)
   } catch (problem) {
     const refused = refuse(call, house, problem, passage?.edition ?? null)
     return labelled(rated(await codedIfBetter(call, refused, settings), rate), passage, house, at)
-  } finally {
-    finish()
-    leave()
   }
 }
 
@@ -94,6 +102,7 @@ interface Visit {
   readonly carried: Carried
   readonly route: Route
   readonly params: readonly string[]
+  readonly pass: Pass
 }
 
 /** The answer of a route, or what the client has of it already. */
@@ -105,6 +114,7 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   const before = mark === null ? null : recalled(visit, store)
   negotiate(call) //                                                       406
   const known = before?.mark === mark ? before : null
+  if (known && lengthOf(known.reply) > small) await room(visit, lengthOf(known.reply)) // 503
   const { reply, query } = known ? { reply: fresh(known.reply), query: null } : await inner(visit, house, before)
   const kept = known ?? (mark === null ? null : remember(visit, store, { query, mark, reply }))
   const coding = willCode(call, reply, route.resource.settings)
@@ -112,19 +122,26 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   return coding !== null && told === reply ? await coded(call, reply, coding, kept?.coded) : told
 }
 
+const lengthOf = ({ body }: Reply): number => body?.length ?? 0
+
 /** What is asked may be known from before, when the answer was another one. */
 async function inner(
-  { call, caller, carried, route, params }: Visit,
+  visit: Visit,
   { store, world }: House,
   before: Known | null,
 ): Promise<{ reply: Reply; query: Query | null }> {
+  const { call, caller, carried, route, params } = visit
   admitContent(call, route) //                                             415, 413
   const query = before?.query ?? route.query(call, world, carried) //      400
   const want = wanted({ call, caller, carried, params, query, body: null, world }, route, store)
   const intent = want instanceof Promise ? await want : want
+  const rows = query?.window.limit ?? 0
+  if (rows > 0 || isFull()) await room(visit, rows > 0 ? expected(route, rows) : 0) // 503
   const end = inTurn(route.plan(intent), store, route.resource.settings.idempotency)
   const outcome = end instanceof Promise ? await end : end //              404, 410, 412, 400, 409: one transaction
-  return { reply: dressed(call.method, route, route.render(intent, outcome)), query }
+  const reply = dressed(call.method, route, route.render(intent, outcome))
+  if (rows > 0) learn(route, rows, lengthOf(reply))
+  return { reply, query }
 }
 
 /** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */

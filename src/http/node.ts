@@ -6,9 +6,10 @@ import { redacted } from '../auth/scheme.ts'
 import { clientOf } from '../flow/address.ts'
 import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { small } from '../limits/room.ts'
 import { look, rhythm } from '../limits/strain.ts'
 import type { Settings } from '../resources/settings.ts'
-import { deafen, enqueue, linger, turns, watch } from './connection.ts'
+import { deafen, enqueue, linger, pour, turns, watch } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
@@ -124,11 +125,16 @@ async function serve(exchange: Exchange, house: House, turn: Turn, done: Done): 
 function conclude(exchange: Exchange, reply: Reply, house: House, started: Started, done: Done): void {
   const { call, request, response } = exchange
   try {
-    send(exchange, reply, house, started)
-    const over = () => done(reply.headers.Connection !== 'close')
+    const { stay } = reply
+    const goesOn = send(exchange, reply, house, started)
+    const over = () => {
+      stay?.leave()
+      done(goesOn)
+    }
     if (response.closed) over()
     else response.on('close', over)
   } catch (error) {
+    reply.stay?.leave()
     abandon(call, request.socket, error, house)
   }
 }
@@ -153,6 +159,7 @@ async function leave(call: Call, said: () => Promise<Reply> | Reply, socket: Soc
   const started = began()
   try {
     const reply = await said()
+    reply.stay?.leave()
     if (!socket.writable) return
     reply.headers.Connection = 'close'
     stamp(call, reply, house, started)
@@ -171,19 +178,23 @@ function textOf({ method }: Call, { status, headers, body }: Reply): Buffer {
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(method === 'HEAD' ? '' : (body ?? ''))])
 }
 
-function send({ call, request, response }: Exchange, reply: Reply, house: House, started: Started): void {
-  if (response.headersSent) return // refused meanwhile, as its content broke off
-  const { headers, status } = reply
+/** Sends an answer, and says whether the connection goes on behind it. */
+function send({ call, request, response }: Exchange, reply: Reply, house: House, started: Started): boolean {
+  const { headers, status, stay } = reply
+  if (response.headersSent) return headers.Connection !== 'close' // refused meanwhile, as its content broke off
   const unread = call.content !== null && !request.complete
   if (unread || !house.open()) headers.Connection = 'close'
   if (unread) request.resume() // or the engine would stop the connection when its buffer is full
   stamp(call, reply, house, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
-  if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
+  const { writeTimeout: timeout } = house.service.settings.limits
+  if (body !== null && body.length > small) pour(request.socket, response, body, { stay, timeout })
+  else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
-  watch(request.socket, response, house.service.settings.limits.writeTimeout)
+  if (body === null || body.length <= small) watch(request.socket, response, timeout)
   note(call, status, house, started)
+  return headers.Connection !== 'close'
 }
 
 /** One line for every answer; what stands behind the path may be secret, and so may what went astray into it. R164. */

@@ -7,6 +7,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
+import { intake } from '../limits/intake.ts'
 import type { Settings } from '../resources/settings.ts'
 import { parseObject } from './json.ts'
 
@@ -52,16 +53,23 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
+  const own = intake()
+  const pieces = content[Symbol.asyncIterator]()
   try {
-    for await (const chunk of content) {
-      length += chunk.length
-      if (length > most) break
-      chunks.push(chunk)
+    for (;;) {
+      const { done, value } = await own.next(pieces.next())
+      if (done) break
+      length += value.length
+      if (length > most) throw tooLarge(most)
+      await own.add(value.length)
+      chunks.push(value)
     }
   } catch (cause) {
-    throw brokenOff(cause)
+    void pieces.return?.().catch(() => {}) // not waited for: nothing more may come
+    throw cause instanceof Problem ? cause : brokenOff(cause)
+  } finally {
+    own.end()
   }
-  if (length > most) throw tooLarge(most)
   const [first, ...more] = chunks
   return first && more.length === 0 ? bufferOf(first) : Buffer.concat(chunks)
 }

@@ -4,6 +4,7 @@ import { errorBody, Problem, problemBody, problemStatus } from '../errors/proble
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Edition } from '../flow/route.ts'
+import { hushed } from '../limits/hush.ts'
 import type { Service } from '../service.ts'
 import { ConversionError } from '../versions/failure.ts'
 import type { House } from './house.ts'
@@ -55,7 +56,9 @@ function report(
 ): void {
   const { version, resource, id } = about
   if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
-  log.error({ requestId: call.id, ...traceOf(call), type, ...about }, message)
+  const line = { requestId: call.id, ...traceOf(call), type }
+  if (type === 'overloaded') hushed(log, type, line, message)
+  else log.error({ ...line, ...about }, message)
 }
 
 /** A refusal under the name that its type has in a version. */

@@ -5,7 +5,8 @@ import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 
 const inside = new WeakMap<object, number>()
-const nothing = (): void => {}
+/** Gives nothing back, where nothing was counted. */
+export const nothing = (): void => {}
 
 /** Lets a request in, or refuses it; what comes back is called when it is done. R185. */
 export function enter(house: object, most: number | null): () => void {

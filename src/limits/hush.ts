@@ -1,0 +1,29 @@
+/** Hush: overload is logged in one line a second with a count, as a line for each refusal would be a load of its own. Part 8, overload. */
+
+interface Log {
+  readonly error: (about: object, message: string) => void
+}
+
+const counts = new WeakMap<Log, Map<string, number>>()
+const rest = 1000
+
+/** Logs a refusal now, or counts it where one of its type was logged less than a second ago. */
+export function hushed(log: Log, type: string, about: object, message: string): void {
+  const own = counts.get(log) ?? new Map<string, number>()
+  counts.set(log, own)
+  const before = own.get(type)
+  if (before !== undefined) return void own.set(type, before + 1)
+  log.error({ ...about, refused: 1 }, message)
+  const tell = (): void => {
+    const refused = own.get(type) as number
+    own.delete(type)
+    if (refused === 0) return
+    log.error({ type, refused }, message)
+    wait()
+  }
+  const wait = (): void => {
+    own.set(type, 0)
+    setTimeout(tell, rest).unref()
+  }
+  wait()
+}
