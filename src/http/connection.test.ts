@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { watch } from './connection.ts'
+import { cut, watch } from './connection.ts'
 
 const MiB = 1024 * 1024
 
@@ -49,4 +49,14 @@ it('cuts who has waited longest where too much waits in all', async () => {
     [true, false, false],
   )
   for (const { answer } of readers) answer.emit('close')
+})
+
+it('cuts a body into pieces that are never inside of a character', () => {
+  for (const body of ['x'.repeat(200_000), `a${'😀'.repeat(80_000)}`, 'é'.repeat(65_537), '']) {
+    const pieces = cut(body)
+    assert.equal(Buffer.concat(pieces).toString(), body)
+    for (const piece of pieces) assert.ok(!piece.toString().includes('\ufffd'))
+  }
+  const bytes = Buffer.from('x'.repeat(200_000))
+  assert.deepEqual(Buffer.concat(cut(bytes)), bytes)
 })

@@ -62,7 +62,6 @@ function wake(): void {
 /** Waits until somebody leaves; meanwhile it is looked for those who are too slow. */
 function room(until: number): Promise<void> {
   sweeping ??= setInterval(sweep, 500).unref()
-  sweep()
   return new Promise((resolve, reject) => {
     const go = (): void => {
       clearTimeout(late)
@@ -74,6 +73,7 @@ function room(until: number): Promise<void> {
       reject(full())
     }, until - performance.now())
     waiting.add(go)
+    sweep()
   })
 }
 

@@ -108,6 +108,15 @@ doors(
       assert.deepEqual(new Set(statuses(told)), new Set([200]))
       assert.equal(told.length, 500)
     })
+    spec('R18', 'many requests on some connections do not keep others from being served', async () => {
+      const before = door.answered.length
+      const bytes = message(`GET ${pathOf(1)}`).repeat(900)
+      const many = Array.from({ length: 10 }, () => door.raw(`${bytes}${message('GET /healthz', [closing])}`, 60_000))
+      while (door.answered.length < before + 10) await new Promise(setImmediate)
+      assert.equal((await door.send('GET', '/healthz')).status, 200)
+      assert.ok(door.answered.length - before < 6000, `${door.answered.length - before} were served first`)
+      for (const text of await Promise.all(many)) assert.equal(answers(text).length, 901)
+    })
     spec('R18', 'a refused request with its whole content leaves the connection open', async () => {
       const told = await spoken(
         door,

@@ -50,6 +50,19 @@ doors(
       assert.equal((await door.send('GET', '/notes')).status, 200)
     })
 
+    spec('R185', 'a request counts until its answer has left, not only until it is made', async () => {
+      for (let n = 0; n < 100; n++) await door.send('POST', '/notes', { json: { text: 'x'.repeat(10_000) } })
+      const slow = [1, 2].map(() => {
+        const socket = connect(door.port, '127.0.0.1').pause()
+        socket.write('GET /notes?page_size=100 HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20))
+        return socket
+      })
+      while ((await door.send('GET', '/notes')).status !== 503);
+      for (const socket of slow) socket.resume()
+      while ((await door.send('GET', '/notes')).status !== 200);
+      for (const socket of slow) socket.destroy()
+    })
+
     spec('R185', 'who goes away, or is refused, makes room', async () => {
       for (let i = 0; i < 5; i++) (await guest(door.port)).socket.destroy()
       await new Promise((resolve) => setTimeout(resolve, 50))
