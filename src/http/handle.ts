@@ -33,20 +33,10 @@ import { refuse } from './refuse.ts'
 import { giveBack, type Pass, room, staying } from './stay.ts'
 import { fresh, type Known, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
-/** Answers a call. What the answer holds is given back by the door, when the answer has left. */
-export async function answer(call: Call, house: House): Promise<Reply> {
-  const pass: Pass = { leave: nothing, finish: nothing, space: null }
-  try {
-    return staying(call, await answered(call, house, pass), pass)
-  } catch (error) {
-    giveBack(pass)
-    throw error
-  }
-}
-
 // long because: the order of all checks is seen at one glance
-async function answered(call: Call, house: House, pass: Pass): Promise<Reply> {
+export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, world } = house
+  const pass: Pass = { leave: nothing, finish: nothing, space: null }
   let { settings } = service
   let passage: Passage | null = null
   let at: Route | null = null
@@ -59,7 +49,7 @@ async function answered(call: Call, house: House, pass: Pass): Promise<Reply> {
     pass.leave = enter(house, settings.limits.concurrency) //              503
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
-    if (told) return await told
+    if (told) return staying(call, await told, pass)
     const said = versionIn(call, service, world.now()) //                  400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     const hinted = early ? await known(call, 'public', house) : null //    R191
@@ -68,10 +58,10 @@ async function answered(call: Call, house: House, pass: Pass): Promise<Reply> {
     if (hinted?.problem) throw hinted.problem //                           401
     passage = chosen(said, hinted?.caller ?? nobody, service, world.now()) // 400
     const match = find(call, passage, service) //                          400, 404
-    if ('status' in match) return labelled(match, passage, house)
+    if ('status' in match) return staying(call, labelled(match, passage, house), pass)
     if (call.method === 'OPTIONS') {
       await noContent(call, service.settings)
-      return labelled(optionsReply(match.place), passage, house, match.place)
+      return staying(call, labelled(optionsReply(match.place), passage, house, match.place), pass)
     }
     const route = routeOf(call, match.place, passage.edition, settings) // 405
     settings = route.resource.settings
@@ -88,8 +78,9 @@ async function answered(call: Call, house: House, pass: Pass): Promise<Reply> {
     allowOwn(caller, route.resource) //                                    403
     const { carried } = passage
     const reply = await served({ call, caller, carried, route, params: match.params, pass }, house)
-    return labelled(rated(reply, rate), passage, house, route)
+    return staying(call, labelled(rated(reply, rate), passage, house, route), pass)
   } catch (problem) {
+    giveBack(pass) // a refusal is small
     const refused = refuse(call, house, problem, passage?.edition ?? null)
     return labelled(rated(await codedIfBetter(call, refused, settings), rate), passage, house, at)
   }
@@ -136,7 +127,8 @@ async function inner(
   const want = wanted({ call, caller, carried, params, query, body: null, world }, route, store)
   const intent = want instanceof Promise ? await want : want
   const rows = query?.window.limit ?? 0
-  if (rows > 0 || isFull()) await room(visit, rows > 0 ? expected(route, rows) : 0) // 503
+  const full = rows > 0 || isFull() ? room(visit, rows > 0 ? expected(route, rows) : 0) : null
+  if (full) await full //                                                   503
   const end = inTurn(route.plan(intent), store, route.resource.settings.idempotency)
   const outcome = end instanceof Promise ? await end : end //              404, 410, 412, 400, 409: one transaction
   const reply = dressed(call.method, route, route.render(intent, outcome))

@@ -19,10 +19,15 @@ export function giveBack({ space, finish, leave }: Pass): void {
   leave()
 }
 
-/** Waits until there is room for an answer of about so many bytes. */
-export async function room({ pass }: { readonly pass: Pass }, bytes: number): Promise<void> {
+/** Waits until there is room for an answer of about so many bytes; where there is room now, nobody waits. */
+export function room({ pass }: { readonly pass: Pass }, bytes: number): Promise<void> | null {
   const space = enter(bytes)
-  pass.space = space instanceof Promise ? await space : space
+  const take = (own: Space): void => {
+    pass.space = own
+  }
+  if (space instanceof Promise) return space.then(take)
+  take(space)
+  return null
 }
 
 /** The answer with what its request holds, for the door to give back. Most answers hold nothing. */
