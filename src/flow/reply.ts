@@ -1,7 +1,7 @@
 /** Reply: what goes out, before a door sends it. Part 1. */
 
 /** The memory of an answer, and its place where only so many requests are handled at a time. */
-export interface Stay {
+interface Stay {
   /** Says how many bytes are not sent yet. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
