@@ -10,6 +10,7 @@ import type { Route } from '../flow/route.ts'
 import { intake } from '../limits/intake.ts'
 import type { Settings } from '../resources/settings.ts'
 import { parseObject } from './json.ts'
+import { began } from './world.ts'
 
 const decoders = {
   gzip: promisify(gunzip),
@@ -53,7 +54,7 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  const own = intake()
+  const own = intake(began)
   const pieces = content[Symbol.asyncIterator]()
   try {
     for (;;) {

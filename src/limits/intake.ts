@@ -27,12 +27,12 @@ const full = (): Problem =>
   })
 
 /** Takes in the next piece of an upload; it is refused where there is no room, or where it holds room for too long. */
-export function intake(): {
+export function intake(now: () => number): {
   next: <T>(piece: Promise<T>) => Promise<T>
   add: (bytes: number) => Promise<void>
   end: () => void
 } {
-  const own: Upload = { bytes: 0, since: performance.now(), cut: null }
+  const own: Upload = { bytes: 0, since: now(), cut: null }
   return {
     next: (piece) =>
       new Promise((resolve, reject) => {
@@ -40,8 +40,8 @@ export function intake(): {
         piece.then(resolve, reject)
       }),
     add: async (bytes) => {
-      const until = performance.now() + patience
-      while (held > 0 && held + bytes > mostHeld) await room(until)
+      const until = now() + patience
+      while (held > 0 && held + bytes > mostHeld) await room(until, now)
       own.bytes += bytes
       held += bytes
       uploads.add(own)
@@ -60,8 +60,8 @@ function wake(): void {
 }
 
 /** Waits until somebody leaves; meanwhile it is looked for those who are too slow. */
-function room(until: number): Promise<void> {
-  sweeping ??= setInterval(sweep, 500).unref()
+function room(until: number, now: () => number): Promise<void> {
+  sweeping ??= setInterval(() => sweep(now()), 500).unref()
   return new Promise((resolve, reject) => {
     const go = (): void => {
       clearTimeout(late)
@@ -71,18 +71,17 @@ function room(until: number): Promise<void> {
     const late = setTimeout(() => {
       waiting.delete(go)
       reject(full())
-    }, until - performance.now())
+    }, until - now())
     waiting.add(go)
-    sweep()
+    sweep(now())
   })
 }
 
-function sweep(): void {
+function sweep(now: number): void {
   if (waiting.size === 0) {
     clearInterval(sweeping)
     sweeping = undefined
     return
   }
-  const now = performance.now()
   for (const { bytes, since, cut } of uploads) if (now - since > grace + bytes / pace) cut?.(full())
 }
