@@ -47,7 +47,7 @@ export async function agreed<T>(consent: Consent, act: (consent: Consent) => Pro
     const fields = isRefusal(error) ? droppable(error) : []
     if (fields.length === 0 || !process.stdin.isTTY || !process.stderr.isTTY) throw error
     process.stderr.write(`${(error as Error).message}\n`)
-    if (!(await isYes(fields))) throw error
+    if (!(await isYes(fields))) throw complaint('The database was left as it is.', '')
     return act({ ...consent, allowLoss: [...(consent.allowLoss ?? []), ...fields] })
   }
 }

@@ -169,8 +169,8 @@ test('any error and any warning in answer to COMMIT is of unknown outcome, and a
 })
 
 /** What stands between a database and a declaration, carried out. */
-async function migrated(url: string, api: Service): Promise<readonly string[]> {
-  const migration = await openMigration(api, url)
+async function migrated(url: string, api: Service, allowLoss: readonly string[] = []): Promise<readonly string[]> {
+  const migration = await openMigration(api, url, { allowLoss })
   try {
     return (await migration.apply()).done.map(({ about }) => about)
   } finally {
@@ -255,5 +255,39 @@ test('where values were reserved, nodes of the declaration before run no more, t
   await assert.rejects(node(url, before), /The change before this one is not finished/)
   assert.deepEqual(await carry(contract), { is: 'done' })
   nodes.push(await node(url, after))
+  watched(url)
+})
+
+test('what is dropped lies beside its row, goes with it, and is put back there', async (t) => {
+  const before = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }), note: f.text() })
+  const { url, nodes } = await spread(t, 1, before)
+  const first = nodes.pop() as Node
+  const ids: string[] = []
+  for (const email of ['a@b.c', 'd@e.f'])
+    ids.push((await first.call('POST', '/customers', { email, note: email })).json.id)
+  await first.close()
+  await sql(url, 'DELETE FROM bylaw_nodes')
+  const after = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
+  await assert.rejects(migrated(url, after), /--allow-loss customers\.note/)
+  await migrated(url, after, ['customers.note'])
+  const copies = `SELECT d.value FROM bylaw_dropped d JOIN customers c ON d.home = c.home AND d.holder LIKE '%' || c.id || '%'`
+  assert.equal((await sql(url, copies)).length, 2)
+  const second = await node(url, after)
+  assert.equal((await second.call('DELETE', `/customers/${ids[0]}`)).status, 204)
+  await second.close()
+  assert.deepEqual(await sql(url, 'SELECT value FROM bylaw_dropped'), [{ value: '"d@e.f"' }])
+  await sql(url, 'DELETE FROM bylaw_nodes')
+  const again = shop({
+    email: f.email({ unique: true }),
+    name: f.text({ default: '' }),
+    note: f.text({ optional: true }),
+  })
+  await migrated(url, again)
+  const migration = await openMigration(again, url)
+  t.after(migration.close)
+  assert.deepEqual(await migration.undrop(), [{ field: 'customers.note', id: ids[1], because: null }])
+  const third = await node(url, again)
+  nodes.push(third)
+  assert.equal((await third.call('GET', `/customers/${ids[1]}`)).json.note, 'd@e.f')
   watched(url)
 })
