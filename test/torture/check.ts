@@ -46,7 +46,7 @@ async function get({ ask, ledger }: Scene, path: string): Promise<Told | null> {
 }
 
 /** All pages of a list, by its cursors; null where they do not end, as something comes twice. */
-async function walk(scene: Scene, query: string): Promise<Map<string, Document> | null> {
+export async function walk(scene: Scene, query: string): Promise<Map<string, Document> | null> {
   const found = new Map<string, Document>()
   for (let cursor: string | null = ''; cursor !== null; ) {
     const told: Told | null = await get(scene, `/things?limit=100&cursor=${cursor}${query}`)

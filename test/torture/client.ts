@@ -39,6 +39,7 @@ const acts: readonly (readonly [weight: number, act: Act])[] = [
   [8, (scene) => withItem(scene, (item) => note(scene, item))],
   [10, (scene) => withItem(scene, (item) => read(scene, item))],
   [10, again],
+  [4, page],
 ]
 const choices = acts.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
@@ -139,7 +140,7 @@ async function withItem(scene: Scene, act: (item: Item) => Promise<void>): Promi
   await act(item)
 }
 
-async function write(scene: Scene, item: Item, method: 'PUT' | 'PATCH', conditional: boolean): Promise<void> {
+export async function write(scene: Scene, item: Item, method: 'PUT' | 'PATCH', conditional: boolean): Promise<void> {
   const { ledger } = scene
   if (conditional && item.etag === '') return read(scene, item)
   const { revision, gone, etag } = item
@@ -179,6 +180,21 @@ async function note(scene: Scene, item: Item): Promise<void> {
   const told = await heard(scene, 'POST', '/notes', { json: { thingId: item.id } })
   if (told !== null && told.status !== 201 && (told.status !== 400 || !item.mayGo))
     scene.ledger.violated(`a note for ${item.id} answers ${told.status} ${told.text}`)
+}
+
+/** Pages that no index bounds have the total of their own rows, also while something is written that changes it. */
+async function page(scene: Scene): Promise<void> {
+  const least = scene.random(180)
+  const path = `/things?size[gte]=${least}&size[lte]=${least + 20}`
+  await heard(scene, 'GET', `${path}&page_size=1`)
+  const written = withItem(scene, (item) => write(scene, item, 'PATCH', false))
+  const told = await Promise.all([100, 99, 98, 97].map((size) => heard(scene, 'GET', `${path}&page_size=${size}`)))
+  await written
+  for (const one of told) {
+    const { data, pagination } = one?.json ?? {}
+    if (one === null || data.length === Math.min(pagination.totalRecords, pagination.pageSize)) continue
+    scene.ledger.violated(`GET ${path} shows ${data.length} rows and counts ${pagination.totalRecords}`)
+  }
 }
 
 export async function read(scene: Scene, item: Item): Promise<void> {

@@ -18,6 +18,8 @@ export interface Ground {
   readonly crashed: () => number
   /** Falls and comes back while the service stands; null where it does not by itself. */
   readonly fall: (() => Promise<void>) | null
+  /** Falls so that the ids of lost transactions are given out again; `know` asks before. Null where there are no such ids. */
+  readonly repeat: ((know: () => Promise<void>) => Promise<void>) | null
   /** What is wrong in the database, that nobody sees from outside. */
   readonly wrong: () => Promise<string[]>
   readonly close: () => Promise<void>
@@ -49,6 +51,7 @@ export async function file({ place, random, power }: Plot): Promise<Ground> {
       return lost
     },
     fall: null,
+    repeat: null,
     wrong: async () => [],
     close: async () => {},
   }
@@ -66,6 +69,7 @@ export async function server({ random }: Plot): Promise<Ground> {
     next: () => ({ database: own.url, trace: null }),
     crashed: () => 0,
     fall: () => fall(own, random),
+    repeat: (know) => repeat(own, random, know),
     wrong: async () => [],
     close: own.close,
   }
@@ -112,6 +116,13 @@ async function fall(own: Cluster, random: Plot['random']): Promise<void> {
     await pause(random(300))
     await own.start()
   }
+}
+
+/** An aborted transaction leaves nothing on the disk by itself; behind the fall its id is that of the next one. */
+async function repeat(own: Cluster, random: Plot['random'], know: () => Promise<void>): Promise<void> {
+  own.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
+  await know()
+  await withoutOne(own, random)
 }
 
 /** One that is killed takes all others along, and the server makes itself anew. */

@@ -119,6 +119,11 @@ import { keys } from '../store/compile.ts'`,
     file: 'sqlite/batch.ts',
     changes: [{ from: 'if (!apart) throw spoilt', to: 'if (!apart) return' }],
   },
+  'two-states': {
+    about: 'a page has the rows of one state and the total of another',
+    file: 'sqlite/look.ts',
+    changes: [{ from: 'if (isStill()) return withTotal(rows, total)', to: 'return withTotal(rows, total)' }],
+  },
   'no-sync': {
     about: 'nobody waits until what was written is on the disk',
     file: 'sqlite/sqlite.ts',
@@ -178,6 +183,14 @@ const postgres: Mutants = {
     about: 'the tag is compared before the write, not in it',
     file: 'store/fused.ts',
     changes: [{ from: "same('own', [...names, 'revision'], set.length)", to: "same('own', names, set.length)" }],
+  },
+  'remembered-over-crashes': {
+    about: 'what was answered before a crash is answered behind it, where transactions have the same ids again',
+    file: 'postgres/state.ts',
+    changes: [
+      { from: '(pg_control_checkpoint()).checkpoint_lsn,', to: '' },
+      { from: '`${pool.losses()} ${setbacks} ${state}`', to: 'state' },
+    ],
   },
   'one-for-all': {
     about: 'who asks together with others is given what was found for the first of them',

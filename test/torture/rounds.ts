@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { random } from '../fuzz/mutate.ts'
 import { asking } from './ask.ts'
-import { check } from './check.ts'
-import { client, type Scene } from './client.ts'
-import { file, server, spread } from './ground.ts'
+import { check, walk } from './check.ts'
+import { client, type Scene, write } from './client.ts'
+import { file, type Ground, server, spread } from './ground.ts'
 import { Ledger } from './ledger.ts'
 import { stage } from './stage.ts'
 
@@ -99,6 +99,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
       }
       await busy
       await floor.ready()
+      if (ground.repeat && next(2) === 0) await repeated(scene, ground.repeat, floor.ready)
       await check(scene, round === epoch)
       for (const why of await ground.wrong()) ledger.violated(why)
       tally.rounds++
@@ -113,6 +114,24 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
     tally.keys += [...ledger.creations.values()].filter(({ key }) => key !== null).length
     tally.violations = [...floor.failures, ...ledger.violations]
   }
+}
+
+/** So long nobody asks for the state of a database that many have written to. */
+const rest = 250
+
+/** What is remembered of lists before a crash is nothing that is answered behind it; the check sees whether it was. */
+async function repeated(
+  scene: Scene,
+  repeat: NonNullable<Ground['repeat']>,
+  ready: () => Promise<void>,
+): Promise<void> {
+  await pause(rest)
+  await repeat(async () => {
+    for (let times = 0; times < 6; times++) await walk(scene, '')
+  })
+  await ready()
+  const item = [...scene.ledger.items.values()].findLast(({ gone }) => !gone)
+  if (item) await write(scene, item, 'PATCH', false)
 }
 
 /** Lets clients work for a while, on a slow machine until they have done something. */
