@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { random } from '../fuzz/mutate.ts'
 import { asking } from './ask.ts'
 import { check, walk } from './check.ts'
-import { client, type Scene, write } from './client.ts'
+import { client, pages, type Scene, write } from './client.ts'
 import { file, type Ground, server, spread } from './ground.ts'
 import { Ledger } from './ledger.ts'
 import { stage } from './stage.ts'
@@ -99,6 +99,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
       }
       await busy
       await floor.ready()
+      for (let times = 0; times < 3; times++) await pages(scene)
       if (ground.repeat && next(2) === 0) await repeated(scene, ground.repeat, floor.ready)
       await check(scene, round === epoch)
       for (const why of await ground.wrong()) ledger.violated(why)
