@@ -189,7 +189,7 @@ const postgres: Mutants = {
     file: 'postgres/state.ts',
     changes: [
       { from: '(pg_control_checkpoint()).checkpoint_lsn,', to: '' },
-      { from: '`${pool.losses()} ${setbacks} ${state}`', to: 'state' },
+      { from: `return \`\${pool.losses()} \${setbacks} \${state}\``, to: 'return state' },
     ],
   },
   'one-for-all': {
