@@ -29,7 +29,7 @@ export function change(scene: Scene): Route {
         admitWrite(intent.conditions, seen, view(intent.caller))
         const before = documentOf(form.today, seen.doc, seen.hidden)
         const { body, key } = intent
-        const rows = audibleBeside(view(intent.caller), seen.beside ?? [])
+        const rows = audibleBeside(view(intent.caller), seen.beside)
         const after = form.change(body as Document, before, key, handOf(scene, intent), rows)
         const leads = form.beside.every(({ by }) => before[by] === after[by])
         const along = alongOf(scene, intent, after, leads ? rows : [])

@@ -1,11 +1,11 @@
 /** Entity tags and the conditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
 
-import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Conditions, Tags } from '../flow/intent.ts'
 import type { Found } from '../flow/plan.ts'
 import { updatedIn } from '../resources/row.ts'
+import { etag, sameState, tagOf } from './tag.ts'
 import type { View } from './view.ts'
 
 const one = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
@@ -28,7 +28,7 @@ function tags(text: string | undefined): Tags | null {
 }
 
 /** The conditions of a call; null where it has none, as most have. */
-export function conditions({ headers }: Call, now: number): Conditions | null {
+export function conditions({ headers }: Call, now: number, secret = ''): Conditions | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   const unmodified = headers['if-unmodified-since']
@@ -40,6 +40,7 @@ export function conditions({ headers }: Call, now: number): Conditions | null {
     unmodifiedSince: instant(unmodified),
     modifiedSince: instant(modified),
     now,
+    secret,
   }
 }
 
@@ -60,21 +61,6 @@ function instant(text: string | undefined): number | null {
   return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // the parser takes 31 February
 }
 
-type Beside = readonly (string | null)[]
-
-/** The plain tag of a row in a view: the revision, the major version, what else decides its bytes, and the texts of the other rows that the answer is made of. R121. */
-function tagOf(view: View, revision: number, beside: Beside = []): string {
-  const others = beside.length === 0 ? '' : hash('sha1', beside.join('\n')).slice(0, 12)
-  return `${revision.toString(36)}-${view.major}-${view.hash}${others}`
-}
-
-/** Two tags name the same state when all but the view and the coding agrees. R121, R122. */
-function sameState(given: string, current: string): boolean {
-  const at = current.lastIndexOf('-') + 1
-  const [, others] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
-  return given.startsWith(current.slice(0, at)) && others === current.slice(at + 6)
-}
-
 const holds = (given: Exclude<Tags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
   given === '*' ? true : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && sameState(tag, current))
 
@@ -92,19 +78,19 @@ export function admitWrite(given: Conditions | null, seen: Found | null, view: V
     match: Exclude<Tags, 'malformed'> | null
     noneMatch: Exclude<Tags, 'malformed'> | null
   }
-  const current = seen && tagOf(view, seen.revision, seen.beside)
+  const current = seen && tagOf(view, seen, given.secret)
   const strong = view.mode === 'strong' ? current : null
-  if (match && (!seen || !holds(match, strong, false))) throw failed('If-Match', seen, view)
+  if (match && (!seen || !holds(match, strong, false))) throw failed('If-Match', seen, view, given)
   if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.beside), given.now))
-    throw failed('If-Unmodified-Since', seen, view)
+    throw failed('If-Unmodified-Since', seen, view, given)
   if (noneMatch && seen && holds(noneMatch, view.mode === 'off' ? null : current, true))
-    throw failed('If-None-Match', seen, view)
+    throw failed('If-None-Match', seen, view, given)
 }
 
 /** When a row, or another row that the answer is made of, was last changed, as documents write times. */
-export function lastChange(doc: string, beside: Beside = []): string {
+export function lastChange(doc: string, beside: Found['beside'] = []): string {
   let last = updatedIn(doc)
-  for (const one of beside) if (one !== null && updatedIn(one) > last) last = updatedIn(one)
+  for (const one of beside) if (one !== null && updatedIn(one.doc) > last) last = updatedIn(one.doc)
   return last
 }
 
@@ -131,14 +117,14 @@ function malformed(name: string): Problem {
   })
 }
 
-function failed(name: string, seen: Found | null, view: View): Problem {
+function failed(name: string, seen: Found | null, view: View, { secret }: Conditions): Problem {
   const message = seen
     ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
     : `${name} does not hold: there is no such resource.`
   return new Problem(
     'precondition-failed',
     message,
-    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen.revision, seen.beside) } } : {},
+    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen, secret) } } : {},
   )
 }
 
@@ -148,9 +134,6 @@ function unconditional(): Problem {
     'Send If-Match with the ETag of the version that you read, so that nobody else’s change is lost.',
   )
 }
-
-export const etag = (view: View, revision: number, beside?: Beside): string =>
-  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, revision, beside)}"`
 
 /** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
 export function admitCreate(given: Conditions | null): void {

@@ -5,7 +5,7 @@ import type { Carried, World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Asked, Intent } from '../flow/intent.ts'
 import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
-import type { Absent, Claim, Key, Read } from '../flow/plan.ts'
+import type { Absent, Claim, Key, Other, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import type { Reference } from '../resources/collection.ts'
@@ -13,8 +13,9 @@ import { referencesIn } from '../resources/relations.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Address, Hand } from '../resources/row.ts'
 import { violationsIn } from '../versions/ask.ts'
-import type { Form, Rows } from '../versions/translate.ts'
-import { etag, isSettled, lastChange } from './conditional.ts'
+import type { Form } from '../versions/translate.ts'
+import { isSettled, lastChange } from './conditional.ts'
+import { etag, secretOf } from './tag.ts'
 import { audible, audibleBeside, shown as seenIn, type View } from './view.ts'
 
 /** What a story is made from. */
@@ -25,7 +26,7 @@ export interface Scene {
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
   /** How a caller sees the resource. */
-  readonly view: (caller: Pick<Caller, 'scopes'>) => View
+  readonly view: (caller: Pick<Caller, 'scopes' | 'account'>) => View
   /** How a caller is asked for more rights. R169. */
   readonly challenge: string
   /** How the version sends and takes what is stored. */
@@ -87,20 +88,20 @@ export function pathOf({ name, parent }: Resource, key: Address, { prefix, query
 interface Text {
   readonly doc: string
   readonly revision: number
-  readonly beside?: Rows
+  readonly beside?: readonly (Other | null)[]
   readonly document?: Readonly<Record<string, unknown>>
 }
 
 /** An answer that carries an item: the stored text as it is, or as the version has it. */
-export function itemReply(scene: Scene, caller: Caller, status: number, row: Text, { now }: World): Reply {
+export function itemReply(scene: Scene, caller: Caller, status: number, row: Text, world: World): Reply {
   const { form } = scene
   const view = scene.view(caller)
-  const { doc, revision, beside = [], document } = row
+  const { doc, beside = [], document } = row
   const changed = lastChange(doc, beside)
   const headers: Record<string, string> = {}
-  const date = httpDate(changed, now())
+  const date = httpDate(changed, world.now())
   if (date !== null) headers['Last-Modified'] = date
-  if (view.mode !== 'off') headers.ETag = etag(view, revision, beside)
+  if (view.mode !== 'off') headers.ETag = etag(view, row, secretOf(world))
   const read = view.muted.size === 0 ? document : undefined
   const told = form.answer === null ? doc : form.answer(audible(view, doc), audibleBeside(view, beside), read)
   return { status, headers, body: seenIn(view, told), changed }

@@ -42,7 +42,7 @@ function replaced(scene: Scene, intent: Intent, seen: Found): Write {
   admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(form.today, seen.doc, seen.hidden)
   const body = { ...leftOut(scene, intent), ...(intent.body as Document) }
-  const rows = audibleBeside(view(intent.caller), seen.beside ?? [])
+  const rows = audibleBeside(view(intent.caller), seen.beside)
   const after = form.replace(body, before, intent.key, handOf(scene, intent), rows)
   return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, { ...intent, body }, after) }
 }

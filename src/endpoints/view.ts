@@ -1,6 +1,7 @@
 /** View: how a version shows a resource to a caller, prepared at start. Part 2, shape of a response. */
 import { createHash } from 'node:crypto'
 import type { Caller } from '../flow/caller.ts'
+import type { Other } from '../flow/plan.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface View {
@@ -14,8 +15,10 @@ export interface View {
   readonly veiled: ReadonlySet<string>
   /** The fields of today that nothing is made from for this caller. */
   readonly muted: ReadonlySet<string>
-  /** The same for each of the other rows that an answer is completed from. */
-  readonly beside: readonly ReadonlySet<string>[]
+  /** The other rows that an answer is completed from, with the same for each. */
+  readonly beside: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
+  /** Whose rows are shown; null where rows belong to nobody. */
+  readonly account: string | null
 }
 
 /** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
@@ -29,7 +32,13 @@ export interface Showing {
 }
 
 /** How callers see a resource: all of them alike, unless fields need a scope. */
-export function views(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
+export function views(showing: Showing): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
+  const byScopes = seenWith(showing)
+  if (showing.today.collection.account === null) return byScopes
+  return (caller) => ({ ...byScopes(caller), account: caller.account })
+}
+
+function seenWith(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
   const members = [showing.resource, showing.today, ...showing.beside].flatMap(({ members }) => members)
   const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
   const open = view(showing, () => new Set())
@@ -50,15 +59,25 @@ export function views(showing: Showing): (caller: Pick<Caller, 'scopes'>) => Vie
 function view(showing: Showing, closed: (resource: Resource) => ReadonlySet<string>): View {
   const { resource, major, made } = showing
   const { collection, settings } = resource
-  const [veiled, muted, beside] = [closed(resource), closed(showing.today), showing.beside.map(closed)]
+  const [veiled, muted] = [closed(resource), closed(showing.today)]
+  const beside = showing.beside.map((resource) => ({ resource, muted: closed(resource) }))
   const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
-  const apart = beside.some(({ size }) => size > 0) ? [beside.map((names) => [...names])] : []
-  const more = made.length > 0 ? [made, [...muted], ...apart] : []
+  const apart = beside.map(({ resource, muted }) => [resource.collection.shape, [...muted]])
+  const more = made.length > 0 ? [made, [...muted], apart] : []
   const hash = createHash('sha256')
     .update(text([major, collection.shape, visible, ...more]))
     .digest('hex')
     .slice(0, 6)
-  return { major, hash, mode: settings.etag.mode, required: settings.concurrency.required, veiled, muted, beside }
+  return {
+    major,
+    hash,
+    mode: settings.etag.mode,
+    required: settings.concurrency.required,
+    veiled,
+    muted,
+    beside,
+    account: null,
+  }
 }
 
 /** Documents that an older version is made from: what the caller does not see is null, so that nothing is made from it. */
@@ -70,13 +89,13 @@ export function audible({ muted }: Pick<View, 'muted'>, docs: string): string {
 }
 
 /** The same of the other rows that an answer is completed from, by their places. */
-export const audibleBeside = (view: View, rows: readonly (string | null)[]): readonly (string | null)[] =>
-  rows.map((row, i) => row && audible({ muted: view.beside[i] ?? new Set() }, row))
+export const audibleBeside = (view: View, rows: readonly (Other | null)[] = []): readonly (string | null)[] =>
+  rows.map((row, i) => row && audible({ muted: view.beside[i]?.muted ?? new Set() }, row.doc))
 
 /** The same of those that a page is completed from, by their ids. */
 export const audiblePages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
   rows.map((all, i) => {
-    const muted = view.beside[i] ?? new Set()
+    const muted = view.beside[i]?.muted ?? new Set()
     return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, audible({ muted }, row)]))
   })
 

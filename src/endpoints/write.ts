@@ -20,6 +20,7 @@ import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
 import { again, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
+import { secretOf } from './tag.ts'
 
 interface Writing extends Pick<Route, 'operation' | 'rule' | 'content'> {
   readonly plan: (intent: Intent) => Decide
@@ -46,7 +47,7 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
       ...asked,
       key: keyOf(scene, asked),
       time: asked.world.now(),
-      conditions: conditions(asked.call, asked.world.now()),
+      conditions: conditionsOf(asked),
       document: null,
       ...(claiming?.(asked) ?? { claim: null }),
     }),
@@ -58,9 +59,11 @@ export function writing(scene: Scene, { operation, rule, content, plan, claiming
     render: (intent, outcome) => rendered(scene, intent, outcome, headers(intent)),
     recall: null,
     admitKey: () => {},
-    admit: (asked: Asked, target) => admit(conditions(asked.call, asked.world.now()), target as Seen, asked.caller),
+    admit: (asked: Asked, target) => admit(conditionsOf(asked), target as Seen, asked.caller),
   }
 }
+
+const conditionsOf = ({ call, world }: Asked): Conditions | null => conditions(call, world.now(), secretOf(world))
 
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')

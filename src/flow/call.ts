@@ -54,7 +54,7 @@ export interface World {
   readonly issued?: () => number
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
-  /** Keys for what clients carry and must not change: the first one signs, all of them verify. */
+  /** Keys for what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
   readonly secrets: readonly string[]
 }
 

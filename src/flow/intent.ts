@@ -30,6 +30,8 @@ export interface Conditions {
   readonly modifiedSince: number | null
   /** The time that dates are compared with, in milliseconds. */
   readonly now: number
+  /** What tags are sealed with. */
+  readonly secret: string
 }
 
 export type Document = Record<string, unknown>

@@ -2,7 +2,7 @@
 
 import type { Reference } from '../resources/collection.ts'
 import type { Credential } from './credential.ts'
-import type { Absent, Found, Seen, Use } from './plan.ts'
+import type { Absent, Found, Other, Seen, Use } from './plan.ts'
 
 export interface Page {
   readonly is: 'page'
@@ -30,7 +30,7 @@ interface Written {
   readonly is: 'created' | 'changed'
   readonly doc: string
   readonly revision: number
-  readonly beside?: readonly (string | null)[]
+  readonly beside?: readonly (Other | null)[]
 }
 
 /** A value that has to be unique is in use. */
@@ -59,7 +59,7 @@ export interface Claimed {
   readonly answer: {
     readonly doc: string
     readonly revision: number
-    readonly beside?: readonly (string | null)[]
+    readonly beside?: readonly (Other | null)[]
   } | null
 }
 

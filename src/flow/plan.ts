@@ -3,14 +3,20 @@ import type { Cell, Reference } from '../resources/collection.ts'
 import type { Row } from '../resources/row.ts'
 import type { Credential } from './credential.ts'
 
+/** Another row that was asked for: its text, and its revision, which names the state that the text is of. */
+export interface Other {
+  readonly doc: string
+  readonly revision: number
+}
+
 /** A row as it is stored. */
 export interface Found {
   readonly is: 'found'
   readonly doc: string
   readonly hidden: string | null
   readonly revision: number
-  /** The texts of the other rows that were asked for; null for one that is not there. */
-  readonly beside?: readonly (string | null)[]
+  /** The other rows that were asked for; null for one that is not there. */
+  readonly beside?: readonly (Other | null)[]
   /** The text, read, where they were looked for by it. */
   readonly document?: Readonly<Record<string, unknown>>
 }

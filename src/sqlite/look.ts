@@ -42,12 +42,12 @@ function whole(looking: Looking, { beside, ...plan }: Read): Outcome {
   const own = read(looking, plan)
   if (own.is !== 'found' || beside === undefined) return own
   const document = JSON.parse(own.doc) as Record<string, unknown>
-  const texts = beside.map((one) => {
+  const others = beside.map((one) => {
     const key = keyBeside(shelf(looking.cellar, one.collection), one, document, plan.key.account)
     const other = key && read(looking, { ...plan, collection: one.collection, key })
-    return other?.is === 'found' ? textBeside(one, other) : null
+    return other?.is === 'found' ? { doc: textBeside(one, other), revision: other.revision } : null
   })
-  return { ...own, document, beside: texts }
+  return { ...own, document, beside: others }
 }
 
 function read(looking: Looking, plan: Read): Outcome {

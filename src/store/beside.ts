@@ -1,7 +1,7 @@
 /** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isLasting } from '../flow/outcome.ts'
-import type { Beside, Create, Decide, Found, Key, Plan, Update, Write } from '../flow/plan.ts'
+import type { Beside, Create, Decide, Found, Key, Other, Plan, Update, Write } from '../flow/plan.ts'
 import { type Cell, type Collection, cellIn, keptIn, keyColumns, type Members } from '../resources/collection.ts'
 import { type Answer, aside, type Cellar, found, isBehind, isBeside, type Shelf, type Steps, shelf } from './cellar.ts'
 import type { Statement } from './compile.ts'
@@ -26,12 +26,13 @@ export function* completed(
   account: string | null,
 ): Steps<Outcome> {
   const outcome = yield* steps
-  const read = function* (document: Document): Steps<readonly (string | null)[]> {
-    const all: (string | null)[] = []
+  const read = function* (document: Document): Steps<readonly (Other | null)[]> {
+    const all: (Other | null)[] = []
     for (const one of beside) {
       const own = shelf(cellar, one.collection)
       const asked = rowStatement(own, one, document, { account, dialect: cellar.dialect })
-      all.push(asked === null ? null : textOf(own, one, (yield asked)[0]))
+      const row = asked === null ? undefined : (yield asked)[0]
+      all.push(row ? { doc: textOf(own, one, row) as string, revision: Number(row.revision) } : null)
     }
     return all
   }

@@ -1,0 +1,49 @@
+/** Tags: what they are made of, and what not. Part 7, conditional read. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import type { Resource } from '../resources/resource.ts'
+import { tagOf } from './tag.ts'
+import type { View } from './view.ts'
+
+const { resources } = service({
+  name: 'bank',
+  resources: { homes: { fields: { city: f.text(), pin: f.text({ writeOnly: true }) }, access: 'public' } },
+})
+const homes = resources.get('homes') as Resource
+const view: View = {
+  ...{ major: 1, hash: 'abcdef', mode: 'strong', required: false, veiled: new Set(), muted: new Set() },
+  ...{ beside: [{ resource: homes, muted: new Set() }], account: null },
+}
+const doc = (more: object) =>
+  JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })
+const tag = (text: string, { revision = 1, account = null as string | null, secret = 's' } = {}) =>
+  tagOf({ ...view, account }, { revision: 7, beside: [{ doc: text, revision }] }, secret)
+
+test('no content of another row is a part of a tag, so that none can be tried out', () => {
+  const one = tag(doc({}))
+  assert.match(one, /^7-1-abcdef[0-9a-f]{16}$/)
+  for (const more of [{ pin: '2' }, { city: 'Bonn' }, { updatedAt: '2026-01-02T00:00:00.000Z' }])
+    assert.equal(tag(doc(more)), one, JSON.stringify(more))
+})
+
+test('a tag names which row, since when, of whom and in which state, under the secret of the store', () => {
+  const all = [
+    tag(doc({})),
+    tag(doc({ id: 'hom_2' })),
+    tag(doc({ createdAt: '2026-01-02T00:00:00.000Z' })),
+    tag(doc({}), { revision: 2 }),
+    tag(doc({}), { account: 'a' }),
+    tag(doc({}), { account: 'b' }),
+    tag(doc({}), { secret: 't' }),
+    tagOf(view, { revision: 7, beside: [null] }, 's'),
+    tagOf(view, { revision: 7 }, 's'),
+    ...['a', 'b'].map((account) => tagOf({ ...view, account }, { revision: 7 }, 's')),
+  ]
+  assert.equal(new Set(all).size, all.length)
+})
+
+test('many accounts have many tags', () => {
+  const all = Array.from({ length: 20_000 }, (_, i) => tagOf({ ...view, account: `acc_${i}` }, { revision: 1 }, 's'))
+  assert.equal(new Set(all).size, all.length)
+})

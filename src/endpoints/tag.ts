@@ -1,0 +1,62 @@
+/** Entity tags: what two answers share that are the same, byte for byte. Part 7, conditional read. */
+import { createHmac } from 'node:crypto'
+import type { Other } from '../flow/plan.ts'
+import type { View } from './view.ts'
+
+/** A row, and the others that its answer is made of. */
+export interface Tagged {
+  readonly revision: number
+  readonly beside?: readonly (Other | null)[]
+}
+
+/** The secret that tags are made with: the last one is the store's own, which all nodes of a database have. */
+export const secretOf = ({ secrets }: { readonly secrets: readonly string[] }): string => secrets.at(-1) ?? ''
+
+/**
+ * The plain tag of a row in a view: the revision, the major version, what else decides its bytes, and a seal of whose row
+ * it is and which other rows the answer is made of. R121.
+ */
+export function tagOf(view: View, { revision, beside = [] }: Tagged, secret: string): string {
+  return `${revision.toString(36)}-${view.major}-${view.hash}${sealOf(view, beside, secret)}`
+}
+
+export const etag = (view: View, row: Tagged, secret: string): string =>
+  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, secret)}"`
+
+/** Two tags name the same state when all but the view and the coding agrees. R121, R122. */
+export function sameState(given: string, current: string): boolean {
+  const at = current.lastIndexOf('-') + 1
+  const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
+  return given.startsWith(current.slice(0, at)) && seal === current.slice(at + 6)
+}
+
+/**
+ * Rows are named and never read for a seal: they may hold what nobody is shown, and a digest of it could be tried out.
+ * Under the secret not even the names can be.
+ */
+function sealOf({ account, beside: resources }: View, rows: readonly (Other | null)[], secret: string): string {
+  if (rows.length === 0) return account === null ? '' : sealed([account], secret)
+  const named = rows.map((row, i) => {
+    const { collection, created } = resources[i]?.resource ?? {}
+    if (row === null || collection === undefined || created === undefined) return null
+    const document = JSON.parse(row.doc) as Record<string, unknown>
+    return [collection.name, document.id, row.revision, document[created]]
+  })
+  return sealed([account, named], secret)
+}
+
+const mostKnown = 1000
+const known = new Map<string, string>()
+
+/** Accounts come again with each of their items, so the latest seals are kept. */
+function sealed(what: readonly unknown[], secret: string): string {
+  const text = JSON.stringify(['tag', ...what])
+  const name = `${secret}\n${text}`
+  const before = what.length === 1 ? known.get(name) : undefined
+  if (before !== undefined) return before
+  const seal = createHmac('sha256', secret).update(text).digest('hex').slice(0, 16)
+  if (what.length > 1) return seal
+  if (known.size >= mostKnown) known.clear()
+  known.set(name, seal)
+  return seal
+}
