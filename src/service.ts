@@ -135,6 +135,7 @@ export interface Changing<D extends Declaration, At = D> extends Service<D> {
       readonly errors?: Readonly<Record<string, string>>
       readonly request?: (old: OldDocument<At, R, T>) => NewFields<At, R, T>
       readonly response?: (now: NewDocument<At, R>) => OldFields<At, T>
+      readonly revision?: number
       readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
       readonly sorts?: Readonly<Record<string, readonly string[]>>
     },

@@ -98,6 +98,14 @@ function checkChange(scene: Scene): void {
   for (const key of ['request', 'response'])
     if (given[key] !== undefined && typeof given[key] !== 'function')
       note({ found }, [...path, key], `It is ${shown(given[key])}.`, 'Write a function from one document to the other.')
+  const { revision } = given
+  if (revision !== undefined && !(Number.isSafeInteger(revision) && Number(revision) > 0))
+    note(
+      { found },
+      [...path, 'revision'],
+      `It is ${shown(revision)}.`,
+      'Write a whole number from 1 on, as revision: 2.',
+    )
   if (change.begins && change.ends)
     note({ found }, path, 'The resource would begin and end at once.', 'Leave one of the two out.')
   checkNames(scene)

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { quotaWarnings } from '../limits/advice.ts'
 import { listWarnings } from '../lists/advice.ts'
+import type { Mistake } from '../resources/declaration.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
 import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
@@ -34,8 +35,14 @@ async function run(given: Given): Promise<number> {
 /** A service whose published versions would not be kept has mistakes too. */
 async function judged(file: string): Promise<Loaded> {
   const found = await attempt(file)
-  const mistakes = 'service' in found ? await broken(file, found.service) : []
+  const mistakes = 'service' in found ? [...(await broken(file, found.service)), ...(await stale(file, found))] : []
   return mistakes.length === 0 ? found : { mistakes }
+}
+
+/** Functions of changes that have changed since they were locked, which no start looks at: a build writes them otherwise. */
+async function stale(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<readonly Mistake[]> {
+  const folder = contractFolder(file)
+  return existsSync(folder) ? (await import('../terminal/locks.ts')).renumberingOf(folder, service) : []
 }
 
 /** A file that cannot be loaded is a mistake of the whole file. */

@@ -22,8 +22,16 @@ export interface Contract {
   readonly resources: { readonly [name: string]: ResourceContract }
   /** When the version is planned to end; missing in locks that were written before this was noticed. */
   readonly sunset?: string | null
+  /** The functions that make a version from the later ones, by their changes; missing where there is none. */
+  readonly functions?: { readonly [change: string]: FunctionContract }
   /** Whatever else is declared, as it was written. */
   readonly more: { readonly [part: string]: unknown }
+}
+
+export interface FunctionContract {
+  readonly revision: number
+  /** A digest of their text, without spaces and comments. */
+  readonly text: string
 }
 
 export interface QuotaContract {

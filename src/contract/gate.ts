@@ -8,6 +8,7 @@ import { type Contract, contractOf } from './contract.ts'
 import { breaking, type Difference, weigh } from './difference.ts'
 import { differences } from './differences.ts'
 import { valueShifts } from './fields.ts'
+import { functionsAfter } from './functions.ts'
 import type { Lock } from './lock.ts'
 
 /** Locked versions by their labels. */
@@ -28,7 +29,8 @@ export function contractAt(service: Declared, label: string): Contract {
   const usual = service.declaration.settings?.versions?.default || servedOf(service.declaration)[0]
   const { sunset } = service.declaration.versions?.[label] ?? {}
   const end = sunset === undefined ? null : new Date(sunset).toISOString()
-  return { ...contract, settings: { ...contract.settings, 'versions.default': usual }, sunset: end }
+  const functions = functionsAfter(label, service.changes)
+  return { ...contract, settings: { ...contract.settings, 'versions.default': usual }, sunset: end, ...functions }
 }
 
 /** The versions that are served, the oldest first. */

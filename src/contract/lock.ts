@@ -21,7 +21,24 @@ export function locking(contract: Contract, label: string, before: Lock | null):
   const first = `${label.slice(1)}.0.0`
   if (!before) return { lock: { version: first, ...contract }, found: [] }
   const found = differences(before, contract)
-  return { lock: { version: numbered(before.version, heaviest(found), found.length > 0, first), ...contract }, found }
+  return {
+    lock: {
+      version: numbered(before.version, heaviest(found), found.length > 0, first),
+      ...contract,
+      ...unraised(contract, before),
+    },
+    found,
+  }
+}
+
+/** Functions that changed without another number stay as they were locked, so that the number is still asked for. */
+function unraised({ functions }: Contract, before: Lock): Pick<Contract, 'functions'> {
+  if (functions === undefined) return {}
+  const kept = Object.entries(functions).map(([place, now]) => {
+    const was = before.functions?.[place]
+    return [place, was?.revision === now.revision ? was : now] as const
+  })
+  return { functions: Object.fromEntries(kept) }
 }
 
 function numbered(before: string, weight: Weight, differs: boolean, first: string): string {

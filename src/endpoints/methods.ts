@@ -112,7 +112,7 @@ function sceneOf(
     concepts: declaration.concepts ?? {},
     settings: declared.settings,
   })
-  const changes = steps.map(({ change }) => change)
+  const later = declared.changes.filter(({ version }) => majorOf(version) > majorOf(label))
   const form = steps.some(isOfFields)
     ? older(own, today, steps, { elsewhere, resources: declared.today })
     : stored(today)
@@ -120,6 +120,6 @@ function sceneOf(
   return {
     resource: { ...own, collection: today.collection },
     form,
-    view: views({ resource: own, today, major: majorOf(label), made: changes, beside }),
+    view: views({ resource: own, today, major: majorOf(label), made: later, beside }),
   }
 }

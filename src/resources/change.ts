@@ -72,6 +72,8 @@ export interface ResourceChange {
   readonly request?: (old: never) => Document
   /** The old fields of a new document. */
   readonly response?: (now: never) => Document
+  /** The number of the functions, raised with each change of what they make: tags of older versions follow it. R121. */
+  readonly revision?: number
   /** What a comparison of an old field asks of the new ones; null where it cannot be asked. */
   readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
   /** The new order of an old field. */
@@ -86,7 +88,7 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'deprecations', 'errors', 'request', 'response', 'filters', 'sorts'],
+  ...['shown', 'moved', 'methods', 'deprecations', 'errors', 'request', 'response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 
 /** What of a declaration versions can differ in. */

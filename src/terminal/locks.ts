@@ -1,6 +1,7 @@
 /** Locks: the files that published contracts are kept in, in the folder `contract` beside the declaration. Part 9, versioning. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { unnumbered } from '../contract/functions.ts'
 import { contractAt, gateMistakes, type Locks, servedOf } from '../contract/gate.ts'
 import { type Lock, lockIn, locking } from '../contract/lock.ts'
 import type { Mistake } from '../resources/declaration.ts'
@@ -27,6 +28,10 @@ export const gateOf = (folder: string, service: Service): Mistake[] => {
   const locks = readLocks(folder)
   return locks.size === 0 ? [] : gateMistakes(service, locks)
 }
+
+/** Functions of changes that are others than the locked ones, under the same number. */
+export const renumberingOf = (folder: string, { changes }: Service): Mistake[] =>
+  unnumbered(changes, readLocks(folder).values())
 
 /** The full numbers of locked versions, with what was added since: as they would be locked now. R187. */
 export function numbersIn(folder: string, service: Service): ReadonlyMap<string, string> {

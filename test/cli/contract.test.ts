@@ -154,3 +154,23 @@ describe('bylaw contract diff', { concurrency: 3 }, () => {
     }
   })
 })
+
+test('R121: check asks for another revision of functions that changed, until it is there', async () => {
+  const api = (response: string, more = '') =>
+    `${lengthened.trimEnd()}.change('v2', 'notes', {
+      about: 'Longer.', retyped: { text: f.text({ max: 200 }) }, ${more} response: ({ text }) => ({ text: ${response} }), request: ({ text }) => ({ text }) })`
+  const cwd = folder({ 'api.ts': api('text.slice(0, 200)') })
+  const check = () => run(['check', 'api.ts'], { cwd })
+  assert.equal((await run(['contract', 'lock'], { cwd })).code, 0)
+  assert.equal((await check()).code, 0)
+  write(cwd, api("text.slice(0, 199) + '…'"))
+  const lacking = /changes\.v2\.notes\s+Its functions are others.*revision: 2/s
+  assert.match((await check()).stdout, lacking)
+  assert.equal((await run(['contract', 'lock'], { cwd })).code, 0)
+  assert.match((await check()).stdout, lacking)
+  write(cwd, api("text.slice(0, 199) + '…'", 'revision: 2,'))
+  assert.equal((await check()).code, 0)
+  assert.equal((await run(['contract', 'lock'], { cwd })).code, 0)
+  write(cwd, api('text.slice(0, 198)', 'revision: 2,'))
+  assert.match((await check()).stdout, /revision: 3/)
+})

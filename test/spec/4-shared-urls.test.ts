@@ -1,6 +1,8 @@
 /** Part 7 of the contract, conditional read: no two contents have one strong tag, whoever asks and in whatever version. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { f, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
 import { type Answer, doors, spec } from '../help/door.ts'
 
 /** Several accounts have an item at one URL: by an id that clients choose, a key, and a key below a parent. */
@@ -160,4 +162,38 @@ doors('tags of a version whose fields have moved', bank, (door) => {
     const put = await door.send('PATCH', '/v1/cards/car_1', { json: { city: 'Kiel' }, headers: { 'if-match': tag } })
     assert.deepEqual([put.status, put.json.city, put.headers.etag], [200, 'Kiel', await next()])
   })
+})
+
+const notes = (revision: number) =>
+  service({
+    name: 'notes',
+    versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
+    settings: { resource: { id: 'client' } },
+    resources: { notes: { prefix: 'not', fields: { text: f.text() }, access: 'public' } },
+  }).change('v2', 'notes', {
+    about: 'A text was a title.',
+    removed: { title: f.text() },
+    added: ['text'],
+    revision,
+    request: ({ title }) => ({ text: title }),
+    response: ({ text }) => ({ title: text }),
+  })
+
+test('R121: another revision of functions is another tag of the versions that they make, and of no other', async () => {
+  const tags = async (revision: number) => {
+    const { call, close } = testing(notes(revision))
+    await call('/v2/notes', { method: 'POST', json: { id: 'not_1', text: 'x' } })
+    const all = await Promise.all(['v1', 'v2'].map((version) => call(`/${version}/notes/not_1`)))
+    await close()
+    return all.map(({ headers }) => headers.get('etag')?.split('-').at(-1))
+  }
+  const [before, again, after] = [await tags(1), await tags(1), await tags(2)]
+  assert.deepEqual(before, again)
+  assert.notEqual(before[0], after[0])
+  assert.equal(before[1], after[1])
+})
+
+test('a revision of functions is a whole number', () => {
+  for (const revision of [0, 1.5, Number.NaN, '2' as never])
+    assert.throws(() => notes(revision).editions, /changes\.v2\.notes\.revision/)
 })

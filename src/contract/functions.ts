@@ -1,0 +1,54 @@
+/** Functions: whether those of changes are still the ones that were locked, as tags of older versions rely on their number. Part 9, versioning. */
+import { hash } from 'node:crypto'
+import { type Change, majorOf } from '../resources/change.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Contract, FunctionContract } from './contract.ts'
+import type { Lock } from './lock.ts'
+
+/** The functions of all changes after a version. */
+export function functionsAfter(label: string, changes: readonly Change[]): Pick<Contract, 'functions'> {
+  const all: Record<string, FunctionContract> = {}
+  for (const [place, change] of placed(changes))
+    if (majorOf(change.version) > majorOf(label)) all[place] = functionsOf(change)
+  return Object.keys(all).length === 0 ? {} : { functions: all }
+}
+
+/** Changes that have functions, by their places; several of one resource in one version are counted from the oldest. */
+function placed(changes: readonly Change[]): readonly (readonly [place: string, change: Change])[] {
+  const seen = new Map<string, number>()
+  return changes.toReversed().flatMap((change) => {
+    const name = `${change.version}.${change.resource}`
+    const nth = (seen.get(name) ?? 0) + 1
+    seen.set(name, nth)
+    return change.request || change.response ? [[nth === 1 ? name : `${name}.${nth}`, change] as const] : []
+  })
+}
+
+function functionsOf({ request, response, revision = 1 }: Change): FunctionContract {
+  const texts = [request, response].map((one) => bare(String(one ?? '')))
+  return { revision, text: hash('sha256', texts.join('\n'), 'hex').slice(0, 16) }
+}
+
+/** A text without comments, spaces, semicolons and the kind of its quotes, which a formatter may change. */
+const bare = (text: string): string =>
+  text
+    .replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
+    .replaceAll(/[\s;]|,(?=\s*[)\]}])/g, '')
+    .replaceAll(/["`]/g, "'")
+
+/** Functions that are others than the locked ones under the same number. */
+export function unnumbered(changes: readonly Change[], locks: Iterable<Lock>): Mistake[] {
+  const told = new Map<string, Mistake>()
+  const now = new Map(placed(changes).map(([place, change]) => [place, functionsOf(change)]))
+  for (const { functions = {} } of locks)
+    for (const [place, { revision, text }] of Object.entries(functions)) {
+      const is = now.get(place)
+      if (!is || is.text === text || is.revision !== revision) continue
+      told.set(place, {
+        place: `changes.${place}`,
+        reason: `Its functions are others than those that were locked, and their revision is still ${revision}.`,
+        mend: `Write revision: ${revision + 1} beside them, so that no client keeps what the former ones made, and lock again with \`bylaw contract lock\`.`,
+      })
+    }
+  return [...told.values()]
+}
