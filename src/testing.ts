@@ -35,16 +35,18 @@ interface Terms {
   readonly log?: Log
   /** The fields whose stored values may be dropped, as `notes.text`. */
   readonly allowLoss?: readonly string[]
+  /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
+  readonly allowMisfits?: boolean
 }
 
 const silent: Log = { error: () => {}, warn: () => {}, info: () => {} }
 
 export function testing(
   service: Service,
-  { database = 'sqlite::memory:', log = silent, allowLoss = [] }: Terms = {},
+  { database = 'sqlite::memory:', log = silent, allowLoss = [], allowMisfits = false }: Terms = {},
 ): Testing {
   const report = (step: string) => log.info({ step }, 'The database was changed.')
-  const opened = openStore(service, database, 'apply', { allowLoss, report })
+  const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
   const house =
     opened instanceof Promise ? opened.then((store) => doors(service, store, log)) : doors(service, opened, log)
   if (house instanceof Promise) house.catch(() => {}) // told by the first call

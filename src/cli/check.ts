@@ -7,7 +7,7 @@ import type { Mistake } from '../resources/declaration.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
 import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
-import { broken, contractFolder } from '../terminal/place.ts'
+import { broken, contractFolder, isLocked, unlockedText } from '../terminal/place.ts'
 import { operationsOf } from './routes.ts'
 
 export const check: Command = {
@@ -67,8 +67,8 @@ const warnings = ({ service: { resources, quotas } }: Extract<Loaded, { service:
 
 /** Versions that nothing keeps as they were released. */
 async function open(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<string[]> {
-  const folder = contractFolder(file)
-  const found = existsSync(folder) ? (await import('../terminal/locks.ts')).unlocked(folder, service) : []
+  if (!(await isLocked(file))) return [styleText('yellow', unlockedText(file))]
+  const found = (await import('../terminal/locks.ts')).unlocked(contractFolder(file), service)
   return found.map((label) =>
     styleText('yellow', `${label} is released and not locked; write it down with:  bylaw contract lock ${file}`),
   )

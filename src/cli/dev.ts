@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { allowLossFlag } from '../terminal/consent.ts'
+import { allowMisfitsFlag } from '../terminal/misfits.ts'
 import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/place.ts'
 import type { Word } from './turn.ts'
 
@@ -15,7 +16,13 @@ export const dev: Command = {
     'Prints all URLs, a request to try and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
     'values, is reported, and the one before is served until the next change.',
   arguments: [declarationFile],
-  flags: { port: portFlag, host: hostFlag, database: databaseFlag, 'allow-loss': allowLossFlag },
+  flags: {
+    port: portFlag,
+    host: hostFlag,
+    database: databaseFlag,
+    'allow-loss': allowLossFlag,
+    'allow-misfits': allowMisfitsFlag,
+  },
   examples: ['bylaw dev api.ts', 'bylaw dev api.ts --port 8080 --database sqlite::memory:'],
   run,
 }

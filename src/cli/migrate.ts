@@ -11,6 +11,7 @@ import { type Command, declarationFile, type Given } from '../terminal/command.t
 import { complaint } from '../terminal/complaint.ts'
 import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
 import { load } from '../terminal/load.ts'
+import { allowMisfitsFlag } from '../terminal/misfits.ts'
 import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
 import { pendingOf, plansIn, written } from '../terminal/plans.ts'
 import { migrationOf, plansOf } from '../terminal/start.ts'
@@ -33,6 +34,7 @@ export const migrate: Command = {
     target: { value: 'T', about: `What a plan is written for: ${oneOf(targets)}; the database unless given.` },
     plans: plansFlag,
     'allow-loss': allowLossFlag,
+    'allow-misfits': allowMisfitsFlag,
   },
   examples: [
     'bylaw migrate plan api.ts --database sqlite:./data/orders.db',
@@ -110,9 +112,10 @@ const summary = ({ phase, steps }: Pick<Plan, 'phase' | 'steps'>): string =>
 
 async function plan({ database, migration: { steps, survey } }: Work): Promise<number> {
   const hazards = (await survey()).map(hazardText).join('\n')
-  if (hazards !== '') said(comment(`These steps are refused as they are, because:\n${hazards}\n`))
-  if (steps.length === 0) return said(`${database} is as declared; there is nothing to do.`)
-  return said(steps.map(textOf).join('\n\n'))
+  if (hazards !== '') said(comment(`The declaration is refused as it is, because:\n${hazards}\n`))
+  if (steps.length > 0) said(steps.map(textOf).join('\n\n'))
+  else if (hazards === '') said(`${database} is as declared; there is nothing to do.`)
+  return hazards === '' ? 0 : 1
 }
 
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
@@ -147,6 +150,7 @@ async function apply(work: Work): Promise<number> {
 }
 
 async function carried({ database, migration }: Work, plans: readonly Plan[]): Promise<number> {
+  if (plans.length === 0) await migration.admit()
   for (const plan of plans) {
     const carried = await migration.carry(plan)
     if (carried.is === 'waiting') return said([waiting(carried.waitsFor), `  - ${title(plan)}`].join('\n'))

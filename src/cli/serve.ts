@@ -10,6 +10,7 @@ import { complaint } from '../terminal/complaint.ts'
 import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
 import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
 import { load, mistakesText } from '../terminal/load.ts'
+import { allowMisfitsFlag, warnOfMisfits } from '../terminal/misfits.ts'
 import {
   broken,
   databaseFlag,
@@ -20,6 +21,7 @@ import {
   plansOfFolder,
   portFlag,
   portOf,
+  warnUnlocked,
 } from '../terminal/place.ts'
 import { plansIn } from '../terminal/plans.ts'
 import { admitRetired, warnOfEnds } from '../terminal/retired.ts'
@@ -60,6 +62,7 @@ export const serve: Command = {
       about: 'How many processes serve; 1 unless given. A database in memory has one.',
     },
     'allow-loss': allowLossFlag,
+    'allow-misfits': allowMisfitsFlag,
     drain: {
       value: 'T',
       env: 'DRAIN',
@@ -74,6 +77,7 @@ export const serve: Command = {
   run,
 }
 
+// long because: one line for each part of a start, in their order
 async function run(given: Given): Promise<number> {
   const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
   const times = { grace: timeOf(given, 'grace', 'PT0S'), drain: timeOf(given, 'drain', 'PT10S') }
@@ -98,7 +102,10 @@ async function run(given: Given): Promise<number> {
   const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
   if (!isMember) await admitted(service, store, log)
   const size = workersOf(given, database)
-  const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps)
+  const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
+    warnOfMisfits(store, log)
+    if (production) void warnUnlocked(file, log)
+  })
   if (size > 1 && !isMember) {
     await store.close() // its schema is as it has to be
     const code = await crew({ size, host, port, log, announce })
@@ -115,12 +122,13 @@ async function run(given: Given): Promise<number> {
   return process.exit(code) // a log that nobody reads keeps nobody waiting
 }
 
-/** The line that names the URL comes first; behind it, what the start has changed in the database. */
+/** The line that names the URL comes first; behind it, what the start has changed in the database, and warnings. */
 const announcing =
-  ({ name }: Service, log: Log, steps: readonly string[]) =>
+  ({ name }: Service, log: Log, steps: readonly string[], warn: () => void) =>
   (url: string): void => {
     process.stdout.write(`bylaw serves ${name} at ${url}\n`)
     for (const step of steps) log.info({ step }, 'The database was changed.')
+    warn()
   }
 
 function workersOf(given: Given, database: string): number {

@@ -11,6 +11,7 @@ import { type Given, table } from '../terminal/command.ts'
 import { isComplaint, tell } from '../terminal/complaint.ts'
 import { admitted, agreed, consentOf } from '../terminal/consent.ts'
 import { load, mistakesText } from '../terminal/load.ts'
+import { warnOfMisfits } from '../terminal/misfits.ts'
 import { broken, databaseOf, hostOf, numbersOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
 import { hasRules } from '../terminal/secrets.ts'
@@ -36,6 +37,7 @@ export async function turn(given: Given): Promise<number> {
   if (!opened) return 1
   const { service, store, database, steps } = opened
   const log = readableLog()
+  warnOfMisfits(store, log)
   const key = hasRules(service) && process.env.NODE_ENV !== 'production' ? keyFrom(store.secret, 'development') : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => numbersOf(given.arguments[0] as string, service)

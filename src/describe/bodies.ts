@@ -107,10 +107,14 @@ const properties = (members: readonly Member[], schema: (member: Member) => Part
 const field = ({ name }: Resource, own: string, way: 'answered' | 'sent' | 'patched', around: Around): Part =>
   schemaOf(around.termsOf(name)[own] as Terms, way, around)
 
+/** A field as rows may have it, in what is answered and in what takes the place of it. */
+const storedField = ({ name }: Resource, own: string, way: 'answered' | 'sent' | 'patched', around: Around): Part =>
+  schemaOf(around.storedOf(name)[own] as Terms, way, around)
+
 function answered(resource: Resource, { name }: Member, around: Around): Part {
   const owner = name === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
   if (name === 'id') return { ...idSchema(resource, around), readOnly: true }
-  return owner ? { ...idSchema(owner, around), readOnly: true } : field(resource, name, 'answered', around)
+  return owner ? { ...idSchema(owner, around), readOnly: true } : storedField(resource, name, 'answered', around)
 }
 
 const ignored = { readOnly: true, description: 'Set by the service; ignored here.' }
@@ -118,7 +122,7 @@ const ignored = { readOnly: true, description: 'Set by the service; ignored here
 /** What a body in place of another may hold: the address has to agree, and what the service sets is ignored. R48. */
 function returned(resource: Resource, member: Member, way: 'sent' | 'patched', around: Around): Part {
   const { name, from } = member
-  if (from === 'caller') return field(resource, name, way, around)
+  if (from === 'caller') return storedField(resource, name, way, around)
   if (from === 'service') return ignored
   const {
     default: _,

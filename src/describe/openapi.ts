@@ -1,6 +1,7 @@
 /** Writes the OpenAPI document of a version of a service, from what serves its requests. Part 13. */
 import { termsOf } from '../contract/terms.ts'
 import type { Edition } from '../flow/route.ts'
+import type { Misfits } from '../resources/bounds.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { keepShapes } from './errors.ts'
@@ -8,6 +9,7 @@ import { headsOf } from './headers.ts'
 import { pathsOf } from './operations.ts'
 import { securingOf } from './security.ts'
 import { type Part, present, shelf } from './shelf.ts'
+import { storedTerms } from './stored.ts'
 import { introductionOf } from './words.ts'
 
 export interface Options {
@@ -15,18 +17,22 @@ export interface Options {
   readonly openapi?: '3.1' | '3.2'
   /** The full number of the contract; `<major>.0.0` where it is not known. R187. */
   readonly version?: string
+  /** Rows that do not fit what is declared: what is answered, and may be sent back, is described as it is. */
+  readonly misfits?: Misfits
 }
 
 const full = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
 /** The document of a version; the same one for the same declaration, whenever it is made. R214, R218. */
-export function openapi(service: Service, label: string, { openapi, version }: Options = {}): Part {
+export function openapi(service: Service, label: string, { openapi, version, misfits = {} }: Options = {}): Part {
   const edition = service.editions.get(label) as Edition
   const { settings, declaration } = service
   const told = openapi ?? settings.openapi.version
   const parts = shelf()
   keepShapes(parts)
-  const around = { settings, shelf: parts, resources: edition.resources, termsOf: termsIn(edition) }
+  const termsOf = termsIn(edition)
+  const storedOf = storedTerms(edition, termsOf, misfits)
+  const around = { settings, shelf: parts, resources: edition.resources, termsOf, storedOf }
   const paths = pathsOf({
     service,
     edition,

@@ -47,7 +47,7 @@ function judges({ resources, settings }: Service, way: Way) {
   const things = resources.get('things')
   assert.ok(things)
   const terms = termsOf(things, resources)
-  const around = { settings, shelf: parts, resources, termsOf: () => terms }
+  const around = { settings, shelf: parts, resources, termsOf: () => terms, storedOf: () => terms }
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)
   return (name: string) => {

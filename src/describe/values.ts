@@ -16,6 +16,8 @@ export interface Around {
   /** The resources of the version. */
   readonly resources: ReadonlyMap<string, Resource>
   readonly termsOf: (resource: string) => Readonly<Record<string, Terms>>
+  /** The same as stored rows have them. */
+  readonly storedOf: (resource: string) => Readonly<Record<string, Terms>>
 }
 
 /** The schema of a field. */
@@ -59,7 +61,7 @@ function plainOf(terms: Terms, way: Way, around: Around): Part {
     case 'bigint':
       return { type: 'string', pattern: wholeForm.source }
     case 'decimal':
-      return { type: 'string', pattern: decimalForm(precision, scale, exact) }
+      return { type: 'string', pattern: pattern ?? decimalForm(precision, scale, exact) }
     case 'boolean':
       return { type: 'boolean' }
     case 'timestamp':
@@ -75,7 +77,7 @@ function plainOf(terms: Terms, way: Way, around: Around): Part {
     case 'interval':
       return { type: 'string', pattern: intervalForm(exact ? 'written' : offsets ? 'any' : 'utc'), maxLength: 100 }
     case 'enum':
-      return { type: 'string', enum: values }
+      return { type: 'string', ...(values.length > 0 && { enum: values }) } // stored ones may not all be known
     case 'country':
       return { ...shelf.put('schemas', ['CountryCode'], codes(countries, 'A country code of ISO 3166-1 alpha-2.')) }
     case 'currency':

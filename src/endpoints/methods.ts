@@ -76,9 +76,15 @@ function edition(past: Past<Versioned>, declared: Declared, elsewhere: Elsewhere
   const found = scenes.flatMap((scene) =>
     places({ ...scene, resources, stored: declared.today, challenge: declared.challenge }),
   )
+  const forms = new Map(scenes.map(({ resource, form }) => [resource.name, form]))
   return {
     label,
     resources,
+    namesOf: (name, collection, field) => {
+      const form = forms.get(name)
+      if (collection === form?.today.name) return form.names(field)
+      return form?.beside.some((one) => one.collection === collection) ? form.names(field, collection) : []
+    },
     places: found,
     tree: plant(found),
     methods: allMethods(found),

@@ -59,6 +59,8 @@ export interface Place {
 export interface Edition {
   readonly label: string
   readonly resources: ReadonlyMap<string, Resource>
+  /** The fields of one of its resources that show a stored field. */
+  readonly namesOf: (resource: string, collection: string, field: string) => readonly string[]
   readonly places: readonly Place[]
   readonly tree: Branch
   /** All methods that any place offers. */

@@ -1,4 +1,5 @@
 /** Store: the port to the cellar. Part 1. */
+import type { Misfits } from '../resources/bounds.ts'
 import type { Outcome, Spent } from './outcome.ts'
 import type { Plan, Spend } from './plan.ts'
 
@@ -27,6 +28,8 @@ export interface Store {
   readonly clock?: Clock
   /** A secret of this store's own, made when it was first opened. */
   readonly secret: string
+  /** The rows that did not fit what is declared when they were last counted. */
+  readonly misfits?: Misfits
   /** Whether the store can answer; the reason where it cannot. */
   readonly ready: () => Promise<string | null>
   /** Says from now on that this node serves its declaration, so that no step of the schema is taken that it could not stand. */

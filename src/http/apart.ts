@@ -74,11 +74,12 @@ async function pointed(call: Call, path: string, house: House): Promise<Reply> {
 
 /** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
 async function description(call: Call, label: string | null, house: House): Promise<Reply> {
-  const { service, world } = house
+  const { service, world, store } = house
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await admitKnown(call, house)
   const named = labelOf(service, label, world.now())
-  return shown(call, { name: named, text: () => written(house, named), closed: !open }, house)
+  const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
+  return shown(call, { name, text: () => written(house, named), closed: !open }, house)
 }
 
 function labelOf({ choice }: Service, label: string | null, now: number): string {
@@ -95,10 +96,11 @@ function labelOf({ choice }: Service, label: string | null, now: number): string
 }
 
 /** Made when it is first asked for, and by what is only then loaded. */
-async function written({ service, numbers }: House, label: string): Promise<string> {
+async function written({ service, numbers, store }: House, label: string): Promise<string> {
   const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
   const version = known?.get(label)
-  return openapiText(service, label, version === undefined ? {} : { version })
+  const { misfits = {} } = store
+  return openapiText(service, label, version === undefined ? { misfits } : { version, misfits })
 }
 
 /** A document as it is kept: its text, its tag, and what it was coded as. */

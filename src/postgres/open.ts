@@ -1,16 +1,19 @@
 /** Opens the PostgreSQL store that a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../flow/store.ts'
+import type { Misfits } from '../resources/bounds.ts'
 import type { Collection } from '../resources/collection.ts'
 import { copiesIn, type Expire, expiring } from '../schema/copies.ts'
 import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
 import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
 import { hazardsOf } from '../schema/losses.ts'
+import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
+import { postgres } from '../store/dialect.ts'
 import { type Layout, placed } from '../store/layout.ts'
 import { type Address, addressOf, withoutPassword } from './address.ts'
 import { clock, type Followed } from './clock.ts'
@@ -38,7 +41,7 @@ export async function openPostgres(
   consent: Consent = {},
 ): Promise<Store> {
   return guarded(url, async (address) => {
-    const { shelves, secret, name, tells, time, expire } = await prepared(address, collections, mode, consent)
+    const { shelves, secret, misfits, name, tells, time, expire } = await prepared(address, collections, mode, consent)
     // What is spread over machines is planned for its values, as these say which of them are asked.
     const short = shelves.dialect.spread ? connect : connectShort
     const connections = pool(
@@ -49,6 +52,7 @@ export async function openPostgres(
       pool: connections,
       cellar: shelves,
       secret,
+      misfits,
       patience,
       name,
       tells,
@@ -71,13 +75,23 @@ export async function openPostgresMigration(
     try {
       const { serves, change } = await standingOf(ask, collections)
       const surveyed = { change, collections, dialect: dialectOf(change.after) }
+      const looked = async () => (serves === 'former' ? unseen : finishLater(sighted(surveyed, elapsed), ask))
+      /** Does something with what is known of rows that do not fit, and remembers that afterwards. */
+      const minded = <T>(act: (own: Site) => Promise<T>): Promise<T> =>
+        guarded(url, async () => {
+          const sighting = await looked()
+          const made = await act({ ...site, consent: minding(consent, sighting) })
+          await finishLater(remember(postgres, sighting), ask)
+          return made
+        })
       return {
         serves,
         steps: change.steps,
-        survey: () => guarded(url, () => finishLater(hazardsOf(surveyed, consent), ask)),
-        apply: () => guarded(url, () => migrate(site)),
+        survey: () => guarded(url, async () => finishLater(hazardsOf(surveyed, minding(consent, await looked())), ask)),
+        admit: () => minded((own) => finishLater(survey(surveyed, own.consent.surveys ?? []), ask)),
+        apply: () => minded(migrate),
         ledger: () => guarded(url, async () => finishLater(readLedger(await stateOf(ask)), ask)),
-        carry: (plan) => guarded(url, () => carry(site, plan)),
+        carry: (plan) => minded((own) => carry(own, plan)),
         inspect: (see) =>
           guarded(url, () => finishLater(inspected(change, collections, dialectOf(change.after), see), ask)),
         undrop: () => guarded(url, () => undrop(site)),
@@ -111,16 +125,25 @@ function leave({ connection, beating }: Site): void {
 }
 
 /** The shelves of a store whose database is as this declaration needs it, and what names the declaration to other nodes. */
+// long because: all of it is read on one connection
 async function prepared(
   address: Address,
   collections: readonly Collection[],
   mode: SchemaMode,
   consent: Consent,
-): Promise<{ shelves: Cellar; secret: string; name: string; tells: boolean; time: Followed; expire: Expire }> {
+): Promise<{
+  shelves: Cellar
+  secret: string
+  misfits: Misfits
+  name: string
+  tells: boolean
+  time: Followed
+  expire: Expire
+}> {
   const site = await sited(address, collections, usual, consent)
   try {
     const { ask } = site.connection
-    const ground = await groundOf(site, mode)
+    const { ground, misfits } = await groundOf(site, mode)
     const columns = placed(collections, ground.layout).map(({ collection }) => collection)
     const blank = await blanks(site.connection, columns)
     const shelves = cellar(
@@ -138,6 +161,7 @@ async function prepared(
       shelves: { ...lagging(shelves, ground, shelves.dialect), ...copies },
       expire: expiring(shelves.dialect, copies, consent),
       secret: await secretOf({ ask }),
+      misfits,
       name: nameOf(ground.layout),
       tells,
       time: await clock({ ask }),
@@ -147,18 +171,22 @@ async function prepared(
   }
 }
 
-async function groundOf(site: Site, mode: SchemaMode): Promise<Ground> {
+async function groundOf(site: Site, mode: SchemaMode): Promise<{ ground: Ground; misfits: Misfits }> {
+  const { collections, consent } = site
   const { ask } = site.connection
-  const { serves, change, state } = await standingOf(ask, site.collections)
+  const { serves, change, state } = await standingOf(ask, collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
-  if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  if (mode === 'apply' && change.steps.length > 0) reported(state, site.collections, await migrate(site), site.consent)
-  else {
-    const surveyed = { change, collections: site.collections, dialect: dialectOf(change.after) }
-    await finishLater(survey(surveyed, site.consent.surveys ?? []), ask)
-  }
-  return (await stateOf(ask)) as State
+  if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
+  const surveyed = { change, collections, dialect: dialectOf(change.after) }
+  const sighting = await finishLater(sighted(surveyed, elapsed), ask)
+  if (mode === 'apply' && change.steps.length > 0) {
+    reported(state, collections, await migrate({ ...site, consent: minding(consent, sighting) }), consent)
+    await finishLater(remember(postgres, sighting), ask)
+  } else await finishLater(admitted(surveyed, consent, sighting), ask)
+  return { ground: (await stateOf(ask)) as State, misfits: sighting.misfits }
 }
+
+const elapsed = () => performance.now()
 
 /** The columns in which some row has no value. */
 async function blanks({ ask }: Connection, collections: readonly Collection[]): Promise<ReadonlySet<string>> {

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import type { Misfits } from '../resources/bounds.ts'
 import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
@@ -20,6 +21,8 @@ export interface Opened {
   readonly pool: Pool
   readonly cellar: Cellar
   readonly secret: string
+  /** The rows that do not fit what is declared. */
+  readonly misfits?: Misfits
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
   /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
@@ -35,7 +38,19 @@ export interface Opened {
 
 const plain = (text: string): Statement => ({ text, values: [] })
 
-export function postgresStore({ pool, cellar, secret, patience, times, name, tells, clock, expire }: Opened): Store {
+// long because: its parts share the pool and what is known of it
+export function postgresStore({
+  pool,
+  cellar,
+  secret,
+  patience,
+  times,
+  name,
+  tells,
+  clock,
+  misfits = {},
+  expire,
+}: Opened): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = reads(pool)
@@ -60,6 +75,7 @@ export function postgresStore({ pool, cellar, secret, patience, times, name, tel
     execute: (plan) => (minds(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
     clock,
+    misfits,
     mark: () => null,
     ...(counts && { asked: counts.states.now }),
     ready: () => reasonNot(pool),

@@ -1,6 +1,7 @@
 /** Bounds: which values a field may have, as the database remembers them, and whether a later declaration allows fewer. Part 2, fields. */
 import type { Field } from './field.ts'
 import type { Settings } from './settings.ts'
+import { scaled } from './texts.ts'
 
 /** The values that a field may have, in a form that is stored and compared. */
 export interface Bounds {
@@ -72,6 +73,63 @@ const present = (bounds: Bounds): Bounds =>
 const digitsOf = ({ precision = 0, scale = 0 }: Bounds): readonly [number, number] => [precision - scale, scale]
 
 const mostDigits = 38
+
+/** Whether there may be values that the bounds of before allowed and those of now do not. */
+export function isNarrower(was: Bounds | undefined, is: Bounds): boolean {
+  if (was === undefined) return is.needed === true && is.fill === undefined
+  return (
+    was.kind !== is.kind ||
+    (was.nullable === true && is.nullable !== true) ||
+    (is.pattern !== undefined && is.pattern !== was.pattern) ||
+    was.values?.some((one) => !is.values?.includes(one)) === true ||
+    (is.max !== undefined && (was.max === undefined || isBelow(is.max, was.max, is.kind))) ||
+    (is.min !== undefined && (was.min === undefined || isBelow(was.min, is.min, is.kind))) ||
+    digitsOf(is).some((digits, i) => digits < (digitsOf(was)[i] as number)) ||
+    sizes.some((size) => (is[size] ?? 0) < (was[size] ?? 0)) ||
+    (is.item !== undefined && isNarrower(was.item, is.item)) ||
+    Object.entries(is.fields ?? {}).some(([name, one]) => isNarrower(heirIn(was.fields ?? {}, name, one), one))
+  )
+}
+
+/** The bounds that a field had before, perhaps under another name. */
+export const heirIn = (before: Readonly<Record<string, Bounds>>, name: string, { was }: Bounds): Bounds | undefined =>
+  before[name] ?? (was === undefined ? undefined : before[was])
+
+const sizes = ['keys', 'keyLength', 'valueLength'] as const
+
+function isBelow(low: number | string, high: number | string, kind: string): boolean {
+  if (kind === 'decimal') return scaled(String(low), mostDigits) < scaled(String(high), mostDigits)
+  return kind === 'bigint' ? BigInt(low) < BigInt(high) : low < high
+}
+
+/** Bounds under which all values of both fit. */
+export function joined(was: Bounds, is: Bounds): Bounds {
+  if (was.kind !== is.kind) return is
+  const [wide, other] = [digitsOf(was), digitsOf(is)]
+  const [units, scale] = [Math.max(wide[0], other[0]), Math.max(wide[1], other[1])]
+  const inner = Object.entries(is.fields ?? {}).map(([name, one]) => {
+    const before = heirIn(was.fields ?? {}, name, one)
+    const isNull = before === undefined && isNarrower(before, one)
+    return [name, before ? joined(before, one) : isNull ? { ...one, nullable: true } : one]
+  })
+  const outer = (name: 'min' | 'max', sign: 'low' | 'high') => {
+    const [one, two] = [was[name], is[name]]
+    if (one === undefined || two === undefined) return undefined
+    return isBelow(one, two, is.kind) === (sign === 'low') ? one : two
+  }
+  return present({
+    ...is,
+    nullable: was.nullable ?? is.nullable,
+    min: outer('min', 'low'),
+    max: outer('max', 'high'),
+    pattern: was.pattern === is.pattern ? is.pattern : undefined,
+    ...(is.kind === 'decimal' && { precision: units + scale, scale }),
+    values: is.values && [...new Set([...is.values, ...(was.values ?? [])])],
+    item: is.item && joined(was.item ?? is.item, is.item),
+    fields: is.fields && Object.fromEntries(inner),
+    ...Object.fromEntries(sizes.map((size) => [size, is[size] && Math.max(is[size], was[size] ?? 0)])),
+  } as Bounds)
+}
 
 /** Bounds that allow a stored value too. */
 export function widened(bounds: Bounds, value: unknown): Bounds {

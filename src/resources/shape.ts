@@ -99,14 +99,8 @@ function fitted(field: Shaped, value: unknown, kept?: unknown): unknown {
   return field.fill === null || field.fill.fits(made) ? made : field.fill.value
 }
 
-function converted({ name, digits, inner, fill }: Shaped, value: unknown, kept?: unknown): unknown {
-  if (digits && typeof value === 'string') {
-    const made = refitted(value, digits)
-    if (made !== null || fill) return made ?? value
-    throw new Error(
-      `${name} is ${value}, which does not fit ${digits[0]} digits with ${digits[1]} of them behind the point.`,
-    )
-  }
+function converted({ digits, inner }: Shaped, value: unknown, kept?: unknown): unknown {
+  if (digits && typeof value === 'string') return refitted(value, digits)
   if (Array.isArray(value)) {
     // A list is kept as long as nobody changed it.
     return (Array.isArray(kept) ? kept : value).map((one) => fitted(inner[0] as Shaped, one))
@@ -193,11 +187,11 @@ export function carried(
   return Object.fromEntries(Object.entries(document).filter(stays))
 }
 
-/** A decimal with as many digits behind the point as are declared now; null where it would lose some. */
-function refitted(text: string, [precision, scale]: readonly [number, number]): string | null {
+/** A decimal with as many digits behind the point as are declared now. One that would lose some stays as it is. */
+function refitted(text: string, [precision, scale]: readonly [number, number]): string {
   const least = text.includes('.') ? text.replace(/\.?0+$/, '') : text
   const made = decimal(least, precision, scale)
-  return made === 'format' || made === 'digits' || made === 'range' ? null : made
+  return made === 'format' || made === 'digits' || made === 'range' ? text : made
 }
 
 /** What a document of a former version gives to a row of another resource, which has it today. */

@@ -29,6 +29,8 @@ export type Survey = (surveyed: Surveyed) => Steps<readonly Hazard[]>
 export interface Consent {
   /** The fields whose stored values may be dropped, as `notes.text`. */
   readonly allowLoss?: readonly string[]
+  /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
+  readonly allowMisfits?: boolean
   /** Surveys besides that of losses. They run at every start, whether or not there are steps. */
   readonly surveys?: readonly Survey[]
   /** Called with one line for each step, once the steps have been committed. */

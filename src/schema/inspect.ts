@@ -3,9 +3,10 @@ import type { Misfit, Misfits } from '../resources/bounds.ts'
 import type { Collection } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
 import type { Dialect } from '../store/dialect.ts'
+import { boundsIn, readMemory, writeMemory } from './misfits.ts'
 import { eachRow, type Row, standingIn } from './rows.ts'
 import type { Change } from './schema.ts'
-import { tally } from './tally.ts'
+import { fewNamed, tally } from './tally.ts'
 
 /** So many rows of a field are named. */
 const mostNamed = 100
@@ -30,5 +31,22 @@ export function* inspected(
     const misfits = own.misfits(true)
     if (Object.keys(misfits).length > 0) found[name] = misfits
   }
+  yield* recorded(found, collections, dialect)
   return found
+}
+
+/** What was counted takes the place of what is remembered, where the rows were judged by the declaration that was applied. */
+function* recorded(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
+  const known = yield* readMemory(dialect)
+  const bounds = known && { ...known.bounds, ...boundsIn(collections) }
+  if (!known || JSON.stringify(bounds) !== JSON.stringify(known.bounds)) return
+  const misfits = Object.fromEntries(
+    Object.entries(found).map(([name, fields]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(fields).map(([field, misfit]) => [field, { ...misfit, ids: misfit.ids.slice(0, fewNamed) }]),
+      ),
+    ]),
+  )
+  yield* writeMemory(dialect, { bounds: known.bounds, misfits })
 }

@@ -167,6 +167,8 @@ export interface Fate {
 export interface Migration {
   readonly steps: readonly Step[]
   readonly serves: Standing['serves']
+  /** Refuses a declaration whose steps were all carried out, or remembers it. */
+  readonly admit: () => void | Promise<void>
   /** What the steps would be refused for. */
   readonly survey: () => readonly Hazard[] | Promise<readonly Hazard[]>
   /** Runs the steps; those that wait for the nodes of before only when these are gone. */

@@ -11,7 +11,7 @@ export interface Tally {
 }
 
 /** So many rows are named where nobody asked for all. */
-const fewNamed = 5
+export const fewNamed = 5
 
 /** A field that is judged: `wide` are bounds that its values are known to fit, where any are. */
 interface Judged {

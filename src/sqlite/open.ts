@@ -4,12 +4,14 @@ import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../flow/store.ts'
+import type { Misfits } from '../resources/bounds.ts'
 import type { Collection } from '../resources/collection.ts'
 import { copiesIn, expiring } from '../schema/copies.ts'
 import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
 import { inspected } from '../schema/inspect.ts'
 import { lagging } from '../schema/lag.ts'
 import { hazardsOf } from '../schema/losses.ts'
+import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
 import type { State } from '../schema/schema.ts'
 import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
@@ -29,7 +31,7 @@ export function openStore(
 ): Store {
   return opened(url, (db, file) => {
     const run = runner(db)
-    const ground = groundOf(db, run, collections, mode, consent)
+    const { ground, misfits } = groundOf(db, run, collections, mode, consent)
     const shelves = cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0)
     const copies = finish(
       copiesIn(shelves, consent, () => clock(run).due()),
@@ -40,6 +42,7 @@ export function openStore(
       cellar: { ...lagging(shelves, ground, sqlite), ...copies },
       expire: expiring(sqlite, copies, consent),
       secret: secretOf(run),
+      misfits,
       file: file === ':memory:' ? null : file,
       patience,
       name: nameOf(ground.layout),
@@ -54,27 +57,45 @@ function groundOf(
   collections: readonly Collection[],
   mode: SchemaMode,
   consent: Consent,
-): Ground {
+): { readonly ground: Ground; readonly misfits: Misfits } {
   const { serves, change, state } = standingOf(run, collections)
   if (serves === null && mode === 'require') throw unlike(change.steps)
-  if (serves === 'former') return { layout: state?.former as Layout, former: null }
-  if (mode === 'apply') reported(state, collections, migrate(db, collections, consent), consent)
-  else finish(survey({ change, collections, dialect: sqlite }, consent.surveys ?? []), run)
-  return stateOf(run) as State
+  if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
+  const surveyed = { change, collections, dialect: sqlite }
+  const sighting = finish(sighted(surveyed, elapsed), run)
+  if (mode === 'apply') reported(state, collections, migrate(db, collections, minding(consent, sighting)), consent)
+  finish(mode === 'apply' ? remember(sqlite, sighting) : admitted(surveyed, consent, sighting), run)
+  return { ground: stateOf(run) as State, misfits: sighting.misfits }
 }
+
+const elapsed = () => performance.now()
 
 export function openMigration(url: string, collections: readonly Collection[], consent: Consent = {}): Migration {
   return opened(url, (db) => {
-    const { serves, change } = standingOf(runner(db), collections)
+    const run = runner(db)
+    const { serves, change } = standingOf(run, collections)
+    const surveyed = { change, collections, dialect: sqlite }
+    /** Does something with what is known of rows that do not fit, and remembers that afterwards. */
+    const minded = <T>(act: (own: Consent) => T): T =>
+      guarded(url, () => {
+        const sighting = serves === 'former' ? unseen : finish(sighted(surveyed, elapsed), run)
+        const made = act(minding(consent, sighting))
+        finish(remember(sqlite, sighting), run)
+        return made
+      })
     return {
       serves,
       steps: change.steps,
       survey: () =>
-        guarded(url, () => finish(hazardsOf({ change, collections, dialect: sqlite }, consent), runner(db))),
-      apply: () => guarded(url, () => migrate(db, collections, consent)),
+        guarded(url, () => {
+          const sighting = serves === 'former' ? unseen : finish(sighted(surveyed, elapsed), run)
+          return finish(hazardsOf(surveyed, minding(consent, sighting)), run)
+        }),
+      admit: () => minded(({ surveys = [] }) => finish(survey(surveyed, surveys), run)),
+      apply: () => minded((own) => migrate(db, collections, own)),
       ledger: () => finish(readLedger(stateOf(runner(db))), runner(db)),
+      carry: (plan) => minded((own) => carry(db, collections, plan, own)),
       inspect: (see) => finish(inspected(change, collections, sqlite, see), runner(db)),
-      carry: (plan) => guarded(url, () => carry(db, collections, plan, consent)),
       undrop: () => guarded(url, () => undrop(db, collections)),
       close: () => db.close(),
     }

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import type { Misfits } from '../resources/bounds.ts'
 import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
@@ -80,6 +81,8 @@ export interface Opened {
   readonly db: DatabaseSync
   readonly cellar: Cellar
   readonly secret: string
+  /** The rows that do not fit what is declared. */
+  readonly misfits?: Misfits
   /** The file, for a thread that reads; null where it is in memory. */
   readonly file: string | null
   /** How long a plan may take, in milliseconds. */
@@ -91,7 +94,16 @@ export interface Opened {
 }
 
 // long because: its parts share the file and what is known of it
-export function sqliteStore({ db, cellar: shelves, secret, file, patience, name, expire }: Opened): Store {
+export function sqliteStore({
+  db,
+  cellar: shelves,
+  secret,
+  misfits = {},
+  file,
+  patience,
+  name,
+  expire,
+}: Opened): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const time = clock(run)
@@ -142,6 +154,7 @@ export function sqliteStore({ db, cellar: shelves, secret, file, patience, name,
     hold: snapshot.hold,
     secret,
     clock: time,
+    misfits,
     mark,
     ready: async () => unreadyFor(run),
     attend: file === null ? () => {} : presence.begin,

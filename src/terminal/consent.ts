@@ -17,6 +17,7 @@ export const consentOf = (given: Given): Consent => ({
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== ''),
+  allowMisfits: given.on('allow-misfits'),
 })
 
 /** Refuses a declaration that the database cannot be changed for without loss, and changes nothing; gives what it was asked with. */

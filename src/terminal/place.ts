@@ -1,6 +1,7 @@
 /** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Log } from '../http/house.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import type { Flag, Given } from '../terminal/command.ts'
@@ -49,6 +50,21 @@ export const contractFolder = (file: string): string => join(dirname(file), 'con
 export async function numbersOf(file: string, service: Service): Promise<ReadonlyMap<string, string>> {
   const folder = contractFolder(file)
   return existsSync(folder) ? (await import('./locks.ts')).numbersIn(folder, service) : new Map()
+}
+
+/** Whether what consumers were promised is written down for any version. */
+export async function isLocked(file: string): Promise<boolean> {
+  const folder = contractFolder(file)
+  return existsSync(folder) && (await import('./locks.ts')).readLocks(folder).size > 0
+}
+
+/** Said where nothing is: any change of the declaration is then accepted. */
+export const unlockedText = (file: string): string =>
+  `No contract is locked, so a change that breaks consumers would not be noticed; write down what is promised with:  bylaw contract lock ${file}`
+
+/** Says at start that nothing keeps a change from breaking consumers. */
+export async function warnUnlocked(file: string, log: Log): Promise<void> {
+  if (!(await isLocked(file))) log.warn({}, unlockedText(file))
 }
 
 /** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */

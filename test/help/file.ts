@@ -29,12 +29,12 @@ export interface Told {
 
 /** What a service, opened on a file and closed again, answers to some requests. */
 export async function asked(
-  place: string | { readonly file: string; readonly allowLoss: readonly string[] },
+  place: string | { readonly file: string; readonly allowLoss?: readonly string[]; readonly allowMisfits?: boolean },
   api: Service,
   ...requests: readonly (readonly [method: string, path: string, json?: unknown, headers?: Record<string, string>])[]
 ): Promise<Told[]> {
-  const { file, allowLoss } = typeof place === 'string' ? { file: place, allowLoss: [] } : place
-  const { call, close } = testing(api, { database: `sqlite:${file}`, allowLoss })
+  const { file, ...allowed } = typeof place === 'string' ? { file: place } : place
+  const { call, close } = testing(api, { database: `sqlite:${file}`, ...allowed })
   const answers: Told[] = []
   try {
     for (const [method, path, json, headers = {}] of requests) {

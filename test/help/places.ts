@@ -44,7 +44,7 @@ export interface Node {
 
 /** A service on a database, until it is closed. */
 export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: readonly string[] = []): Node {
-  const { call, close } = testing(api, { database: url, allowLoss })
+  const { call, close } = testing(api, { database: url, allowLoss, allowMisfits: true })
   const ask: Node['ask'] = async (method, path, json, headers = {}) => {
     const answer = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
     const text = await answer.text()
@@ -65,7 +65,7 @@ export const alive = ({ rows: run, now }: Place): Promise<unknown> =>
   run(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${now})`)
 
 export async function applied({ url }: Place, api: Service, allowLoss: readonly string[] = []) {
-  const migration = await openMigration(api, url, { allowLoss })
+  const migration = await openMigration(api, url, { allowLoss, allowMisfits: true })
   try {
     return await migration.apply()
   } finally {

@@ -1,0 +1,196 @@
+/** Misfits: finds rows that do not fit a declaration that allows less than the one applied last, and remembers what was found. The cellar. */
+import { type Bounds, heirIn, isNarrower, joined, type Misfit, type Misfits } from '../resources/bounds.ts'
+import type { Collection } from '../resources/collection.ts'
+import type { Steps } from '../store/cellar.ts'
+import { meta } from '../store/compile.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { epochAt, isConverted } from '../store/epoch.ts'
+import { type Consent, type Hazard, type Surveyed, survey } from './hazard.ts'
+import { eachRow, type Standing, standingIn } from './rows.ts'
+import { tally } from './tally.ts'
+
+/** What a database remembers of the declaration that was applied last, and of the rows that did not fit it. */
+export interface Memory {
+  readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
+  readonly misfits: Misfits
+}
+
+/** What was found before a declaration is applied. */
+export interface Sighting {
+  /** What is to be remembered once it is applied; null where that is known already. */
+  readonly memory: Memory | null
+  readonly misfits: Misfits
+  /** The fields that allow less than before, with rows that do not fit. */
+  readonly narrowed: readonly Narrowed[]
+}
+
+interface Narrowed extends Misfit {
+  readonly collection: string
+  readonly field: string
+  readonly bounds: Bounds
+  readonly addresses: boolean
+}
+
+/** A field to judge: because it became narrower, because its misfits may be gone, or because nothing is known of its rows. */
+interface Doubt {
+  readonly name: string
+  readonly why: 'narrower' | 'again' | 'unknown'
+  readonly wide: Bounds | null
+}
+
+/** How long rows are counted, in milliseconds. */
+const patience = 5000
+
+export function* readMemory({ mark }: Dialect): Steps<Memory | null> {
+  const [row] = yield { text: `SELECT value FROM ${meta} WHERE name = ${mark(1)}`, values: ['bounds'] }
+  return row ? (JSON.parse(row.value as string) as Memory) : null
+}
+
+export function* writeMemory({ mark }: Dialect, memory: Memory): Steps<void> {
+  yield {
+    text: `INSERT INTO ${meta} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: ['bounds', JSON.stringify(memory)],
+  }
+}
+
+/** The bounds of all collections, as they are remembered. */
+export const boundsIn = (collections: readonly Collection[]): Memory['bounds'] =>
+  Object.fromEntries(
+    collections.map(({ name, rules }) => [
+      name,
+      Object.fromEntries([...rules].map(([field, { bounds }]) => [field, bounds])),
+    ]),
+  )
+
+/** What is known of the rows where the declaration is one of before: nothing of it is judged. */
+export const unseen: Sighting = { memory: null, misfits: {}, narrowed: [] }
+
+/** Counts only what became narrower, and what nothing is known of; where nothing changed no row is read. */
+export function* sighted({ change, collections, dialect }: Surveyed, clock: () => number): Steps<Sighting> {
+  const { before, after } = change
+  const bounds = boundsIn(collections)
+  if (before === null) return { memory: { bounds, misfits: {} }, misfits: {}, narrowed: [] }
+  const known = yield* readMemory(dialect)
+  const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, Narrowed[]] = [{}, []]
+  const until = clock() + patience
+  for (const standing of standingIn(collections, { before: before.layout, after }, dialect)) {
+    const { collection } = standing.shelf
+    const doubts = doubtsOf(standing, known)
+    const still = Object.entries(known?.misfits[standing.name] ?? {})
+    const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
+    const found = yield* counted(standing, doubts, dialect, () => clock() < until)
+    misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
+    for (const { name: field, why } of doubts) {
+      const [misfit, rule] = [found[field], collection.rules.get(field)]
+      if (why === 'narrower' && misfit && rule && misfit.rows > 0)
+        narrowed.push({ ...misfit, ...rule, collection: collection.name, field })
+    }
+  }
+  const some = Object.fromEntries(Object.entries(misfits).filter(([, fields]) => Object.keys(fields).length > 0))
+  const memory = { bounds: { ...known?.bounds, ...bounds }, misfits: some }
+  return { memory: JSON.stringify(memory) === JSON.stringify(known) ? null : memory, misfits: some, narrowed }
+}
+
+function* counted(
+  { shelf }: Standing,
+  doubts: readonly Doubt[],
+  dialect: Dialect,
+  isTime: () => boolean,
+): Steps<Record<string, Misfit>> {
+  if (doubts.length === 0) return {}
+  const own = tally(shelf.collection.rules, doubts)
+  const whole = yield* eachRow(shelf, dialect, (row) => {
+    own.see(row)
+    return isTime()
+  })
+  return own.misfits(whole)
+}
+
+function doubtsOf({ shelf: { collection }, was, name }: Standing, known: Memory | null): Doubt[] {
+  const memory = known?.bounds[name]
+  const before = memory ?? recalled(collection, was.shapes[was.shape - 1] as string)
+  const converted = isConverted(collection, was)
+  const epoch = epochAt(collection, was, was.shape)
+  return [...collection.rules].flatMap(([field, { bounds }]): Doubt[] => {
+    const from = converted ? (collection.epochs?.source(epoch, field) ?? null) : field
+    const old = from === null ? undefined : heirIn(before, from, bounds)
+    const record = known?.misfits[name]?.[from ?? field]
+    const wide = old ? joined(joined(record?.wide ?? old, old), bounds) : null
+    if (from === null) return [{ name: field, why: 'narrower', wide }]
+    if (isNarrower(old, bounds)) return [{ name: field, why: 'narrower', wide: wide ?? { ...bounds, nullable: true } }]
+    if (record && JSON.stringify(old) !== JSON.stringify(bounds)) return [{ name: field, why: 'again', wide }]
+    return memory ? [] : [{ name: field, why: 'unknown', wide: null }]
+  })
+}
+
+type Part = readonly [name: string, kind: string, hidden: boolean, digits: readonly [number, number] | null, Part[]]
+
+/** What the structure of the rows tells of the bounds, in a database that remembers none: which fields there were, and their digits. */
+function recalled({ rules }: Collection, shape: string): Record<string, Bounds> {
+  const parts = JSON.parse(shape.replace(/^v\d+ /, '')) as Part[]
+  const told = (part: Part, bounds: Bounds): Bounds => {
+    const [, , , digits, inner] = part
+    const fields = Object.entries(bounds.fields ?? {}).flatMap(([name, one]) => {
+      const found = partOf(inner, name, one)
+      return found ? [[name, told(found, one)]] : []
+    })
+    return {
+      ...bounds,
+      ...(digits && { precision: digits[0], scale: digits[1] }),
+      ...(bounds.item && inner[0] && { item: told(inner[0], bounds.item) }),
+      ...(bounds.fields && { fields: Object.fromEntries(fields) }),
+    }
+  }
+  const all = [...rules].flatMap(([name, { bounds }]) => {
+    const found = partOf(parts, name, bounds)
+    return found ? [[name, told(found, bounds)]] : []
+  })
+  return Object.fromEntries(all)
+}
+
+const partOf = (parts: readonly Part[], name: string, { was }: Bounds): Part | undefined =>
+  parts.find(([one]) => one === name) ?? parts.find(([one]) => one === was)
+
+/** Rows are counted before a change begins, so that its transaction does not wait for that; its survey knows what was found. */
+export const minding = (consent: Consent, sighting: Sighting): Consent => ({
+  ...consent,
+  surveys: [
+    ...(consent.surveys ?? []),
+    // biome-ignore lint/correctness/useYield: everything was read before
+    function* () {
+      return misfitHazards(sighting, consent.allowMisfits === true)
+    },
+  ],
+})
+
+/** What was found is remembered once the declaration is applied. */
+export function* remember(dialect: Dialect, { memory }: Sighting): Steps<void> {
+  if (memory) yield* writeMemory(dialect, memory)
+}
+
+/** Refuses a declaration that needs no step, or remembers it. */
+export function* admitted(surveyed: Surveyed, consent: Consent, sighting: Sighting): Steps<void> {
+  yield* survey(surveyed, minding(consent, sighting).surveys ?? [])
+  yield* remember(surveyed.dialect, sighting)
+}
+
+/** Why a declaration is not applied: it allows less, and rows do not fit it. */
+function misfitHazards({ narrowed }: Sighting, allow: boolean): Hazard[] {
+  const refused = narrowed.filter(({ addresses }) => addresses || !allow)
+  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses }) => {
+    const count = `${more ? 'at least ' : ''}${rows} ${rows === 1 ? 'row' : 'rows'} of ${collection}`
+    const named = ids.length < rows ? `the first: ${ids.join(', ')}` : ids.join(', ')
+    const about = `${count} would not fit \`${field}\` as it is declared now: ${says.replace(/\.$/, '')} (${named})`
+    if (addresses)
+      return { about: `${about}\nItems are addressed by it, so that these could not be reached.`, mends: [] }
+    const fill = `${field}: f.${bounds.kind}({ …, fill: a value that fits })`
+    return {
+      about,
+      mends: [
+        ['If these rows get a value', fill],
+        ['If it had another name', `${field}: f.${bounds.kind}({ …, was: 'the former name' })`],
+        ['If they may stay as they are', '--allow-misfits'],
+      ],
+    }
+  })
+}
