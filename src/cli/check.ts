@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { quotaWarnings } from '../limits/advice.ts'
-import { listWarnings } from '../lists/advice.ts'
+import { indexAdvice, listWarning } from '../lists/advice.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { isComplaint } from '../terminal/complaint.ts'
@@ -15,8 +15,11 @@ export const check: Command = {
   about: 'Tells every mistake of a declaration; exits with 1 if there is one.',
   details: 'Each mistake comes with its place, its reason and its mend. Nothing is served and no database is opened.',
   arguments: [declarationFile],
-  flags: { json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' } },
-  examples: ['bylaw check api.ts', 'bylaw check api.ts --json'],
+  flags: {
+    json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' },
+    indexes: { about: 'Names the indexes that would serve lists in each of their orders.' },
+  },
+  examples: ['bylaw check api.ts', 'bylaw check api.ts --json', 'bylaw check api.ts --indexes'],
   run,
 }
 
@@ -27,7 +30,13 @@ async function run(given: Given): Promise<number> {
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
   else if ('service' in found)
-    console.log([styleText('green', praise(file, found)), ...warnings(found), ...(await open(file, found))].join('\n'))
+    console.log(
+      [
+        styleText('green', praise(file, found)),
+        ...warnings(found, given.on('indexes')),
+        ...(await open(file, found)),
+      ].join('\n'),
+    )
   else console.log(coloured(mistakesText(file, mistakes)))
   return mistakes.length === 0 ? 0 : 1
 }
@@ -60,10 +69,12 @@ function praise(file: string, { service }: Extract<Loaded, { service: unknown }>
 }
 
 /** Lists that no index serves, and operations that no quota bounds. */
-const warnings = ({ service: { resources, quotas } }: Extract<Loaded, { service: unknown }>): string[] =>
-  [...[...resources.values()].flatMap(listWarnings), ...quotaWarnings(quotas, resources.values())].map((text) =>
-    styleText('yellow', text),
-  )
+function warnings({ service }: Extract<Loaded, { service: unknown }>, whole: boolean): string[] {
+  const { resources, quotas } = service
+  const lists = [...resources.values()].flatMap(whole ? indexAdvice : listWarning)
+  const more = whole || lists.length === 0 ? [] : ['The indexes that would serve them:  bylaw check --indexes']
+  return [...lists, ...more, ...quotaWarnings(quotas, resources.values())].map((text) => styleText('yellow', text))
+}
 
 /** Versions that nothing keeps as they were released. */
 async function open(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<string[]> {

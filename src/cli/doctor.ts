@@ -7,6 +7,7 @@ import { type Command, declarationFile, type Given } from '../terminal/command.t
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { migrationOf } from '../terminal/start.ts'
+import { showing } from '../versions/convertible.ts'
 
 export const doctor: Command = {
   name: 'doctor',
@@ -26,7 +27,7 @@ export interface Examination {
 }
 
 /** The examinations of one run, besides that of values, which the store makes itself. */
-const examinations: readonly ((service: Service) => Examination)[] = [failures]
+const examinations: readonly ((service: Service) => Examination)[] = [failures, versions]
 
 /** Rows of which the changes of versions make no document. */
 function failures(): Examination {
@@ -36,6 +37,21 @@ function failures(): Examination {
     see: (row) => {
       if (row.failure === null || ++rows > mostNamed) return
       found.push(`  ${row.collection.name}: ${nameOf(row)} cannot be converted: ${row.failure.message}`)
+    },
+    findings: () => (rows > mostNamed ? [...found, `  and ${rows - mostNamed} more`] : found),
+  }
+}
+
+/** Rows that a version which is served cannot show, or shows otherwise than it describes. */
+function versions(service: Service): Examination {
+  const found: string[] = []
+  let rows = 0
+  const show = showing(service)
+  return {
+    see: (row) => {
+      if (row.failure !== null) return
+      for (const { version, says } of show(row.collection.name, row.document))
+        if (++rows <= mostNamed) found.push(`  ${row.collection.name}: ${nameOf(row)} in ${version} ${says}`)
     },
     findings: () => (rows > mostNamed ? [...found, `  and ${rows - mostNamed} more`] : found),
   }

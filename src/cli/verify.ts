@@ -25,6 +25,9 @@ export const verify: Command = {
   run,
 }
 
+/** How long a failure is made smaller, in milliseconds. */
+const patience = 10_000
+
 async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
@@ -33,7 +36,15 @@ async function run(given: Given): Promise<number> {
   if (unkept.length > 0) return said(mistakesText(file, unkept), 1)
   const deviation = await deviating(service, contractFolder(file))
   if (deviation) return said(otherwise(file, deviation), 1)
-  const verdict = await tried(service, () => staged(service), { seed, runs })
+  let until = Number.POSITIVE_INFINITY
+  const found = ({ says, mend }: Failure): void => {
+    until = Date.now() + patience
+    console.error(
+      `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is made smaller, for ${patience / 1000} seconds at most.\n`,
+    )
+  }
+  const enough = () => Date.now() > until
+  const verdict = await tried(service, () => staged(service), { seed, runs, found, enough })
   return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
 }
 

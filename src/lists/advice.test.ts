@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { listWarnings } from './advice.ts'
+import { indexAdvice } from './advice.ts'
 
 const fields = {
   status: f.enum(['open', 'done'], { filter: true }),
@@ -22,7 +22,7 @@ function warnings(more: Partial<ResourceDeclaration>): string[] {
     name: 'advised',
     resources: { teams: { fields: { name: f.text() }, access: 'public' }, tasks: { ...plain, ...more } } as never,
   })
-  return listWarnings(resources.get('tasks') as Resource)
+  return indexAdvice(resources.get('tasks') as Resource)
 }
 
 test('filters alone, and sorts alone, are served', () => {

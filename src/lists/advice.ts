@@ -4,8 +4,33 @@ import { oneOf } from '../resources/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Key, type Rules, rules } from './rules.ts'
 
-/** One sentence for each declared order that is slow together with a filter. */
-export function listWarnings(resource: Resource): string[] {
+/** One sentence for a list with orders that are slow together with a filter; none where all are served by an index. */
+export function listWarning(resource: Resource): string[] {
+  const slow = slowOrders(resource)
+  if (slow.length === 0) return []
+  const fields = [...new Set(slow.flatMap((one) => one.fields))]
+  const orders = slow.length === 1 ? `${slow[0]?.says}` : `in ${slow.length} of its orders`
+  return [
+    `A list of ${resource.name} ${orders} reads more rows than it shows where it is filtered by ${oneOf(fields)}.`,
+  ]
+}
+
+/** The same for each order, with the indexes that would serve it. */
+export function indexAdvice(resource: Resource): string[] {
+  return slowOrders(resource).map(({ says, terms, fields }) => {
+    const indexes = fields.map((field) => `[${[field, ...signed(terms, field)].map((one) => `'${one}'`).join(', ')}]`)
+    return `A list of ${resource.name} ${says} that is filtered by ${oneOf(fields)} reads more rows than it shows. Where that is asked often, declare indexes: [${indexes.join(', ')}].`
+  })
+}
+
+interface Slow {
+  readonly says: string
+  readonly terms: readonly string[]
+  /** The filters that no index serves in this order. */
+  readonly fields: readonly string[]
+}
+
+function slowOrders(resource: Resource): Slow[] {
   const { order, sorts = {} } = resource.declaration
   if (!resource.methods.includes('list')) return []
   const own = rules(resource, new Map([[resource.name, resource]]))
@@ -19,12 +44,7 @@ export function listWarnings(resource: Resource): string[] {
   ]
   return orders.flatMap(({ says, terms, keys }) => {
     const slow = selective(own).filter(([, column]) => !isServed(resource, column, keys))
-    if (slow.length === 0) return []
-    const fields = slow.map(([field]) => field)
-    const indexes = fields.map((field) => `[${[field, ...signed(terms, field)].map((one) => `'${one}'`).join(', ')}]`)
-    return [
-      `A list of ${resource.name} ${says} that is filtered by ${oneOf(fields)} reads more rows than it shows. Where that is asked often, declare indexes: [${indexes.join(', ')}].`,
-    ]
+    return slow.length === 0 ? [] : [{ says, terms, fields: slow.map(([field]) => field) }]
   })
 }
 

@@ -10,7 +10,7 @@ export interface Fault {
   /** The field, under its name there; undefined where it is none of one field. */
   readonly field?: string | undefined
   /** What has to do with it, where a change makes the field. */
-  readonly by: 'request' | 'response' | 'both' | 'filters'
+  readonly by: 'request' | 'response' | 'both' | 'filters' | 'sorts'
 }
 
 /** What to look at; nothing where no change since then has to do with it. */
@@ -34,7 +34,8 @@ function partOf(change: Change, name: string, by: Fault['by']): string | undefin
   const { renamed = {}, removed = {}, retyped = {}, required = {}, mapped = {}, shown = {}, moved = {} } = change
   const now = renamed[name] ?? name
   if (by === 'filters' && Object.hasOwn(change.filters ?? {}, name)) return `filters.${name}`
-  const own = by === 'both' ? 'request` and `response' : by === 'filters' ? 'response' : by
+  if (by === 'sorts' && Object.hasOwn(change.sorts ?? {}, name)) return `sorts.${name}`
+  const own = by === 'both' ? 'request` and `response' : by === 'filters' || by === 'sorts' ? 'response' : by
   if (Object.hasOwn(removed, name) || Object.hasOwn(retyped, now)) return own
   if (Object.hasOwn(moved, name)) return `moved.${name}`
   const parts = Object.entries({ required, mapped, shown }).filter(([, one]) => Object.hasOwn(one, now))

@@ -7,6 +7,7 @@ import type { Fault } from './blame.ts'
 import { type Chance, one } from './chance.ts'
 import { derivedAt, derivedFrom } from './derived.ts'
 import { fitting } from './make.ts'
+import { inOrder } from './order.ts'
 import { type Answer, type Body, foundBy, pathOf, type Request, type Stand } from './trial.ts'
 
 export type Tell = (stand: Stand, request: Request) => Promise<Answer>
@@ -43,7 +44,8 @@ export async function promisesOf(made: Answer, life: Life): Promise<Fault | null
     misfit(reader, read.body) ??
     (await putBack(read, path, life)) ??
     (await changed(read.body, path, life)) ??
-    (await found(path, life))
+    (await found(path, life)) ??
+    (await inOrder(read.body, life))
   )
 }
 

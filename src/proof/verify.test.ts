@@ -88,6 +88,11 @@ describe('what breaks is found:', () => {
       bent('GET', (body) => (Array.isArray(body.data) ? { ...body, data: [] } : body)),
       /does not find an item of orders by its/,
     ],
+    [
+      'a list that is not in the order that was asked for',
+      bent('GET', (body) => (Array.isArray(body.data) ? { ...body, data: body.data.toReversed() } : body)),
+      /a list of orders that is sorted by `.*` has .* ahead of /,
+    ],
   ]
   for (const [name, mutant, says] of mutants)
     test(name, async () => {

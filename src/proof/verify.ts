@@ -55,11 +55,20 @@ interface Ground {
 /** Opens an empty service. */
 type Open = () => Promise<Stage>
 
+interface Trying {
+  readonly seed: number
+  readonly runs: number
+  /** Is given the first failure as soon as it is found, before it is made smaller. */
+  readonly found?: (failure: Failure) => void
+  /** Whether a failure was made smaller for long enough. */
+  readonly enough?: () => boolean
+}
+
 /** Tries every resource so many times; what fails is made as small as it can be, on a new store each time. */
 export async function verify(
   service: Service,
   open: Open,
-  { seed, runs }: { seed: number; runs: number },
+  { seed, runs, found: tell = () => {}, enough = () => false }: Trying,
 ): Promise<Verdict> {
   const released = releasedOf(service)
   const newest = released[0] as Released
@@ -76,16 +85,14 @@ export async function verify(
   const untried = [...service.resources.keys()].filter((name) => !cases.has(name))
   if (!found) return { ...verdict, untried, failure: null }
   const { name, row, failure } = found
-  const least = await alone(name, await smallest(row, async (less) => isFailure(await alone(name, less))))
+  tell(failure)
+  const fails = async (less: readonly number[]) => !enough() && isFailure(await alone(name, less))
+  const least = await alone(name, await smallest(row, fails))
   return { ...verdict, untried: [], failure: isFailure(least) ? least : failure }
 }
 
 /** The resource and the choices of the first item that breaks a promise. */
-async function firstFailure(
-  ground: Ground,
-  { seed, runs }: { seed: number; runs: number },
-  cases: Map<string, number>,
-) {
+async function firstFailure(ground: Ground, { seed, runs }: Pick<Trying, 'seed' | 'runs'>, cases: Map<string, number>) {
   for (const name of ground.service.resources.keys()) {
     for (let run = 0; run < runs; run++) {
       const row: number[] = []

@@ -24,10 +24,15 @@ describe('bylaw check', { concurrency: 3 }, () => {
     assert.equal(first, 'api.ts is in order: notes has 1 resource and 6 operations at 2 paths.')
     assert.match(second ?? '', /^No contract is locked, .* bylaw contract lock api\.ts$/)
   })
-  test('tells lists that no index serves, with the index that would', async () => {
+  test('names each list that no index serves in one line, and the indexes where they are asked for', async () => {
     const { code, stdout } = await run(['check', 'slow.ts'], { cwd })
     assert.equal(code, 0)
-    assert.match(stdout, /in order.*\n.*custom_sort=age.*declare indexes: \[\['state', 'createdAt'\]\]/s)
+    assert.match(
+      stdout,
+      /in order.*\nA list of notes by custom_sort=age reads more rows .* state\.\n.*check --indexes\n$/,
+    )
+    const whole = await run(['check', 'slow.ts', '--indexes'], { cwd })
+    assert.match(whole.stdout, /in order.*\n.*custom_sort=age.*declare indexes: \[\['state', 'createdAt'\]\]/s)
   })
   test('warns of public operations that no quota bounds although tiers are declared', async () => {
     const { code, stdout } = await run(['check', 'unlimited.ts'], { cwd })

@@ -43,4 +43,37 @@ describe('bylaw doctor', () => {
     assert.equal(code, 0)
     assert.equal(stdout, 'sqlite:./notes.db: 0 rows examined, all keep what api.ts declares.\n')
   })
+
+  test('names the rows that an older version cannot show', async () => {
+    const versioned = `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'tests',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-02-01' } },
+  resources: { things: { prefix: 'thg', fields: { name: f.text() }, access: 'public' } },
+}).change('v2', 'things', {
+  about: 'Names came.',
+  removed: { code: f.text({ max: 3 }) },
+  added: ['name'],
+  request: ({ code }) => ({ name: code }),
+  response: ({ name }) => {
+    if (name === 'odd') throw new Error('no code')
+    return { code: name }
+  },
+})
+`
+    const cwd = folder({ 'api.ts': versioned })
+    const [odd, long, fine] = await asked(
+      join(cwd, 'things.db'),
+      things({ name: f.text() }),
+      ['POST', '/things', { name: 'odd' }],
+      ['POST', '/things', { name: 'long' }],
+      ['POST', '/things', { name: 'abc' }],
+    )
+    const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./things.db'], { cwd })
+    assert.equal(code, 1, stdout)
+    assert.match(stdout, new RegExp(`things: ${odd?.json.id} in v1 cannot be converted: no code`))
+    assert.match(stdout, new RegExp(`things: ${long?.json.id} in v1 does not fit: code must be at most 3`))
+    assert.doesNotMatch(stdout, new RegExp(fine?.json.id))
+  })
 })

@@ -86,7 +86,7 @@ describe('bylaw', { concurrency: 3 }, () => {
 })
 
 for (const [words, reason, mend] of [
-  ['check api.ts --port 1', /^bylaw check has no flag --port\.$/, /^It has --json and --help\.$/],
+  ['check api.ts --port 1', /^bylaw check has no flag --port\.$/, /^It has --json, --indexes and --help\.$/],
   ['serve api.ts --logLevel info', /has no flag --logLevel/, /Did you mean --log-level\?/],
   ['check api.ts --json=yes', /^--json takes no value/, /--json alone/],
   ['serve', /^bylaw serve needs the file of the declaration\.$/, /bylaw serve api\.ts/],
