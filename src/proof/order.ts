@@ -3,12 +3,17 @@ import { folded } from '../resources/collection.ts'
 import type { Field } from '../resources/field.ts'
 import { scaled } from '../resources/texts.ts'
 import type { Fault } from './blame.ts'
-import { one } from './chance.ts'
-import type { Life } from './promises.ts'
-import { type Body, pathOf } from './trial.ts'
+import { type Chance, one } from './chance.ts'
+import { type Answer, type Body, pathOf, type Request, type Stand } from './trial.ts'
+
+interface Reading {
+  readonly reader: Stand
+  readonly chance: Chance
+  readonly tell: (stand: Stand, request: Request) => Promise<Answer>
+}
 
 /** Asks for a list in the order of one of its fields, or in the reverse of it. */
-export async function inOrder(item: Body, { reader, chance, tell }: Life): Promise<Fault | null> {
+export async function inOrder(item: Body, { reader, chance, tell }: Reading): Promise<Fault | null> {
   const { resource, release } = reader
   const sorts = resource.members.filter(({ field, hidden }) => field.options.sort && !hidden)
   const path = resource.methods.includes('list') ? pathOf(reader, 'list', item) : undefined
