@@ -1,0 +1,26 @@
+/** Commands where rows do not fit a declaration that became narrower: what they say, and what lets them go on. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { folder, notes, post, run, served } from '../help/command.ts'
+
+const place = ['--database', 'sqlite:./notes.db']
+
+test('plan, apply and starts count rows that do not fit, and go on with --allow-misfits; a start names the count', async () => {
+  const cwd = folder({ 'api.ts': notes, 'short.ts': notes.replace('max: 200', 'max: 3') })
+  const first = await served(['api.ts', ...place], { cwd })
+  const { json } = await post(`${first.url}/notes`, { text: 'long' })
+  await first.stop()
+  for (const words of [['migrate', 'plan'], ['migrate', 'apply'], ['serve']]) {
+    const refused = await run([...words, 'short.ts', ...place], { cwd })
+    assert.equal(refused.code, 1, words.join(' '))
+    const said = refused.stdout + refused.stderr
+    assert.match(said, /1 row of notes would not fit `text` as it is declared now: text must be at most 3 characters/)
+    assert.ok(said.includes(String(json.id)) && said.includes('--allow-misfits'), said)
+  }
+  const applied = await run(['migrate', 'apply', 'short.ts', ...place, '--allow-misfits'], { cwd })
+  assert.equal(applied.code, 0, applied.stderr)
+  const own = await served(['short.ts', ...place], { cwd, env: { NODE_ENV: 'production' } })
+  await own.hear(/Rows do not fit what is declared: notes\.text of 1\./)
+  await own.hear(/No contract is locked/)
+  await own.stop()
+})
