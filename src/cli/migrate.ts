@@ -14,6 +14,7 @@ import { load } from '../terminal/load.ts'
 import { allowMisfitsFlag } from '../terminal/misfits.ts'
 import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
 import { pendingOf, plansIn, written } from '../terminal/plans.ts'
+import { callersLeft } from '../terminal/retired.ts'
 import { migrationOf, plansOf } from '../terminal/start.ts'
 
 export const migrate: Command = {
@@ -73,7 +74,7 @@ async function run(given: Given): Promise<number> {
   const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
   const target = targetOf(given, database)
   if (word === 'plan' && name !== undefined) return writeDown(service, target, folder, name)
-  return agreed(consentOf(given), async (consent) => {
+  return agreed({ ...consentOf(given), surveys: [callersLeft(service, Date.now())] }, async (consent) => {
     const migration = await migrationOf(service, database, consent)
     const work = { service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration }
     try {

@@ -1,6 +1,4 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
-import type { Store } from '../flow/store.ts'
-import type { Log } from '../http/house.ts'
 import { withoutPassword } from '../postgres/address.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import { milliseconds } from '../resources/time.ts'
@@ -24,7 +22,7 @@ import {
   warnUnlocked,
 } from '../terminal/place.ts'
 import { plansIn } from '../terminal/plans.ts'
-import { admitRetired, warnOfEnds } from '../terminal/retired.ts'
+import { callersLeft, warnOfEnds } from '../terminal/retired.ts'
 import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 import { crew, isMember, replacement, report } from './crew.ts'
 
@@ -98,9 +96,10 @@ async function run(given: Given): Promise<number> {
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const steps: string[] = []
-  const consent = { ...consentOf(given), report: (step: string) => void steps.push(step) }
+  const surveys = isMember ? [] : [callersLeft(service, Date.now())]
+  const consent = { ...consentOf(given), surveys, report: (step: string) => void steps.push(step) }
   const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
-  if (!isMember) await admitted(service, store, log)
+  if (!isMember) warnOfEnds(service, log, Date.now())
   const size = workersOf(given, database)
   const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
     warnOfMisfits(store, log)
@@ -141,16 +140,6 @@ function workersOf(given: Given, database: string): number {
       'Leave --workers out, or name a file with --database sqlite:./file.db.',
     )
   return Number(text)
-}
-
-async function admitted(service: Service, store: Store, log: Log): Promise<void> {
-  try {
-    await admitRetired(service, store, Date.now())
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-  warnOfEnds(service, log, Date.now())
 }
 
 /** R189. */

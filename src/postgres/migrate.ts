@@ -12,7 +12,9 @@ import {
   type Applied,
   after,
   bare,
+  besideEarlier,
   type Carried,
+  changeOf,
   fitting,
   formerOf,
   nameOf,
@@ -108,14 +110,14 @@ export function migrate(site: Site): Promise<Applied> {
 /** One plan; its steps are carried out and remembered one by one, so that it goes on where it was stopped. */
 export function carry(site: Site, plan: Plan): Promise<Carried> {
   return alone(site, async (work) => {
-    const { ask } = work
+    const { ask, collections } = work
     const before = await stateOf(ask)
     const is = readiness(plan, before)
     if (is === 'ready' && plan.phase === 'contract') {
       const waitsFor = await finishLater(others(postgres, nameOf(plan.to)), ask)
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
-    const change = { before, after: plan.to, steps: plan.steps }
+    const change = changeOf(plan, before, collections)
     const drops = await admitted(work, change)
     await phase(
       { ...work, drops },
@@ -135,7 +137,7 @@ async function admitted({ ask, collections, consent }: Work, change: Change): Pr
   const { allowLoss = [], surveys = [] } = consent
   const dialect = dialectOf(change.after)
   const surveyed = { change, collections, dialect }
-  await finishLater(survey(surveyed, [losses(allowLoss), ...surveys]), ask)
+  await finishLater(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), ask)
   const found = await finishLater(
     dropping(surveyed, allowLoss, () => null),
     ask,

@@ -7,6 +7,7 @@ import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
+import { nodeName } from '../store/merging.ts'
 import type { Followed } from './clock.ts'
 import { plannedOnce, type Times } from './connect.ts'
 import { onceATurn } from './gather.ts'
@@ -113,7 +114,7 @@ function attending(
   pool: Pool,
   { name, expire }: Pick<Opened, 'name' | 'expire'>,
 ): { begin: () => Promise<void>; end: () => Promise<void> } {
-  const node = `${hostname()}:${process.pid}`
+  const node = nodeName(hostname(), process.pid)
   let timer: NodeJS.Timeout | undefined
   let saying: Promise<boolean> | undefined
   let over = false

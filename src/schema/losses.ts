@@ -16,7 +16,7 @@ import { unlike } from '../store/kinds.ts'
 import { heirOf, placed, type TableLayout } from '../store/layout.ts'
 import { type Consent, found, type Hazard, type Survey, type Surveyed } from './hazard.ts'
 import { renamings } from './renaming.ts'
-import { fitting, formerOf } from './state.ts'
+import { besideEarlier, fitting, formerOf } from './state.ts'
 import { lost } from './tables.ts'
 
 /** A collection whose rows may hold values of fields that are not declared any more. */
@@ -114,7 +114,7 @@ export const losses = (names: readonly string[]): Survey =>
 
 /** What a change would be refused for. */
 export const hazardsOf = (surveyed: Surveyed, { allowLoss = [], surveys = [] }: Consent): Steps<readonly Hazard[]> =>
-  found(surveyed, [losses(allowLoss), ...surveys])
+  found(surveyed, [losses(allowLoss), besideEarlier, ...surveys])
 
 /** A table that can only be made anew without rows: that no step can do otherwise is said before the first one. */
 function* filled(about: string, table: string): Steps<Hazard[]> {

@@ -7,6 +7,7 @@ import type { Dialect } from '../store/dialect.ts'
 import { epochAt, isConverted } from '../store/epoch.ts'
 import { type Consent, type Hazard, type Surveyed, survey } from './hazard.ts'
 import { eachRow, type Standing, standingIn } from './rows.ts'
+import { besideEarlier } from './state.ts'
 import { tally } from './tally.ts'
 
 /** What a database remembers of the declaration that was applied last, and of the rows that did not fit it. */
@@ -170,7 +171,7 @@ export function* remember(dialect: Dialect, { memory }: Sighting): Steps<void> {
 
 /** Refuses a declaration that needs no step, or remembers it. */
 export function* admitted(surveyed: Surveyed, consent: Consent, sighting: Sighting): Steps<void> {
-  yield* survey(surveyed, minding(consent, sighting).surveys ?? [])
+  yield* survey(surveyed, [besideEarlier, ...(minding(consent, sighting).surveys ?? [])])
   yield* remember(surveyed.dialect, sighting)
 }
 

@@ -5,6 +5,7 @@ import { type Dialect, quoted } from '../store/dialect.ts'
 import { isConverted } from '../store/epoch.ts'
 import { unlike } from '../store/kinds.ts'
 import { heirOf, type Layout, layoutOf, placed, type TableLayout } from '../store/layout.ts'
+import { mergedIn } from '../store/merging.ts'
 import { existing, gone, reservedSteps, shared } from './shared.ts'
 import type { Phase, Step } from './step.ts'
 import { created, creation, indexText, lost, named, refuseHidden, refuseLater } from './tables.ts'
@@ -20,6 +21,8 @@ export interface Change {
   readonly before: State | null
   readonly after: Layout
   readonly steps: readonly Step[]
+  /** The collections whose rows are safe beside nodes of the former declaration only where all nodes merge what they write. */
+  readonly merged: readonly string[]
 }
 
 /** The steps from what is there to what is declared, those that wait for the former nodes last. */
@@ -27,10 +30,11 @@ export function changeBetween(before: State | null, collections: readonly Collec
   const all = [...collections]
   const after = layoutOf(all, before?.layout ?? null, dialect, Object.keys(shared(dialect)))
   const expand = [...missingShared(before?.layout ?? null, dialect), ...tableSteps(before?.layout ?? null, after)]
-  if (before?.layout.open !== true) return { before, after, steps: expand }
+  const merged = mergedIn(before?.layout.open ? before.former : (before?.layout ?? null), after, all)
+  if (before?.layout.open !== true) return { before, after, steps: expand, merged }
   if (expand.length > 0) throw unfinished()
   const rest = tableSteps(before.former, after).filter(({ phase }) => phase === 'contract')
-  return { before, after, steps: rest }
+  return { before, after, steps: rest, merged }
 
   function tableSteps(was: Layout | null, is: Layout): Step[] {
     const steps = inheriting(placed(collections, is)).flatMap(({ collection, table }) => {

@@ -5,8 +5,9 @@ import type { Collection } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
 import { meta, nodes, plans } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { type Layout, layoutOf, versionOf } from '../store/layout.ts'
-import type { Hazard } from './hazard.ts'
+import { type Layout, layoutOf, merging, versionOf } from '../store/layout.ts'
+import { isEarlier, mergedIn } from '../store/merging.ts'
+import type { Hazard, Survey } from './hazard.ts'
 import type { Row } from './rows.ts'
 import { type Change, changeBetween, isFormer, type State } from './schema.ts'
 import type { Phase, Step } from './step.ts'
@@ -24,7 +25,7 @@ export function standing(state: State | null, collections: readonly Collection[]
   const former = state !== null && isFormer(state, collections, dialect)
   const change = former ? null : changeBetween(state, collections, dialect)
   if (state && change === null)
-    return { state, change: { before: state, after: state.layout, steps: [] }, serves: 'former' }
+    return { state, change: { before: state, after: state.layout, steps: [], merged: [] }, serves: 'former' }
   const now = (change as Change).steps.length === 0 || state?.layout.open === true
   return { state, change: change as Change, serves: now ? 'now' : null }
 }
@@ -43,6 +44,14 @@ export const phaseOf = (steps: readonly Step[], phase: Step['phase']): Step[] =>
 export const formerOf = (before: State | null): Layout | null =>
   before?.layout.open ? before.former : (before?.layout ?? null)
 
+/** The change that a plan is a phase of. */
+export const changeOf = ({ to, steps }: Plan, before: State | null, collections: readonly Collection[]): Change => ({
+  before,
+  after: to,
+  steps,
+  merged: mergedIn(formerOf(before), to, collections),
+})
+
 /** The collections whose rows can be written for a layout: it holds them as they are declared. */
 export const fitting = (collections: readonly Collection[], layout: Layout, dialect: Dialect): Collection[] => {
   const now = layoutOf(collections, layout, dialect, layout.shared)
@@ -53,11 +62,14 @@ export const fitting = (collections: readonly Collection[], layout: Layout, dial
 export const bare = (change: Change): Change => ({ ...change, before: null })
 
 /** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, or values reserved, nothing of before can run. */
-export function after({ before, after, steps }: Change, phase: Phase, open: boolean): State {
+export function after({ before, after, steps, merged }: Change, phase: Phase, open: boolean): State {
   const former = steps.some(({ empty }) => empty) ? null : formerOf(before)
   const alone = open && steps.some(({ still }) => still)
   return phase === 'expand'
-    ? { layout: { ...after, open, ...(alone && { alone }) }, former }
+    ? {
+        layout: { ...after, ...(open && merged.length > 0 && { layout: merging }), open, ...(alone && { alone }) },
+        former,
+      }
     : { layout: finished(after), former: null }
 }
 
@@ -74,7 +86,7 @@ export function* readState(): Steps<State | null> {
     return row ? (JSON.parse(row.value as string) as Layout) : null
   }
   const layout = found('layout')
-  if (layout && layout.layout > versionOf(layout))
+  if (layout && layout.layout > (layout.open ? merging : versionOf(layout)))
     throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
   return layout && { layout, former: found('former') }
 }
@@ -153,6 +165,24 @@ export function* depart({ mark, now }: Dialect, node: string): Steps<void> {
 export function* others({ mark, now }: Dialect, name: string): Steps<string[]> {
   const text = `SELECT node FROM ${nodes} WHERE name <> ${mark(1)} AND seen > ${now} - ${silence} ORDER BY node`
   return (yield { text, values: [name] }).map(({ node }) => node as string)
+}
+
+/** Refuses a change, or a start, beside nodes of an earlier release that run another declaration, where rows would lose values. */
+export const besideEarlier: Survey = function* ({ change: { before, after, merged }, dialect }) {
+  if (before === null || merged.length === 0) return []
+  const earlier = (yield* others(dialect, nameOf(after))).filter(isEarlier)
+  if (earlier.length === 0) return []
+  const about = `Nodes of an earlier release of bylaw run with another declaration: ${earlier.join(', ')}. They and nodes of this declaration would lose writes of each other to ${merged.join(', ')}.`
+  const mend = 'Start this release with their declaration in their place, then bring in this declaration.'
+  return [
+    {
+      about,
+      mends: [
+        ['first', mend],
+        ['or', 'Stop them; a node that was not stopped but lost is forgotten after half a minute.'],
+      ],
+    },
+  ]
 }
 
 /** What became of a copy: put back, or left for a reason. */

@@ -11,7 +11,9 @@ import {
   type Applied,
   after,
   bare,
+  besideEarlier,
   type Carried,
+  changeOf,
   type Fate,
   fitting,
   formerOf,
@@ -54,7 +56,7 @@ export function migrate(db: DatabaseSync, collections: readonly Collection[], co
 /** Refuses a change before its first step, or says what it may drop. */
 function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
   const { allowLoss = [], surveys = [] } = consent
-  finish(survey(surveyed, [losses(allowLoss), ...surveys]), run)
+  finish(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), run)
   const found = finish(
     dropping(surveyed, allowLoss, () => clock(run).now()),
     run,
@@ -90,7 +92,7 @@ export function carry(db: DatabaseSync, collections: readonly Collection[], plan
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
     if (is === 'ready') {
-      const change = { before, after: plan.to, steps: plan.steps }
+      const change = changeOf(plan, before, collections)
       const drops = admitted(run, { change, collections, dialect: sqlite }, consent)
       for (const step of plan.steps) carryOut(db, run, step, refilling(change, collections, drops))
       finish(writeState(sqlite, after(change, plan.phase, plan.to.open)), run)

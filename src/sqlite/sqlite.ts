@@ -10,6 +10,7 @@ import { attend, attendance, depart, insistence } from '../schema/state.ts'
 import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
+import { nodeName } from '../store/merging.ts'
 import { batches } from './batch.ts'
 import { clock, type Kept } from './clock.ts'
 import { isBusy, mostWait, told } from './failure.ts'
@@ -175,7 +176,7 @@ function attending(
   snapshot: Snapshot,
   { name, expire }: { readonly name: string; readonly expire: (() => Steps<void>) | null | undefined },
 ): { begin: () => void; end: () => void } {
-  const node = `${hostname()}:${process.pid}`
+  const node = nodeName(hostname(), process.pid)
   let timer: NodeJS.Timeout | undefined
   const said = (steps: Steps<void>): boolean => {
     try {

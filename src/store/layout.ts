@@ -7,7 +7,7 @@ import { type Source, sources, unlike } from './kinds.ts'
 import { type Layout, type TableLayout, versionOf } from './remembered.ts'
 import { fitting } from './width.ts'
 
-export { type Layout, type TableLayout, versionOf } from './remembered.ts'
+export { type Layout, merging, type TableLayout, versionOf } from './remembered.ts'
 
 /** A collection with its columns as the database names them. */
 interface Placed {

@@ -43,5 +43,8 @@ export interface Layout {
   readonly spread?: true
 }
 
+/** The version of a layout between the phases of a change that nodes of earlier releases cannot serve: they do not merge writes. */
+export const merging = 4
+
 /** Releases before that of rows that are spread know of no other version. */
 export const versionOf = ({ spread }: Pick<Layout, 'spread'>): number => (spread ? 3 : 2)

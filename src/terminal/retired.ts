@@ -3,7 +3,10 @@ import type { Use } from '../flow/plan.ts'
 import type { Edition } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/house.ts'
+import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
+import { usage } from '../store/callers.ts'
+import { uses } from '../store/compile.ts'
 import { isReleased } from '../versions/choose.ts'
 import { complaint } from './complaint.ts'
 
@@ -16,26 +19,38 @@ export async function usesIn(store: Store): Promise<readonly Use[]> {
 }
 
 /** Refuses to leave out a version that has consumers, unless the reason is given. R203. */
-export async function admitRetired(
-  { declaration, choice, settings }: Service,
-  store: Store,
-  now: number,
-): Promise<void> {
+export async function admitRetired(service: Service, store: Store, now: number): Promise<void> {
+  const hazard = hazardOf(service, await usesIn(store), now)
+  if (hazard) throw complaint(hazard.about, hazard.mends.map(([, text]) => text).join(' '))
+}
+
+/** The same before the first step of a change. A node of the former declaration, which starts again between the phases, leaves nothing out. R203. */
+export const callersLeft = (service: Service, now: number): Survey =>
+  function* ({ change: { before } }) {
+    const outcome = before?.layout.shared.includes(uses) ? yield* usage() : null
+    const hazard = outcome?.is === 'usage' ? hazardOf(service, outcome.uses, now) : null
+    return hazard ? [hazard] : []
+  }
+
+function hazardOf({ declaration, choice, settings }: Service, all: readonly Use[], now: number): Hazard | null {
   const { versions = {} } = declaration
   const since = now - settings.versions.idle
-  const used = (await usesIn(store)).filter(
+  const used = all.filter(
     ({ version, last }) =>
       last > since && !choice.served.includes(version) && typeof versions[version]?.retired !== 'string',
   )
   const [first] = used
-  if (!first) return
+  if (!first) return null
   const { version } = first
   const own = used.filter((one) => one.version === version)
   const last = new Date(Math.max(...own.map((one) => one.last))).toISOString()
-  throw complaint(
-    `${version} is not served any more, but it has ${own.length === 1 ? '1 caller' : `${own.length} callers`} in the last ${Math.round(settings.versions.idle / aDay)} days, the last one at ${last}.`,
-    `\`bylaw versions\` names them. Declare ${version} again, or say why it may go: ${version}: { …, retired: 'all were told' }.`,
-  )
+  return {
+    about: `${version} is not served any more, but it has ${own.length === 1 ? '1 caller' : `${own.length} callers`} in the last ${Math.round(settings.versions.idle / aDay)} days, the last one at ${last}.`,
+    mends: [
+      ['callers', '`bylaw versions` names them.'],
+      ['mend', `Declare ${version} again, or say why it may go: ${version}: { …, retired: 'all were told' }.`],
+    ],
+  }
 }
 
 /** The operations of a version that are to be left. R198. */

@@ -60,6 +60,24 @@ const firstSides = api(versions('v1'), {
   },
 })
 
+/** Three versions, of which each renames a field and tells a number in smaller units. */
+const threeOf = (...labels: (keyof typeof all)[]): Service => {
+  const resources = { things: { prefix: 'thg', fields: { memo: f.text(), cost: f.integer() }, access: 'public' } }
+  const tens = {
+    about: 'Another name, and smaller units.',
+    retyped: { cost: f.integer() },
+    request: ({ cost }: { cost: number }) => ({ cost: cost * 10 }),
+    response: ({ cost }: { cost: number }) => ({ cost: Math.floor(cost / 10) }),
+  }
+  const renamed = { v3: { note: 'memo' }, v2: { text: 'note' } }
+  const changes = (['v3', 'v2'] as const).filter((label) => labels.includes(label) && labels[0] !== label)
+  return changes.reduce(
+    (one, label) => one.change(label, 'things', { ...tens, renamed: renamed[label] }),
+    api(versions(...labels), resources),
+  )
+}
+const three = threeOf('v1', 'v2', 'v3')
+
 const row: Values = { note: 'n', full: 'Ann  Lee', side: 'left', cost: 1250, words: ['a'], count: null }
 const told: Values = { text: 'n', first: 'Ann', last: ' Lee', side: 'right', cost: 12, tags: ['a'], count: 0 }
 const sideRow: Values = { side: 'left', cost: 1250 }
@@ -124,6 +142,18 @@ for (const [store, make] of places)
           [2, 2, 0],
         )
       })
+    })
+
+    test('has every value among three of which some are left out', async (t) => {
+      const place = await make(t)
+      const values = { memo: 'm', cost: 12_345 }
+      const id = await serving(place, three, async ({ ask }) => (await ask('POST', '/v3/things', values)).json.id)
+      for (const one of [threeOf('v2', 'v3'), threeOf('v3'), three, threeOf('v3'), threeOf('v2', 'v3'), three]) {
+        const { json } = await serving(place, one, ({ ask }) => ask('GET', `/v3/things/${id}`))
+        assert.deepEqual(picked(json, values), values)
+      }
+      const { json } = await serving(place, three, ({ ask }) => ask('GET', `/v1/things/${id}`))
+      assert.deepEqual(picked(json, { text: '', cost: 0 }), { text: 'm', cost: 123 })
     })
 
     test('has every value where nothing but values changed', async (t) => {

@@ -12,6 +12,8 @@ export interface Mutant {
   readonly changes: readonly Change[]
   /** Whether it shows only when power is lost. */
   readonly power?: boolean
+  /** Whether it shows in a rolling upgrade alone. */
+  readonly upgrade?: boolean
 }
 
 const write = 'if (isDeed(plan)) return writes.join(plan)'
@@ -225,9 +227,32 @@ const citus: Mutants = {
   },
 }
 
+/** In how a declaration replaces another one. */
+const upgrading: Mutants = {
+  'list-not-merged': {
+    about: 'a list that the newer side wrote once stays, whatever nodes of the former declaration write',
+    file: 'resources/aside.ts',
+    changes: [{ from: 'if (views.length === 0) return', to: 'if (views.length >= 0) return' }],
+    upgrade: true,
+  },
+  'refused-too-late': {
+    about: 'a start is refused when it has changed the tables',
+    file: 'cli/serve.ts',
+    changes: [
+      { from: 'import { callersLeft, warnOfEnds }', to: 'import { admitRetired, warnOfEnds }' },
+      { from: 'isMember ? [] : [callersLeft(service, Date.now())]', to: '[]' },
+      {
+        from: 'if (!isMember) warnOfEnds(',
+        to: 'await admitRetired(service, store, Date.now())\n  if (!isMember) warnOfEnds(',
+      },
+    ],
+    upgrade: true,
+  },
+}
+
 /** By the store that has them. */
 export const mutants = {
-  sqlite: { ...sqlite, ...everywhere },
-  postgres: { ...postgres, ...everywhere },
+  sqlite: { ...sqlite, ...everywhere, ...upgrading },
+  postgres: { ...postgres, ...everywhere, ...upgrading },
   citus: { ...citus, ...everywhere },
 } as const satisfies Readonly<Record<string, Mutants>>

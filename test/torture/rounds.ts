@@ -10,6 +10,7 @@ import { client, pages, type Scene, write } from './client.ts'
 import { file, type Ground, server, spread } from './ground.ts'
 import { Ledger } from './ledger.ts'
 import { stage } from './stage.ts'
+import { upgrade } from './upgrade.ts'
 
 /** What the service may stand on. */
 export const grounds = { sqlite: file, postgres: server, citus: spread } as const
@@ -21,6 +22,8 @@ export interface Torture {
   readonly mutant: string | null
   /** Whether power is lost with each kill. */
   readonly power: boolean
+  /** Whether the rounds begin with a rolling upgrade. */
+  readonly upgrades: boolean
   /** After how many milliseconds no further round begins. */
   readonly time: number
   readonly tell: (text: string) => void
@@ -45,6 +48,7 @@ export async function torture(options: Torture): Promise<Tally> {
   const tally: Tally = { rounds: 0, kills: 0, acknowledged: 0, keys: 0, lost: 0, violations: [] }
   const next = random(options.seed)
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-torture-'))
+  if (options.upgrades) await upgraded(options, { tally, next, place: join(folder, 'upgrade'), until })
   while (tally.rounds < options.rounds && performance.now() < until && tally.violations.length === 0) {
     const place = join(folder, String(tally.rounds))
     mkdirSync(place)
@@ -62,6 +66,21 @@ interface Share {
   readonly next: (below: number) => number
   readonly place: string
   readonly until: number
+}
+
+/** A rolling upgrade on a database of its own. */
+async function upgraded({ store, mutant }: Torture, { tally, next, place }: Share): Promise<void> {
+  mkdirSync(place)
+  const ground = await grounds[store]({ place, random: next, power: false })
+  const killed = (): void => {
+    tally.kills++
+  }
+  try {
+    const { database } = ground.next()
+    tally.violations = await upgrade({ database, mutant: mutant && `${store} ${mutant}`, random: next, killed })
+  } finally {
+    await ground.close()
+  }
 }
 
 /** Some rounds on one database. */

@@ -12,21 +12,25 @@ export interface Launch {
   readonly mutant: string | null
   /** Where strace writes what it sees; null where nobody watches. */
   readonly trace: string | null
+  /** The file with the declaration. */
+  readonly api?: string
 }
 
 export interface Server {
   readonly port: number
   /** Ends it without a warning. */
   readonly kill: () => Promise<void>
+  /** Ends it in order. */
+  readonly stop: () => Promise<void>
   /** Settles when it ends, by whatever. */
   readonly ended: Promise<void>
 }
 
 const watch = ['-f', '--seccomp-bpf', '-y', '-s', '0', '-e', 'trace=pwrite64,write,fsync,fdatasync,ftruncate']
 
-export function launch({ database, mutant, trace }: Launch): Promise<Server> {
+export function launch({ database, mutant, trace, api = 'api.ts' }: Launch): Promise<Server> {
   const hook = mutant === null ? [] : ['--import', path('hook.ts')]
-  const serve = ['serve', path('api.ts'), '--port', '0', '--host', '127.0.0.1', '--database', database]
+  const serve = ['serve', path(api), '--port', '0', '--host', '127.0.0.1', '--database', database]
   const command = [process.execPath, '--conditions=bylaw-source', ...hook, path('../../src/cli/main.ts'), ...serve]
   const [program = '', ...rest] = trace === null ? command : ['strace', ...watch, '-o', trace, ...command]
   const env = {
@@ -47,7 +51,11 @@ export function launch({ database, mutant, trace }: Launch): Promise<Server> {
     end()
     return ended
   }
-  return listening(child, ended, { kill, ended })
+  const stop = (): Promise<void> => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return listening(child, ended, { kill, stop, ended })
 }
 
 /** None is left behind. */

@@ -1,0 +1,187 @@
+/** Upgrade: nodes of two declarations write the same rows in turn and are killed; then a start is refused, and may have changed nothing. */
+import assert from 'node:assert/strict'
+import { rows } from '../help/file.ts'
+import { sql } from '../help/postgres.ts'
+import { type Ask, asking } from './ask.ts'
+import { launch, type Server } from './server.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** A row as either declaration has it. */
+interface Model {
+  readonly id: string
+  old: Values
+  now: Values
+}
+
+interface Node {
+  readonly side: 'old' | 'now'
+  readonly ask: Ask
+  server: Server
+}
+
+interface Upgrade {
+  readonly database: string
+  /** The store and the name of a wrong design. */
+  readonly mutant: string | null
+  readonly random: (below: number) => number
+  readonly killed: () => void
+}
+
+const path = { old: '/v1/rows', now: '/v2/rows' } as const
+const declared = { old: 'declared/before.ts', now: 'declared/both.ts' } as const
+const turns = 6
+
+/** Tells what was violated. */
+export async function upgrade(options: Upgrade): Promise<readonly string[]> {
+  const nodes: Node[] = []
+  try {
+    nodes.push(await node('old', options))
+    const first = nodes[0] as Node
+    const models = await Promise.all(Array.from({ length: 4 }, () => made(first)))
+    nodes.push(await node('now', options))
+    for (let turn = 0; turn < turns; turn++) {
+      await Promise.all(models.map((model) => written(model, nodes, options)))
+      const fallen = nodes[options.random(4)]
+      if (fallen) await replaced(fallen, options)
+    }
+    for (const { server } of nodes.splice(0)) await server.stop()
+    await refused(models, options)
+    return []
+  } catch (error) {
+    if (!(error instanceof assert.AssertionError)) throw error
+    return [`a rolling upgrade: ${error.message}`]
+  } finally {
+    for (const { server } of nodes) await server.kill()
+  }
+}
+
+const begun = (side: Node['side'], { database, mutant }: Upgrade): Promise<Server> =>
+  launch({ database, mutant, trace: null, api: declared[side] })
+
+async function node(side: Node['side'], options: Upgrade): Promise<Node> {
+  const own: Node = { side, server: await begun(side, options), ask: asking(() => own.server.port) }
+  return own
+}
+
+/** Either declaration may start again until the change is finished. */
+async function replaced(node: Node, options: Upgrade): Promise<void> {
+  await node.server.kill()
+  options.killed()
+  node.server = await begun(node.side, options)
+}
+
+async function made({ ask }: Node): Promise<Model> {
+  const old = { title: 'a', tags: [], price: '1.00', first: 'Ann', last: 'Lee' }
+  const told = await ask('POST', path.old, { json: old })
+  assert.ok(told !== null && told !== 'late' && told.status === 201, `a creation answers ${JSON.stringify(told)}`)
+  return { id: told.json.id, old, now: { title: 'a', words: [], price: '1.000', full: 'Ann Lee' } }
+}
+
+const up = ({ title, tags, price, first, last }: Values): Values => ({
+  title,
+  words: tags,
+  price: `${price}0`,
+  full: `${first} ${last}`.trim(),
+})
+
+function down({ title, words, price, full }: Values): Values {
+  const [first = '', ...rest] = String(full).split(' ')
+  return { title, tags: words, price: String(price).slice(0, -1), first, last: rest.join(' ') }
+}
+
+/** Takes over what differs between two views of a row. */
+const merged = (own: Values, was: Values, is: Values): Values =>
+  Object.fromEntries(
+    Object.keys(own).map((name) => [
+      name,
+      JSON.stringify(was[name]) === JSON.stringify(is[name]) ? own[name] : is[name],
+    ]),
+  )
+
+/** What either side may write. */
+const choices = {
+  old: [
+    { title: 'b' },
+    { tags: ['x'] },
+    { tags: ['x', 'y'] },
+    { price: '1.00' },
+    { price: '2.00' },
+    { first: 'Bob' },
+    { first: 'Ann', last: 'Ray' },
+  ],
+  now: [
+    { title: 'c' },
+    { words: ['z'] },
+    { words: [] },
+    { price: '1.005' },
+    { price: '2.009' },
+    { full: 'Ann  Lee' },
+    { full: 'Bob' },
+  ],
+} as const
+
+async function written(model: Model, nodes: readonly Node[], { random }: Upgrade): Promise<void> {
+  for (let i = 0; i < 6; i++) {
+    const { side, ask } = nodes[random(nodes.length)] as Node
+    const all = choices[side]
+    const json = all[random(all.length)] as Values
+    const told = await ask('PATCH', `${path[side]}/${model.id}`, { json })
+    assert.ok(told !== null && told !== 'late' && told.status === 200, `a write answers ${JSON.stringify(told)}`)
+    const next = { ...model[side], ...json }
+    const { old, now } = model
+    Object.assign(
+      model,
+      side === 'old'
+        ? { old: next, now: merged(now, up(old), up(next)) }
+        : { now: next, old: merged(old, down(now), down(next)) },
+    )
+    for (const one of nodes) await shown(model, one)
+  }
+}
+
+async function shown(model: Model, { side, ask }: Node): Promise<void> {
+  const told = await ask('GET', `${path[side]}/${model.id}`)
+  assert.ok(told !== null && told !== 'late' && told.status === 200, `a read answers ${JSON.stringify(told)}`)
+  const expected = JSON.stringify(model[side])
+  const { id: _, createdAt: __, updatedAt: ___, ...answered } = told.json
+  const found = JSON.stringify(Object.fromEntries(Object.keys(model[side]).map((name) => [name, answered[name]])))
+  assert.ok(found === expected, `the ${side} node shows ${found} of ${model.id}, which is ${expected}`)
+}
+
+/** The change is finished, and then the first version is left out although it has a caller: that is refused, before anything is done. */
+async function refused(models: readonly Model[], options: Upgrade): Promise<void> {
+  await asked(options.database, 'DELETE FROM bylaw_nodes') // those that were killed would be waited for
+  const now = await node('now', options)
+  for (const model of models) {
+    await shown(model, now)
+    await now.ask('GET', `${path.old}/${model.id}`)
+  }
+  await now.server.stop()
+  const before = await contentOf(options.database)
+  const { database, mutant } = options
+  const says = await launch({ database, mutant, trace: null, api: 'declared/after.ts' }).then(
+    async ({ kill }) => {
+      await kill()
+      return 'nothing'
+    },
+    ({ message }: Error) => message,
+  )
+  assert.match(says, /v1 is not served any more/, `a start without a version that has callers says ${says}`)
+  assert.ok((await contentOf(database)) === before, 'a start that was refused has changed the database')
+  const again = await node('now', options)
+  for (const model of models) await shown(model, again)
+  await again.server.stop()
+}
+
+/** What a start may change: the layout and the rows. */
+async function contentOf(database: string): Promise<string> {
+  const layout = await asked(database, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
+  return JSON.stringify([
+    layout,
+    await asked(database, 'SELECT id, shape, revision, doc, hidden FROM rows ORDER BY id'),
+  ])
+}
+
+const asked = async (database: string, text: string) =>
+  database.startsWith('sqlite:') ? rows(database.slice('sqlite:'.length), text) : sql(database, text)
