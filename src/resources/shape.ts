@@ -160,7 +160,7 @@ function undone(inner: readonly Shaped[], value: unknown, knows: (path: string) 
 export function merged(own: unknown, was: unknown, is: unknown): unknown {
   if (JSON.stringify(was) === JSON.stringify(is)) return own
   if (!isObject(own) || !isObject(was) || !isObject(is)) return is
-  const names = [...new Set([...Object.keys(own), ...Object.keys(is)])]
+  const names = [...new Set([...Object.keys(is), ...Object.keys(own)])]
   return Object.fromEntries(
     names.flatMap((name): [string, unknown][] => {
       if (!Object.hasOwn(is, name)) return Object.hasOwn(was, name) ? [] : [[name, own[name]]]

@@ -265,7 +265,7 @@ export async function sides(t: TestContext, place: Place, before: Service, after
   t.after(now.close)
   const end = async () => {
     await place.rows('DELETE FROM bylaw_nodes')
-    assert.deepEqual((await applied(place, after)).left, [])
+    assert.deepEqual((await applied(place, after, ['things.gone', 'things.place.zip'])).left, [])
   }
   return { place, old, now, end }
 }
