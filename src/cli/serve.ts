@@ -1,4 +1,5 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
+import type { Log } from '../http/house.ts'
 import { withoutPassword } from '../postgres/address.ts'
 import { nearest, oneOf } from '../resources/naming.ts'
 import { milliseconds } from '../resources/time.ts'
