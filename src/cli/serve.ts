@@ -97,8 +97,7 @@ async function run(given: Given): Promise<number> {
   const counting = await countingOf(given, service)
   const log = jsonLog(service.name, level)
   const steps: string[] = []
-  const surveys = isMember ? [] : [callersLeft(service, Date.now())]
-  const consent = { ...consentOf(given), surveys, report: (step: string) => void steps.push(step) }
+  const consent = { ...consentOf(given), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
   const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
   if (!isMember) warnOfEnds(service, log, Date.now())
   const size = workersOf(given, database)
@@ -130,6 +129,9 @@ const announcing =
     for (const step of steps) log.info({ step }, 'The database was changed.')
     warn()
   }
+
+/** A worker that is replaced leaves nothing out that the first process did not. */
+const surveysOf = (service: Service) => (isMember ? [] : [callersLeft(service, Date.now())])
 
 function workersOf(given: Given, database: string): number {
   const { text, from } = given.worth('workers') ?? { text: '1', from: '' }
