@@ -44,6 +44,25 @@ async function closed(url: string): Promise<void> {
 
 const json = 'Host: notes\r\nContent-Type: application/json\r\n'
 
+const future = notes.replace(
+  "name: 'notes',",
+  "name: 'notes', versions: { v1: { released: '2025-01-01' }, v2: { released: '9000-01-01' } },",
+)
+test('R189: --preview serves a version before its release, and names what is no version', async () => {
+  const cwd = folder({ 'api.ts': future })
+  for (const [flags, status] of [
+    [[], 404],
+    [['--preview', 'v2'], 200],
+  ] as const) {
+    const { url, stop } = await served(['api.ts', '--database', 'sqlite::memory:', ...flags], { cwd })
+    assert.equal((await fetch(`${url}/v2/notes`)).status, status)
+    await stop()
+  }
+  const { code, stderr } = await run(['serve', 'api.ts', '--preview', 'v9'], { cwd })
+  assert.equal(code, 1)
+  assert.match(stderr, /--preview names "v9", which is no version of this service\.\s+It has v1 and v2\./)
+})
+
 describe('bylaw serve', { concurrency: 3 }, () => {
   test('tells of a clock that is far ahead of the file, and of no other', async () => {
     const file = ['api.ts', '--database', 'sqlite:./clock.db']
