@@ -8,6 +8,7 @@ import { openMigration } from '../../src/terminal/open.ts'
 import { type Judge, judgeOf } from '../help/described.ts'
 import { things } from '../help/file.ts'
 import { type Place, places } from '../help/places.ts'
+import { freshCitus, planned } from '../help/spread.ts'
 
 type Fields = Record<string, Field>
 interface Case {
@@ -361,3 +362,26 @@ for (const [store, make] of places)
       assert.equal((await own.call(path, { method: 'PATCH', json: { text: 'longer' } })).status, 400)
     })
   })
+
+test('misfits where rows are spread are counted, filled and recorded', async (t) => {
+  const { url, drop } = await freshCitus()
+  t.after(drop)
+  const wide = things({ labels: f.metadata(), state: f.enum(['open', 'lost'], { filter: true }) })
+  const narrow = (filled?: 'open'): Service => {
+    const state = f.enum(['open'], { filter: true, ...(filled && { fill: filled }) })
+    const resources = { things: { prefix: 'thg', fields: { labels: f.metadata(), state }, access: 'public' } }
+    return service({ name: 'tests', resources, settings: { metadata: { keys: 1 } } } as Declaration)
+  }
+  await planned(wide, url)
+  const open = opening(t, { url } as Place)
+  const old = open(wide)
+  const ids = await fill(old, [{ labels: { a: '1', b: '2' }, state: 'lost' }, { state: 'open' }])
+  await old.close()
+  const refusal = await reason(() => open(narrow()))
+  assert.match(refusal, /1 row of things would not fit `state`/)
+  assert.match(refusal, /1 row of things would not fit `labels`/)
+  const own = await ready(open(narrow('open'), true))
+  const { data } = await json(await own.call('/things?state=open'))
+  assert.equal(data.length, 2)
+  await repeats(own, `/things/${ids[0]}`, 'labels')
+})
