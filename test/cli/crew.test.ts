@@ -13,7 +13,7 @@ const cwd = folder({ 'api.ts': notes })
 
 /** The processes that serve, as they say it in the database. */
 const nodesOf = (file: string): number[] => {
-  const db = new DatabaseSync(join(cwd, file))
+  const db = new DatabaseSync(join(cwd, file), { timeout: 10_000 })
   const rows = db.prepare('SELECT node FROM bylaw_nodes').all() as { node: string }[]
   db.close()
   return rows.map(({ node }) => Number(node.split(':').at(-1)))

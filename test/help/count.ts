@@ -1,23 +1,42 @@
 /** Counts a whole test run in its last line, and in the file that `TEST_COUNT_FILE` names; names the tests that were left out. */
 import { writeFileSync } from 'node:fs'
-import type { TestEvent } from 'node:test/reporters'
+import { dot, type TestEvent } from 'node:test/reporters'
 import { needs } from './programs.ts'
 
+/** Shows a dot for each test and the failures, and counts last. */
 export default async function* count(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const run: Run = { left: new Map(), counted: '' }
+  yield* dot(noted(events, run))
+  yield `\n${told(run.left)}${run.counted}\n`
+}
+
+interface Run {
   /** Titles of tests by the reason for which they are left out. */
-  const left = new Map<string, string[]>()
+  readonly left: Map<string, string[]>
+  counted: string
+}
+
+async function* noted(events: AsyncIterable<TestEvent>, run: Run): AsyncGenerator<TestEvent> {
   for await (const event of events) {
-    if (event.type === 'test:pass') note(left, event.data)
-    if (event.type !== 'test:summary' || event.data.file !== undefined) continue
-    const { passed, tests } = event.data.counts
-    // A test that was left out for another reason, or cancelled, proved nothing, so it does not pass.
-    const accepted = process.env.BYLAW_TEST_ALL === undefined ? [...left.values()].flat().length : 0
-    const failed = tests - passed - accepted
-    if (failed > 0) process.exitCode = 1
-    const file = process.env.TEST_COUNT_FILE
-    if (file) writeFileSync(file, `${passed} ${failed}\n`)
-    yield `\n${told(left)}${passed} passed, ${failed} failed\n`
+    if (event.type === 'test:pass') note(run.left, event.data)
+    if (event.type === 'test:summary' && event.data.file === undefined) run.counted = counted(event.data.counts, run)
+    yield event
   }
+}
+
+interface Counts {
+  readonly passed: number
+  readonly tests: number
+}
+
+function counted({ passed, tests }: Counts, { left }: Run): string {
+  // A test that was left out for another reason, or cancelled, proved nothing, so it does not pass.
+  const accepted = process.env.BYLAW_TEST_ALL === undefined ? [...left.values()].flat().length : 0
+  const failed = tests - passed - accepted
+  if (failed > 0) process.exitCode = 1
+  const file = process.env.TEST_COUNT_FILE
+  if (file) writeFileSync(file, `${passed} ${failed}\n`)
+  return `${passed} passed, ${failed} failed`
 }
 
 function note(

@@ -81,7 +81,8 @@ describe('a file', () => {
       powerless(() => assert.throws(opens(other), /Unable to open database file\. Give this user the right/))
     } finally {
       chmodSync(dirname(file), 0o755)
-      chmodSync(file, 0o644)
+      // SQLite gives the files that it makes next to the database the rights of the database.
+      for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o644)
     }
     const [kept] = await asked(file, api, list)
     assert.equal(kept?.json.data.length, 1)
