@@ -124,6 +124,7 @@ const scales: Readonly<Record<string, Scale>> = {
   'versions.default': fixed,
   'versions.fromFeatures': fixed,
   'versions.idle': quiet,
+  'dropped.retention': quiet, // copies of dropped values are never answered
   'versions.enforceSunset': quiet, // announced with each answer of the version
   'events.payload': steps('thin', 'full'),
   'events.format': fixed,
