@@ -8,7 +8,7 @@ import { documentOf } from '../resources/row.ts'
 import { admitWrite } from './conditional.ts'
 import { absent, concealedIn, handOf, itemRead, type Scene } from './item.ts'
 import { audibleBeside } from './view.ts'
-import { alongOf, update, writing } from './write.ts'
+import { alongOf, updating, writing } from './write.ts'
 
 /** In the order of `Accept-Patch`. R115. */
 export const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
@@ -16,6 +16,7 @@ export const patchTypes: readonly string[] = ['application/merge-patch+json', 'a
 export function change(scene: Scene): Route {
   const { resource, view, form } = scene
   const concealed = concealedIn(scene)
+  const updated = updating(scene)
   return writing(scene, {
     operation: 'change',
     rule: ruleFor(resource.access, 'change') as string,
@@ -33,7 +34,7 @@ export function change(scene: Scene): Route {
         const after = form.change(body as Document, before, key, handOf(scene, intent), rows)
         const leads = form.beside.every(({ by }) => before[by] === after[by])
         const along = alongOf(scene, intent, after, leads ? rows : [])
-        return { ...update(form.today, intent, seen, before, after), ...along }
+        return { ...updated(intent, seen, before, after), ...along }
       },
     }),
     headers: () => ({}),

@@ -60,8 +60,7 @@ export const handOf = ({ challenge, resource }: Scene, { caller }: Pick<Asked, '
 })
 
 /** The fields of a body whose values not everybody is shown, or that such values are made of. R169. */
-export function concealedIn({ resource, form }: Scene): ReadonlySet<string> {
-  const isConcealed = ({ hidden, read }: Member) => hidden || read !== null
+export function concealedIn({ resource, form }: Scene, isConcealed = isUnseen): ReadonlySet<string> {
   const own = resource.members.filter(isConcealed).map(({ name }) => name)
   const today = form.today.members.filter(isConcealed).flatMap(({ name }) => form.names(name))
   const moved = form.moved.filter(({ today, fields }) =>
@@ -69,6 +68,8 @@ export function concealedIn({ resource, form }: Scene): ReadonlySet<string> {
   )
   return new Set([...own, ...today, ...moved.map(({ name }) => name)])
 }
+
+const isUnseen = ({ hidden, read }: Member): boolean => hidden || read !== null
 
 /** The owner below which a path goes, if it does. */
 export function ownerOf({ resource, resources }: Scene, id: string | null): { collection: string; id: string } | null {

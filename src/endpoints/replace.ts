@@ -13,10 +13,11 @@ import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
 import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
 import { audibleBeside } from './view.ts'
-import { alongOf, update, writing } from './write.ts'
+import { alongOf, updating, writing } from './write.ts'
 
 export function replace(scene: Scene): Route {
   const { resource, view } = scene
+  const updated = updating(scene)
   return writing(scene, {
     operation: 'replace',
     rule: ruleFor(resource.access, 'replace') as string,
@@ -24,7 +25,7 @@ export function replace(scene: Scene): Route {
     plan: (intent): Decide => ({
       do: 'decide',
       read: itemRead(scene, intent),
-      decide: (seen) => (seen.is === 'found' ? replaced(scene, intent, seen) : made(scene, intent, seen)),
+      decide: (seen) => (seen.is === 'found' ? replaced(scene, intent, seen, updated) : made(scene, intent, seen)),
     }),
     headers: ({ key, carried }) => ({ 'Content-Location': pathOf(resource, key, carried) }),
     admit: (given, seen, caller) => {
@@ -37,14 +38,14 @@ export function replace(scene: Scene): Route {
   })
 }
 
-function replaced(scene: Scene, intent: Intent, seen: Found): Write {
+function replaced(scene: Scene, intent: Intent, seen: Found, updated: ReturnType<typeof updating>): Write {
   const { form, view } = scene
   admitWrite(intent.conditions, seen, view(intent.caller))
   const before = documentOf(form.today, seen.doc, seen.hidden)
   const body = { ...leftOut(scene, intent), ...(intent.body as Document) }
   const rows = audibleBeside(view(intent.caller), seen.beside)
   const after = form.replace(body, before, intent.key, handOf(scene, intent), rows)
-  return { ...update(form.today, intent, seen, before, after), ...alongOf(scene, { ...intent, body }, after) }
+  return { ...updated(intent, seen, before, after), ...alongOf(scene, { ...intent, body }, after) }
 }
 
 /** What a PUT that leaves it out says of fields that other rows have today: the same as of its own. R111. */

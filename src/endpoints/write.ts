@@ -18,7 +18,7 @@ import { known, toldBy } from '../versions/taking.ts'
 import type { Rows } from '../versions/translate.ts'
 import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
-import { again, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import { again, concealedIn, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
 import { secretOf } from './tag.ts'
 
@@ -115,7 +115,8 @@ export function alongOf(
           if (first === undefined) return { do: 'keep' }
           admitMove(scene, intent, today, names(first)[0] ?? first)
           const after = renaming({ names }, () => forChange(today, wanted, before, key, hand))
-          return update(today, { ...intent, key }, seen, before, after)
+          const always = today.members.some(({ hidden, name }) => hidden && Object.hasOwn(wanted, name))
+          return update(today, { ...intent, key }, seen, before, after, always)
         },
       },
     ]
@@ -132,11 +133,30 @@ function admitMove(scene: Scene, { caller }: Intent, today: Resource, field: str
   throw beyond(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
 
-/** The write that makes a row what it is to be; none where it is that already. R112. */
-export function update(resource: Resource, intent: Intent, seen: Found, before: Document, document: Document): Write {
+/**
+ * Makes the write of a request to its own row. A write-only value that is sent counts as a change, in older versions also what such
+ * a value is made of: a tag that stays would tell a right guess from a wrong one.
+ */
+export function updating(scene: Scene): (intent: Intent, seen: Found, before: Document, document: Document) => Write {
+  const hidden = concealedIn(scene, (member) => member.hidden)
+  return (intent, seen, before, document) => {
+    const always = Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
+    return update(scene.form.today, intent, seen, before, document, always)
+  }
+}
+
+/** The write that makes a row what it is to be; none where it is that already, unless a request always counts as a change. R112. */
+function update(
+  resource: Resource,
+  intent: Intent,
+  seen: Found,
+  before: Document,
+  document: Document,
+  always: boolean,
+): Write {
   const { collection } = resource
   const { doc, hidden } = textsOf(collection, document)
-  if (doc === seen.doc && hidden === seen.hidden) return { do: 'keep' }
+  if (!always && doc === seen.doc && hidden === seen.hidden) return { do: 'keep' }
   const time = later(timestampOf(intent.time), updatedIn(seen.doc))
   document[resource.updated] = time
   const [stood, cells] = [cellsOf(collection, before), cellsOf(collection, document)]

@@ -183,14 +183,14 @@ doors('changing', office, (door) => {
       { metadata: {} },
       { metadata: { b: '2', a: '1', c: null } },
       { price: '2.5' },
-      { pin: '1' },
       { currency: 'USD' },
       before.json,
     ]) {
       const answer = await patch(door, path, json)
       assert.deepEqual([answer.text, answer.headers.etag], [before.text, before.headers.etag], JSON.stringify(json))
     }
-    assert.notEqual((await patch(door, path, { pin: '2' })).headers.etag, before.headers.etag)
+    for (const pin of ['1', '2']) // a write-only value counts as a change, or its tag would tell what it was
+      assert.notEqual((await patch(door, path, { pin })).headers.etag, before.headers.etag)
   })
 
   spec('R117', 'no content is refused, and so is what is no object', async () => {

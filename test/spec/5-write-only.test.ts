@@ -83,6 +83,29 @@ doors(
         }
       })
 
+    const own = guesses.filter(
+      ([version, field]) =>
+        field !== 'tail' &&
+        (version === 'v1' ? !['root', 'stamp'].includes(field) : !['seed', 'batch'].includes(field)),
+    )
+    for (const [version, field, right, wrong] of own)
+      spec(
+        'R169',
+        `who may write ${field} of ${version} cannot find out its value by whether a write changes something`,
+        async () => {
+          const headers = door.as('keeper')
+          for (const method of ['PATCH', 'PUT'])
+            for (const value of [right, wrong ?? []]) {
+              const path = `/${version}/boxes/${await made()}`
+              const before = (await door.send('GET', path, { headers })).headers.etag
+              const json = { ...(method === 'PUT' && { name: 'B' }), [field]: value }
+              const answer = await door.send(method, path, { json, headers })
+              assert.equal(answer.status, 200, answer.text)
+              assert.notEqual((await door.send('GET', path, { headers })).headers.etag, before, `${method} ${value}`)
+            }
+        },
+      )
+
     spec('R169 R119', 'a value that is not set is refused as one that is', async () => {
       const [set, unset] = [await made(), await made({ name: 'B' })]
       for (const json of [{ pin: null }, { seed: null }, { seed: 's' }, { codes: [] }, { batch: null }]) {

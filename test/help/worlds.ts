@@ -1,0 +1,98 @@
+/** A world: one service on a database of its own, with a clock and identifiers that are the same in every world. */
+
+import type { Holder } from '../../src/flow/credential.ts'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { gate, type House } from '../../src/http/house.ts'
+import { idSource } from '../../src/resources/id.ts'
+import type { Service } from '../../src/service.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { keyFor } from './door.ts'
+
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json?: unknown
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read as they are
+  readonly json: any
+}
+
+export interface World<Who extends string> {
+  readonly send: (who: Who | null, request: Request) => Promise<Reply>
+  /** Draws identifiers from a source of this name, so that what one caller creates does not move the identifiers of another. */
+  readonly drawFrom: (source: string) => void
+  readonly close: () => Promise<void>
+}
+
+const start = Date.UTC(2027, 0, 1)
+const secret = 'the same secret in every world'
+
+/** The bytes of a source: the time and a counter take the place of the first eight, so its name stands behind them. */
+function bytesOf(source: string): (pool: Uint8Array) => Uint8Array {
+  let count = 0
+  return (pool) => {
+    for (let at = 0; at < pool.length; at += 16)
+      Buffer.from(`${'.'.repeat(8)}${source.slice(0, 2)}${String(++count).padStart(6, '0')}`).copy(pool, at)
+    return pool
+  }
+}
+
+// long because: its acts share the clock and the identifiers
+export async function worldOf<Who extends string>(
+  service: Service,
+  url: string,
+  holders: Readonly<Record<Who, Partial<Holder>>>,
+): Promise<World<Who>> {
+  const opened = await openStore(service, url, 'apply')
+  const store = { ...opened, secret }
+  let time = start
+  let asked = 0
+  let source = 'setup'
+  const sources = new Map<string, (prefix: string) => string>()
+  const newId = (prefix: string): string => {
+    const own = sources.get(source) ?? idSource(() => start, bytesOf(source))
+    sources.set(source, own)
+    return own(prefix)
+  }
+  const world = { now: () => time, newId, newRequestId: () => `request-${asked}`, secrets: [secret] }
+  const log = { error: () => {}, warn: () => {}, info: () => {} }
+  const keys = new Map<string, Record<string, string>>()
+  for (const [who, holder] of Object.entries(holders)) keys.set(who, await keyFor(store, who, holder as Holder, start))
+  const house: House = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const door = fetchDoor(house)
+  return {
+    drawFrom: (name) => {
+      source = name
+    },
+    send: async (who, { method, path, headers = {}, json }) => {
+      asked++
+      time += 2000 // so that times of changes differ, and every one of them lies in a second that is over
+      const body = json === undefined ? undefined : JSON.stringify(json)
+      const own = {
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+        ...(who && keys.get(who)),
+        ...headers,
+      }
+      const answer = await door(
+        new globalThis.Request(`http://localhost${path}`, { method, headers: own, ...(body && { body }) }),
+      )
+      const text = await answer.text()
+      const isJson = /json/.test(answer.headers.get('content-type') ?? '') && text !== ''
+      return {
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        text,
+        json: isJson ? JSON.parse(text) : null,
+      }
+    },
+    close: () => Promise.resolve(store.close()),
+  }
+}

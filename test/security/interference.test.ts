@@ -1,0 +1,242 @@
+/** Non-interference: what a caller may not see changes nothing that it is answered, and what it may not write stays as it is. Part 5. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { Field, Service } from 'bylaw'
+import fc from 'fast-check'
+import { type Operation, ruleFor } from '../../src/resources/declaration.ts'
+import type { Resource } from '../../src/resources/resource.ts'
+import { callers, clinic, type Daring, type Who } from '../help/clinic.ts'
+import { rows } from '../help/file.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+import { type Asked, type Has, type Hidden, type Pool, prepared, requestOf, versions } from '../help/visitor.ts'
+import { type Reply, type World, worldOf } from '../help/worlds.ts'
+
+const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+/** Where a file costs no wait for a disk, if there is such a place. */
+const quick = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+interface Ground {
+  readonly url: string
+  readonly rows: (text: string) => Promise<Record<string, unknown>[]>
+  readonly drop: () => Promise<void>
+}
+const grounds: readonly (readonly [store: string, runs: number, make: () => Promise<Ground>])[] = [
+  [
+    'SQLite',
+    40,
+    async () => {
+      const folder = mkdtempSync(join(quick, 'bylaw-world-'))
+      const file = join(folder, 'db')
+      const drop = async () => rmSync(folder, { recursive: true, force: true })
+      return { url: `sqlite:${file}`, rows: async (text) => rows(file, text) as Record<string, unknown>[], drop }
+    },
+  ],
+  [
+    'PostgreSQL',
+    12,
+    async () => {
+      const { url, drop } = await freshPostgres()
+      return { url, rows: (text) => sql(url, text), drop }
+    },
+  ],
+]
+
+/** A world with its data, and what was learnt of it. */
+interface Filled {
+  readonly world: World<Who>
+  readonly pool: Pool
+  readonly ground: Ground
+  readonly close: () => Promise<void>
+}
+
+async function filled(api: Service, make: () => Promise<Ground>, hidden: Hidden, has: Has): Promise<Filled> {
+  const ground = await make()
+  const world = await worldOf<Who>(api, ground.url, callers)
+  const close = async () => {
+    await world.close()
+    await ground.drop()
+  }
+  try {
+    return { world, ground, pool: await prepared(world, hidden, has), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const text = (own: string) => fc.constantFrom(own, 'a', null)
+const hiddenOf = (own: string): fc.Arbitrary<Hidden> =>
+  fc.record({
+    ...{ ssn: text(own), city: text(own), pin: text(own), code: text(own), seal: text(own), note: text(own) },
+    score: fc.constantFrom(0, 1, 7, 9),
+    cost: fc.constantFrom(0, 1, 7),
+    foreign: fc.nat(3),
+    words: fc.constant(own),
+  })
+const steps = fc.array(fc.array(fc.nat(210), { minLength: 30, maxLength: 30 }), { minLength: 4, maxLength: 24 })
+const settings = (numRuns: number) => ({ seed, numRuns, endOnFailure: false, interruptAfterTimeLimit: 120_000 })
+
+/** All of an answer that a caller could learn from, with the identifiers of others by their number. */
+function learnt({ status, headers, text }: Reply, { foreign }: Pool): string {
+  const { date: _, ...rest } = headers
+  let told = JSON.stringify([status, rest, text])
+  for (const [name, ids] of Object.entries(foreign))
+    for (const [i, id] of ids.entries()) if (id.includes('_0')) told = told.replaceAll(id, `{${name} ${i} of others}`)
+  return told
+}
+
+/** The visitor uses what it was answered itself. */
+function kept({ headers, json }: Reply, { asked, pool }: { asked: Asked; pool: Pool }): void {
+  if (headers.etag) pool.tags.push(headers.etag)
+  if (json?.pagination?.nextCursor) pool.cursors.push(json.pagination.nextCursor)
+  const [, name, id] = /([a-z]+)\/([^/?]+)$/.exec(headers.location ?? '') ?? []
+  if (asked.request.method === 'POST' && name !== undefined) pool.ids[name as keyof Pool['ids']].push(id as string)
+}
+
+const reading = (pool: Pool, has: Has): string[] =>
+  versions.flatMap((version) => [
+    ...(
+      ['customers', 'visits', 'tags', 'labels', 'plans', ...(has('rooms') ? ['rooms', 'bookings'] : [])] as const
+    ).flatMap((name) => [
+      `/${version}/${name}?page_size=100`,
+      ...pool.ids[name as keyof Pool['ids']].map((id) => `/${version}/${name}/${id}`),
+    ]),
+  ])
+
+/** All rows of the collections, by collection and key. */
+async function dumped(api: Service, { rows }: Ground): Promise<Map<string, Record<string, unknown>>> {
+  const found = new Map<string, Record<string, unknown>>()
+  for (const { name, collection } of api.resources.values())
+    for (const row of await rows(`SELECT * FROM "${name}"`))
+      found.set(`${name} ${collection.account === null ? '' : row.account} ${row.id}`, row)
+  return found
+}
+
+const documentOf = ({ doc, hidden }: Record<string, unknown>): Record<string, unknown> => ({
+  ...JSON.parse(String(doc)),
+  ...JSON.parse(String(hidden ?? '{}')),
+})
+
+/** What differs between two states although the visitor, who has no scope, may not write it directly. */
+function trespasses(api: Service, before: Awaited<ReturnType<typeof dumped>>, after: typeof before): string[] {
+  const complaints: string[] = []
+  for (const key of new Set([...before.keys(), ...after.keys()])) {
+    const [name = '', account] = key.split(' ')
+    const { access, collection, members, updated, created } = api.resources.get(name) as Resource
+    const [was, is] = [before.get(key), after.get(key)]
+    if (JSON.stringify(was) === JSON.stringify(is)) continue
+    if (collection.account !== null && account !== 'north') complaints.push(`${key} is of another account`)
+    const deeds = is === undefined ? ['remove'] : was === undefined ? ['create', 'replace'] : ['change', 'replace']
+    if (deeds.every((deed) => ruleFor(access, deed as Operation) !== 'authenticated'))
+      complaints.push(`${key}: ${deeds.join(' and ')} take a scope`)
+    if (is === undefined) continue
+    const usual = (field: Field) => field.options.default ?? null
+    const [old, now] = [was && documentOf(was), documentOf(is)]
+    for (const { name: field, write, field: declared } of members) {
+      if (write.length === 0 || [updated, created, 'id'].includes(field)) continue
+      const stood = old ? old[field] : declared && usual(declared)
+      if (JSON.stringify(now[field] ?? null) !== JSON.stringify(stood ?? null))
+        complaints.push(`${key}: ${field} takes ${write.join(' and ')}; it was ${stood} and is ${now[field]}`)
+    }
+  }
+  return complaints
+}
+
+/** Declarations that are only safe where the service refuses them at start, or the requests that would cross a border. */
+const daring: readonly Daring[] = [{}, { sharedPlans: true }, { sharedRooms: true }, { guardedVisits: true }]
+const started = (given: Daring): Service | null => {
+  try {
+    return clinic(given)
+  } catch (error) {
+    assert.match(String(error), /scope|account/, 'it is refused for what it would let through')
+    return null
+  }
+}
+
+for (const [store, runs, make] of grounds)
+  describe(`what is hidden from a caller (${store}, seed ${seed})`, () => {
+    const api = clinic()
+    const has: Has = (thing) => thing === 'foreign plans'
+    it('R170 R172: changes no answer that the caller gets, and no later read', async () => {
+      const property = fc.asyncProperty(hiddenOf('A-1'), hiddenOf('B-2'), steps, async (a, b, given) => {
+        const both = [await filled(api, make, a, has), await filled(api, make, b, has)] as const
+        try {
+          const told: string[] = []
+          const same = async (how: (one: Filled) => Promise<[about: string, reply: Reply]>) => {
+            const [first, second] = [await how(both[0]), await how(both[1])]
+            told.push(`${first[0]} -> ${first[1].status}`)
+            assert.equal(learnt(second[1], both[1].pool), learnt(first[1], both[0].pool), told.join('\n'))
+          }
+          for (const numbers of given)
+            await same(async ({ world, pool }) => {
+              const asked = requestOf(numbers, pool, has)
+              const reply = await world.send('ann', asked.request)
+              kept(reply, { asked, pool })
+              return [JSON.stringify(asked.request), reply]
+            })
+          for (const i of reading(both[0].pool, has).keys())
+            await same(async ({ world, pool }) => {
+              const own = reading(pool, has)[i] as string
+              return [own, await world.send('ann', { method: 'GET', path: own })]
+            })
+        } finally {
+          for (const one of both) await one.close()
+        }
+      })
+      await fc.assert(property, settings(runs))
+    })
+
+    for (const given of daring)
+      it(`R170 R195: no request of a caller changes what it may not write (${Object.keys(given).join() || 'plain'})`, async () => {
+        const api = started(given)
+        if (api === null) return
+        const has: Has = (thing) => (thing === 'rooms' ? given.sharedRooms === true : given.sharedPlans !== true)
+        const property = fc.asyncProperty(hiddenOf('A-1'), steps, async (hidden, given) => {
+          const one = await filled(api, make, { ...hidden, foreign: 3 }, has)
+          try {
+            const before = await dumped(api, one.ground)
+            const told: string[] = []
+            for (const numbers of given) {
+              const asked = requestOf(numbers, one.pool, has)
+              const reply = await one.world.send('ann', asked.request)
+              told.push(`${JSON.stringify(asked.request)} -> ${reply.status}`)
+              kept(reply, { asked, pool: one.pool })
+              const after = await dumped(api, one.ground)
+              assert.deepEqual(trespasses(api, before, after), [], told.join('\n'))
+            }
+          } finally {
+            await one.close()
+          }
+        })
+        await fc.assert(property, settings(runs))
+      })
+
+    it('R195: what a caller may do in the newest version it may do in every older one, and nothing more', async () => {
+      const property = fc.asyncProperty(hiddenOf('A-1'), steps, async (hidden, given) => {
+        const [older, newest] = [await filled(api, make, hidden, has), await filled(api, make, hidden, has)]
+        try {
+          const told: string[] = []
+          for (const numbers of given) {
+            const asked = requestOf(numbers, older.pool, has)
+            if (asked.newest === null) continue
+            const [reply, same] = [
+              await older.world.send('ann', asked.request),
+              await newest.world.send('ann', asked.newest),
+            ]
+            told.push(`${JSON.stringify(asked.request)} -> ${reply.status}, ${same.status} ${reply.text}`)
+            kept(reply, { asked, pool: older.pool })
+            assert.deepEqual([reply.status, reply.json?.type], [same.status, same.json?.type], told.join('\n'))
+            assert.deepEqual(await dumped(api, older.ground), await dumped(api, newest.ground), told.join('\n'))
+          }
+        } finally {
+          await older.close()
+          await newest.close()
+        }
+      })
+      await fc.assert(property, settings(runs))
+    })
+  })
