@@ -30,7 +30,7 @@ test('serves, tells mistakes, serves again, and ends', async () => {
   assert.match(said.stderr, /api\.ts has 1 mistake\.\n\n1\. /)
 
   from = said.stdout.length
-  writeFileSync(join(cwd, 'limits.ts'), 'export const longest = 3\n')
+  writeFileSync(join(cwd, 'limits.ts'), 'export const longest = 8\n')
   await hear(/limits\.ts changed\.\n[\s\S]*Starts again when/, from)
   const [, again = ''] = /\n {2}(curl .*)\n/.exec(said.stdout.slice(from)) ?? []
   const url = /http:\S+/.exec(again)?.[0] as string
@@ -39,7 +39,7 @@ test('serves, tells mistakes, serves again, and ends', async () => {
   const long = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: '{"text":"long"}',
+    body: '{"text":"long text"}',
   })
   assert.equal(long.status, 400)
   assert.equal((await pasted(again)).status, 201)

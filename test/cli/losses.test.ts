@@ -89,7 +89,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal(await stop(), 0)
     writeFileSync(join(cwd, 'api.ts'), after)
     const shown = await bylaw('plan', 'api.ts', ...database)
-    assert.match(shown.stdout, /^-- These steps are refused as they are, because:\n-- {3}- notes\.other /)
+    assert.match(shown.stdout, /^-- The declaration is refused as it is, because:\n-- {3}- notes\.other /)
     await bylaw('plan', 'api.ts', '--name', 'more')
     const refused = await bylaw('apply', 'api.ts', ...database)
     assert.equal(refused.code, 1)
