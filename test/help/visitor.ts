@@ -14,8 +14,10 @@ export interface Hidden {
   readonly seal: string | null
   readonly cost: number
   readonly note: string | null
-  /** How many of the rows of the other account are there. */
+  /** How many rows of each kind the other account has: the first two are there in every world, so that its cursors are the same. */
   readonly foreign: number
+  /** How often the other account has changed the item whose address both accounts use. */
+  readonly edits: number
   /** A text in all of them. */
   readonly words: string
 }
@@ -111,7 +113,7 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
 }
 
 /** Rows of another account: as many as the world has, and as many requests in every world. */
-async function other(world: World<Who>, { foreign, words }: Hidden, pool: Pool, has: Has): Promise<void> {
+async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool: Pool, has: Has): Promise<void> {
   const post = async (there: boolean, name: Collection, path: string, json: object, key?: string): Promise<string> => {
     const request: Request = {
       method: 'POST',
@@ -140,12 +142,11 @@ async function other(world: World<Who>, { foreign, words }: Hidden, pool: Pool, 
     const page = await world.send('sam', { method: 'GET', path: '/v3/customers?limit=1&cursor=' })
     pool.cursors.push(page.json.pagination.nextCursor ?? '')
   }
-  if (foreign > 0)
-    pool.tags.push(
-      (await world.send('sam', { method: 'PATCH', path: '/v3/tags/red', json: { hue: `${words}!` } })).headers.etag ??
-        '',
-    )
-  else pool.tags.push((await world.send('sam', { method: 'GET', path: '/v3/labels' })).headers.etag ?? '')
+  for (let edit = 0; edit < most; edit++) {
+    const request = { method: 'PATCH', path: '/v3/tags/red', json: { hue: `${words} ${edit}` } }
+    const answer = await world.send('sam', edit < edits ? request : { method: 'GET', path: '/v3/tags/red' })
+    pool.tags.push(answer.headers.etag ?? '')
+  }
 }
 
 const texts = ['a', 'A-1', 'B-2', 'N0', 'red', 'x'] as const

@@ -74,7 +74,8 @@ const hiddenOf = (own: string): fc.Arbitrary<Hidden> =>
     ...{ ssn: text(own), city: text(own), pin: text(own), code: text(own), seal: text(own), note: text(own) },
     score: fc.constantFrom(0, 1, 7, 9),
     cost: fc.constantFrom(0, 1, 7),
-    foreign: fc.nat(3),
+    foreign: fc.constantFrom(2, 3),
+    edits: fc.nat(3),
     words: fc.constant(own),
   })
 const steps = fc.array(fc.array(fc.nat(210), { minLength: 30, maxLength: 30 }), { minLength: 4, maxLength: 24 })
