@@ -95,6 +95,7 @@ type Changing = Service & { change: (...change: unknown[]) => Changing }
 export const callers = {
   ann: { account: 'north', scopes: [] },
   amy: { account: 'north', scopes: ['pii', 'vip', 'close', 'prices'] },
+  sue: { account: 'south', scopes: [] },
   sam: { account: 'south', scopes: ['pii', 'vip', 'close', 'prices'] },
 } as const
 export type Who = keyof typeof callers

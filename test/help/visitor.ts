@@ -28,6 +28,8 @@ export interface Pool {
   /** Identifiers of the other account: those in the first half are there in every world. */
   readonly foreign: Record<Collection, string[]>
   readonly tags: string[]
+  /** Tags of the other account for the item whose address both accounts use. */
+  readonly others: string[]
   readonly cursors: string[]
 }
 
@@ -59,7 +61,7 @@ export type Has = (thing: 'rooms' | 'foreign plans') => boolean
 /** Fills a world: rows of the visitor's account by a colleague who sees everything, and rows of another account. */
 // long because: it is one story
 export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Promise<Pool> {
-  const pool: Pool = { ids: empty(), foreign: empty(), tags: [], cursors: [] }
+  const pool: Pool = { ids: empty(), foreign: empty(), tags: [], others: [], cursors: [] }
   const idOf = ({ headers }: Reply): string => (headers.location ?? '').split('/').at(-1) as string
   const post = async (who: Who, path: string, json: object, key?: string): Promise<string> => {
     const answer = await world.send(who, {
@@ -107,6 +109,7 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
           .pagination.nextCursor,
       )
   }
+  await world.send('amy', { method: 'PATCH', path: '/v3/tags/red', json: { hue: 'dark' } })
   await other(world, hidden, pool, has)
   world.drawFrom('visitor')
   return pool
@@ -146,6 +149,8 @@ async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool:
     const request = { method: 'PATCH', path: '/v3/tags/red', json: { hue: `${words} ${edit}` } }
     const answer = await world.send('sam', edit < edits ? request : { method: 'GET', path: '/v3/tags/red' })
     pool.tags.push(answer.headers.etag ?? '')
+    // The tag of a caller who sees as little as the visitor: only the account tells the two apart.
+    pool.others.push((await world.send('sue', { method: 'GET', path: '/v3/tags/red' })).headers.etag ?? '')
   }
 }
 

@@ -184,6 +184,11 @@ for (const [store, runs, make] of grounds)
               const own = reading(pool, has)[i] as string
               return [own, await world.send('ann', { method: 'GET', path: own })]
             })
+          for (const path of ['/v3/tags/red', '/v1/tags/red'])
+            await same(async ({ world, pool }) => {
+              const headers = { 'if-none-match': pool.others.join(', ') }
+              return [`${path} with tags of others`, await world.send('ann', { method: 'GET', path, headers })]
+            })
         } finally {
           for (const one of both) await one.close()
         }
