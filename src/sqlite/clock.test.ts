@@ -31,6 +31,14 @@ test('a new file has the time of the machine, and goes on without it', () => {
   for (const time of [now, due, issued ?? now]) assert.equal(time(), 1_800_000_000_000 + 3 * minute)
 })
 
+test('time that passes between two calls does not change how far the clock is ahead', () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec(`CREATE TABLE ${meta} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
+  let steady = 0
+  const { lead } = clock(runner(db), { date: () => 1_800_000_000_000, steady: () => (steady += 1) })
+  for (let times = 0; times < 3; times++) assert.equal(lead(), 0)
+})
+
 test('time never goes back over a start, and what passed between two starts has passed', () => {
   const { own, pass, start } = place()
   const first = start()

@@ -11,6 +11,8 @@ const [told, certain] = ['clock', 'certain']
 
 export interface Kept extends Clock {
   readonly due: () => number
+  /** How far `now` is ahead of `due`: both of one moment, as a millisecond may pass between two calls. */
+  readonly lead: () => number
   /** Writes the time into the file. */
   readonly keep: () => void
 }
@@ -31,10 +33,12 @@ export function clock(run: Run, { date, steady }: Machine = machine): Kept {
   const ahead = Number.isFinite(kept(certain)) && here - kept(certain) > farAhead ? here - kept(certain) : null
   const passed = (): number => Math.floor(steady() - began)
   const now = (): number => latest + passed()
-  const due = (): number => (ahead !== null && passed() < caution ? kept(certain) : sure) + passed()
+  const lead = (): number => latest - (ahead !== null && passed() < caution ? kept(certain) : sure)
+  const due = (): number => now() - lead()
   return {
     now,
     due,
+    lead,
     issued: () => sure + passed(),
     ahead,
     keep: () => {

@@ -108,7 +108,7 @@ export function sqliteStore({
   db.exec('PRAGMA busy_timeout = 0')
   const run = runner(db)
   const time = clock(run)
-  const cellar = { ...shelves, lead: () => time.now() - time.due() }
+  const cellar = { ...shelves, lead: time.lead }
   const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
   const lately = rows(new Map(collections.map((one) => [one.name, one])))
   const known = totals(collections, () => snapshot.version())
