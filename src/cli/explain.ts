@@ -1,6 +1,7 @@
 /** `bylaw explain`: says step by step why a request is refused or allowed. Part 5, authentication. */
 import { styleText } from 'node:util'
 import { isKey, isWhole, sealed } from '../auth/keys.ts'
+import { dueTime } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import { realWorld } from '../http/world.ts'
@@ -86,7 +87,7 @@ async function holderOf(key: string, { service, store, world }: Ground): Promise
   const time = (value: number) => new Date(value).toISOString()
   if (!one) return refused('There is no such key here: it is of another database, or was sealed with another pepper.')
   if (one.revoked !== null) return refused(`The key ${one.name} (${one.id}) was revoked at ${time(one.revoked)}.`)
-  if (one.expires !== null && one.expires <= (world.due ?? world.now)())
+  if (one.expires !== null && one.expires <= dueTime(world))
     return refused(`The key ${one.name} (${one.id}) expired at ${time(one.expires)}.`)
   const caller: Caller = callerOf(`key:${one.name}`, one)
   return { caller, invalid: null }

@@ -12,7 +12,7 @@ import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { peppersOf } from '../terminal/secrets.ts'
-import { storeOf } from '../terminal/start.ts'
+import { dueIn, storeOf } from '../terminal/start.ts'
 
 export const keys: Command = {
   name: 'keys',
@@ -70,15 +70,12 @@ async function run(given: Given): Promise<number> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   const store = await storeOf(service, databaseOf(given, service), mode)
   try {
-    console.log(await deed({ given, file, service, store, now: timeOf(store) }))
+    console.log(await deed({ given, file, service, store, now: dueIn(store) }))
     return 0
   } finally {
     await store.close()
   }
 }
-
-/** Keys begin and end by the clock of the store, as services judge them by it. */
-const timeOf = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
 
 async function create(ring: Ring): Promise<string> {
   const name = nameOf(ring)

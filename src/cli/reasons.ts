@@ -2,7 +2,7 @@
 import { allow, allowOwn } from '../auth/allow.ts'
 import { admitTarget } from '../auth/scheme.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
-import type { Call, World } from '../flow/call.ts'
+import { type Call, dueTime, type World } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -113,7 +113,7 @@ function wayOf(question: Question, { service, world, ...ground }: Ground): Way {
     ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
   }
   const who = caller ?? nobody
-  const passage = passageOf(call, who, service, world.now())
+  const passage = passageOf(call, who, service, dueTime(world))
   const match = find(call, passage, service)
   if ('status' in match)
     throw new Problem('route-not-found', `It is answered with the way to ${match.headers.Location}.`)

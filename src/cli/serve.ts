@@ -24,7 +24,7 @@ import {
 } from '../terminal/place.ts'
 import { plansIn } from '../terminal/plans.ts'
 import { callersLeft, warnOfEnds } from '../terminal/retired.ts'
-import { migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
+import { dueIn, migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
 import { crew, isMember, replacement, report } from './crew.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -99,7 +99,7 @@ async function run(given: Given): Promise<number> {
   const steps: string[] = []
   const consent = { ...consentOf(given), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
   const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
-  if (!isMember) warnOfEnds(service, log, Date.now())
+  if (!isMember) warnOfEnds(service, log, dueIn(store))
   const size = workersOf(given, database)
   const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
     warnOfMisfits(store, log)

@@ -5,7 +5,7 @@ import { type Command, declarationFile, type Given, table } from '../terminal/co
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { partingsIn, usesIn } from '../terminal/retired.ts'
-import { storeOf } from '../terminal/start.ts'
+import { dueIn, storeOf } from '../terminal/start.ts'
 
 export const versions: Command = {
   name: 'versions',
@@ -24,7 +24,7 @@ async function run(given: Given): Promise<number> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   const store = await storeOf(service, databaseOf(given, service), mode)
   try {
-    const told = listed(service, await usesIn(store), Date.now())
+    const told = listed(service, await usesIn(store), dueIn(store))
     console.log(given.on('json') ? JSON.stringify(told, null, 2) : shown(told))
     return 0
   } finally {

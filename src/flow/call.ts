@@ -48,7 +48,7 @@ export interface Carried {
 /** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
 export interface World {
   readonly now: () => number
-  /** The time that keys and cursors expire by, where it is not `now`. */
+  /** The time that keys, cursors and quotas expire by, and versions begin and end by, where it is not `now`. */
   readonly due?: () => number
   /** The time that tokens of others are judged by, where it is not `now`. */
   readonly issued?: () => number
@@ -57,6 +57,9 @@ export interface World {
   /** Keys for what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
   readonly secrets: readonly string[]
 }
+
+/** The time that something expires or begins by. */
+export const dueTime = ({ now, due = now }: World): number => due()
 
 let latest = { time: Number.NaN, text: '' }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { admitTarget } from '../auth/scheme.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call } from '../flow/call.ts'
+import { type Call, dueTime } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
@@ -62,7 +62,7 @@ export function ruleApart(target: string, { documents, settings }: Service): 'pu
 async function pointed(call: Call, path: string, house: House): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
   const { service, world } = house
-  const open = standing(service.choice, world.now())
+  const open = standing(service.choice, dueTime(world))
   const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
   const reply = await shown(call, { name, text }, house)
   if (call.method === 'OPTIONS') return reply
@@ -77,7 +77,7 @@ async function description(call: Call, label: string | null, house: House): Prom
   const { service, world, store } = house
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await admitKnown(call, house)
-  const named = labelOf(service, label, world.now())
+  const named = labelOf(service, label, dueTime(world))
   const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
   return shown(call, { name, text: () => written(house, named), closed: !open }, house)
 }

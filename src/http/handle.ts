@@ -5,7 +5,7 @@ import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call, Carried } from '../flow/call.ts'
+import { type Call, type Carried, dueTime } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { Asked, Intent, Query } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -50,13 +50,13 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
     if (told) return staying(call, await told, pass)
-    const said = versionIn(call, service, world.now()) //                  400, 404, 410
+    const said = versionIn(call, service, dueTime(world)) //               400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     const hinted = early ? await known(call, 'public', house) : null //    R191
     if (hinted?.problem) rate = await spend(house, call, nobody) //        a failed attempt counts, whatever it asked for
     admitRate(rate) //                                                     429
     if (hinted?.problem) throw hinted.problem //                           401
-    passage = chosen(said, hinted?.caller ?? nobody, service, world.now()) // 400
+    passage = chosen(said, hinted?.caller ?? nobody, service, dueTime(world)) // 400
     const match = find(call, passage, service) //                          400, 404
     if ('status' in match) return staying(call, labelled(match, passage, house), pass)
     if (call.method === 'OPTIONS') {
@@ -219,7 +219,7 @@ function labelled(
   if (passage !== null) {
     const { edition, path } = passage
     const notice = (at && service.going.get(at)) ?? (service.notices.get(edition.label) as Notice)
-    const now = world.now()
+    const now = dueTime(world)
     const next = () => (notice.successor === null ? null : successor(service, edition.label, path, now))
     retire(headers, notice, next, now)
   }

@@ -1,7 +1,7 @@
 /** Quota: takes a request from the quotas of its caller, and says in its answer what is left. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import { blockOf } from '../flow/address.ts'
-import type { Call, World } from '../flow/call.ts'
+import { type Call, dueTime, type World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Ledger, Store } from '../flow/store.ts'
@@ -40,7 +40,7 @@ export function spend(
     meters.set(store, own)
   }
   const charges = tier.policies.map((policy) => ({ policy, partition: partitionOf(policy, call, caller) }))
-  const now = (world.due ?? world.now)()
+  const now = dueTime(world)
   const taken = own(charges, now)
   const rate = ({ granted, standings }: Taken): Rate => ({ granted, standings, tier, headers: quotas.headers, now })
   return taken instanceof Promise ? taken.then(rate) : rate(taken)

@@ -90,6 +90,9 @@ function warnOfClock({ clock }: Store, log: Log): void {
   )
 }
 
+/** The time of a store that something expires or begins by. */
+export const dueIn = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
+
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
 export function storeOf(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
   return foreseen(() => openStore(service, database, mode, consent))

@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, mock, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { gate } from '../../src/http/house.ts'
+import { realWorld } from '../../src/http/world.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from '../help/door.ts'
 import { freshFile } from '../help/file.ts'
@@ -118,3 +121,44 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       await own.close()
     })
   })
+
+test('a clock that is far ahead at start neither ends nor begins a version', async (t) => {
+  const database = `sqlite:${freshFile(t)}`
+  const own = versioned(Date.now())
+  const first = await started(own, database)
+  await first.close()
+  setBy(5 * hour)
+  const second = await started(own, database)
+  t.after(second.close)
+  const status = async (path: string) => (await second.ask(path)).status
+  assert.deepEqual([await status('/v1/things'), await status('/v2/things')], [200, 200])
+  assert.equal(await status('/v3/things'), 404, 'it is released in three hours')
+  assert.match(await (await second.ask('/.well-known/api-catalog')).text(), /v1/)
+  assert.equal(await status('/openapi/v3.json'), 404)
+})
+
+/** A first version that ends in three hours, and a third one that begins then. */
+function versioned(now: number): Service {
+  const soon = new Date(now + 3 * hour).toISOString()
+  const declared = {
+    name: 'clocks',
+    versions: {
+      v1: { released: '2020-01-01', deprecated: '2021-01-01', sunset: soon, guide: 'https://docs.example.com/v2' },
+      v2: { released: '2021-01-01' },
+      v3: { released: soon },
+    },
+    settings: { versions: { enforceSunset: true, default: 'v2' } },
+    resources: { things: { prefix: 'thg', fields: { name: f.text() }, access: 'public' } },
+  }
+  return service(declared as unknown as Parameters<typeof service>[0]) as unknown as Service
+}
+
+/** A service as `serve` starts it: versions are not answered before they are released. */
+async function started(own: Service, database: string) {
+  const store = await openStore(own, database, 'apply')
+  const world = realWorld([store.secret], store.clock)
+  const log = { error: () => {}, warn: () => {}, info: () => {} }
+  const house = { service: own, store, world, authenticate: gate(own, store, world), log, open: () => true }
+  const door = fetchDoor(house)
+  return { ask: (path: string) => door(new Request(`http://localhost${path}`)), close: store.close }
+}
