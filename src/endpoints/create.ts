@@ -15,6 +15,7 @@ import { type Address, rowOf } from '../resources/row.ts'
 import { admitCreate, conditions } from './conditional.ts'
 import {
   admitPresent,
+  admitShown,
   again,
   concealedIn,
   handOf,
@@ -81,14 +82,9 @@ function parsed(scene: Scene, asked: Asked, concealed: ReadonlySet<string>): Int
   const document = scene.form.create(body, handOf(scene, asked))
   const time = asked.world.now()
   const key = newKey(resource, document, asked, claim)
-  return {
-    ...asked,
-    key,
-    time,
-    conditions: null,
-    claim,
-    document: stamped(resource, document, key, asked.params[0] ?? null, time),
-  }
+  stamped(resource, document, key, asked.params[0] ?? null, time)
+  admitShown(scene, asked.caller, document)
+  return { ...asked, key, time, conditions: null, claim, document }
 }
 
 /** An id that is made with a key lies where the key does. */

@@ -3,12 +3,12 @@ import { closed } from '../auth/allow.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Carried, World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { Asked, Intent } from '../flow/intent.ts'
+import type { Asked, Document, Intent } from '../flow/intent.ts'
 import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
 import type { Absent, Claim, Key, Other, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
-import type { Reference } from '../resources/collection.ts'
+import { type Reference, textsOf } from '../resources/collection.ts'
 import { referencesIn } from '../resources/relations.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Address, Hand } from '../resources/row.ts'
@@ -106,6 +106,14 @@ export function itemReply(scene: Scene, caller: Caller, status: number, row: Tex
   const read = view.muted.size === 0 ? document : undefined
   const told = form.answer === null ? doc : form.answer(audible(view, doc), audibleBeside(view, beside), read)
   return { status, headers, body: seenIn(view, told), changed }
+}
+
+/** Throws where the version of the request cannot show what it is about to write, so that a 500 leaves nothing stored. */
+export function admitShown(scene: Scene, caller: Caller, document: Document, beside: Text['beside'] = []): void {
+  const { form } = scene
+  if (form.answer === null) return
+  const view = scene.view(caller)
+  form.answer(audible(view, textsOf(form.today.collection, document).doc), audibleBeside(view, beside))
 }
 
 const mostDays = 1000

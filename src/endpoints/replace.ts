@@ -11,7 +11,7 @@ import { documentOf } from '../resources/row.ts'
 import { mayMove } from './borders.ts'
 import { admitWrite } from './conditional.ts'
 import { creation, stamped } from './create.ts'
-import { absent, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
+import { absent, admitShown, handOf, itemRead, ownerOf, pathOf, type Scene } from './item.ts'
 import { audibleBeside } from './view.ts'
 import { alongOf, updating, writing } from './write.ts'
 
@@ -83,6 +83,7 @@ function made(scene: Scene, intent: Intent, seen: Absent): Write {
   if (resource.key !== null)
     document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
   stamped(resource, document, intent.key, intent.key.parent, intent.time)
+  admitShown(scene, intent.caller, document)
   const birth = creation(resource, document, {
     key: intent.key,
     owner: ownerOf(scene, intent.key.parent),

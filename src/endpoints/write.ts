@@ -18,7 +18,7 @@ import { known, toldBy } from '../versions/taking.ts'
 import type { Rows } from '../versions/translate.ts'
 import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
-import { again, concealedIn, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import { admitShown, again, concealedIn, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
 import { minimal } from './prefer.ts'
 import { secretOf } from './tag.ts'
 
@@ -141,7 +141,9 @@ export function updating(scene: Scene): (intent: Intent, seen: Found, before: Do
   const hidden = concealedIn(scene, (member) => member.hidden)
   return (intent, seen, before, document) => {
     const always = Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
-    return update(scene.form.today, intent, seen, before, document, always)
+    const write = update(scene.form.today, intent, seen, before, document, always)
+    if (write.do === 'update') admitShown(scene, intent.caller, document, seen.beside)
+    return write
   }
 }
 

@@ -6,7 +6,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { Edition } from '../flow/route.ts'
 import { hushed } from '../limits/hush.ts'
 import type { Service } from '../service.ts'
-import { ConversionError } from '../versions/failure.ts'
+import { ConversionError, conversionIn } from '../versions/failure.ts'
 import type { House } from './house.ts'
 import { traceOf } from './message.ts'
 import { isDue } from './seldom.ts'
@@ -82,10 +82,13 @@ function inside(cause: unknown): Record<string, unknown> {
   return { cause: { message, type: 'internal-error', types: ['internal-error', 'server-error', 'error'] } }
 }
 
+const notShown = 'The item cannot be shown in this version.'
+const notRaised = 'An item that was stored by an older version cannot be brought to the newest one.'
+
 /** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
 function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
-  if (thrown instanceof ConversionError)
-    return new Problem('version-conversion-failed', 'The item cannot be shown in this version.', { cause: thrown })
+  const failed = thrown instanceof Problem ? null : conversionIn(thrown)
+  if (failed) return new Problem('version-conversion-failed', failed.stored ? notRaised : notShown, { cause: failed })
   const declared = thrown instanceof Problem && errors.get(thrown.type)
   if (declared && declared.parent !== null && thrown.type !== 'internal-error') return thrown
   return new Problem('internal-error', 'The service failed to handle the request.', { cause: thrown })

@@ -7,6 +7,7 @@ import type { Settings } from '../resources/settings.ts'
 import { completed, type Given, type Members, type Shaped, shapeName } from '../resources/shape.ts'
 import { ordered } from './ask.ts'
 import { deriving, isColumn } from './derive.ts'
+import { converting } from './failure.ts'
 import {
   back,
   conversion,
@@ -221,7 +222,7 @@ function wayOf(past: Past<Versioned>, today: Resource, settings: Settings, elsew
   const whole = (document: Members) => completed(own.collection.fields, document)
   return {
     raised: (document) => {
-      const made = raise(whole(document))
+      const made = converting(today, document, 0, () => raise(whole(document)), true)
       for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
       return made
     },

@@ -12,21 +12,33 @@ export class ConversionError extends Error {
   /** The index of the document among those that were converted together. */
   readonly at: number
 
-  constructor(cause: unknown, { resource, id, at }: Pick<ConversionError, 'resource' | 'id' | 'at'>) {
-    super(`An item of ${resource} could not be converted to another version.`, { cause })
+  /** Whether it was to be raised to the newest version, so that no version can show it. */
+  readonly stored: boolean
+
+  constructor(cause: unknown, { resource, id, at, stored }: Pick<ConversionError, 'resource' | 'id' | 'at' | 'stored'>) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const which = id === null ? `An item of ${resource}` : `${resource}/${id}`
+    super(`${which} could not be converted to another version: ${reason}`, { cause })
     this.resource = resource
     this.id = id
     this.at = at
+    this.stored = stored
   }
 }
 
+/** The failed conversion that an error is, or was caused by. */
+export function conversionIn(error: unknown): ConversionError | null {
+  if (error instanceof ConversionError) return error
+  return error instanceof Error && error.cause !== undefined ? conversionIn(error.cause) : null
+}
+
 /** Runs a conversion of one document; whatever it throws is a failure of that document. */
-export function converting<T>(resource: Resource, document: Document, at: number, make: () => T): T {
+export function converting<T>(resource: Resource, document: Document, at: number, make: () => T, stored = false): T {
   try {
     return make()
   } catch (cause) {
     const id = idIn(resource, document)
-    throw new ConversionError(cause, { resource: resource.name, id: id == null ? null : String(id), at })
+    throw new ConversionError(cause, { resource: resource.name, id: id == null ? null : String(id), at, stored })
   }
 }
 

@@ -106,6 +106,55 @@ for (const styles of [['page', 'offset', 'cursor'], ['offset'], ['page'], ['curs
     {},
   )
 
+const moments = service({
+  name: 'moments',
+  versions,
+  settings: { resource: { putCreates: true }, idempotency: { mode: 'replay', methods: ['POST', 'PATCH'] } },
+  resources: {
+    members: { prefix: 'mem', fields, access: 'public' },
+    seats: { key: 'number', fields: { number: f.integer({ min: 1 }), ...fields }, access: 'public' },
+  },
+})
+  .change('v2', 'members', {
+    ...change,
+    response: (now: { name: string; createdAt?: string }) => ({ first: `${split(now).first} ${now.createdAt?.slice(0, 4)}` }),
+  })
+  .change('v2', 'seats', change)
+
+doors('a write of an older version that this version cannot show', moments, (door) => {
+  const count = async (resource: string): Promise<number> => (await door.send('GET', `/v2/${resource}`)).json.data.length
+
+  spec('R157', 'a POST stores nothing, and its idempotency key stays unused', async () => {
+    const headers = { 'Idempotency-Key': 'first-of-a-broken-one' }
+    for (let i = 0; i < 2; i++) {
+      const answer = await door.send('POST', '/v1/members', { json: { first: 'BROKEN' }, headers })
+      assert.equal(answer.json.type, 'version-conversion-failed')
+    }
+    assert.equal(await count('members'), 0)
+    const made = await door.send('POST', '/v1/members', { json: { first: 'a' }, headers })
+    assert.equal(made.status, 201)
+    assert.match(made.json.first, /^a \d{4}$/)
+    const again = await door.send('POST', '/v1/members', { json: { first: 'a' }, headers })
+    assert.deepEqual([again.status, again.text], [201, made.text])
+    assert.equal(await count('members'), 1)
+  })
+
+  spec('R157', 'a PUT and a PATCH store nothing', async () => {
+    await failed(door, 'PUT', '/v1/seats/1', { first: 'BROKEN' })
+    assert.equal(await count('seats'), 0)
+    assert.equal((await door.send('PUT', '/v1/seats/1', { json: { first: 'a' } })).status, 201)
+    await failed(door, 'PUT', '/v1/seats/1', { first: 'BROKEN' })
+    await failed(door, 'PATCH', '/v1/seats/1', { first: 'BROKEN' })
+    const { json } = await door.send('GET', '/v2/seats/1')
+    assert.equal(json.name, 'a')
+    const headers = { Prefer: 'return=minimal' }
+    const minimal = await door.send('PATCH', '/v1/seats/1', { json: { first: 'BROKEN' }, headers })
+    assert.equal(minimal.status, 500)
+    assert.equal((await door.send('GET', '/v2/seats/1')).json.name, 'a')
+    assert.equal((await door.send('PATCH', '/v1/seats/1', { json: { first: 'b' } })).status, 200)
+  })
+})
+
 const people = service({
   name: 'people',
   versions,
