@@ -18,7 +18,18 @@ import { known, toldBy } from '../versions/taking.ts'
 import type { Rows } from '../versions/translate.ts'
 import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
-import { admitShown, again, concealedIn, handOf, itemRead, itemReply, keyOf, referencesOf, refused, type Scene } from './item.ts'
+import {
+  admitShown,
+  again,
+  concealedIn,
+  handOf,
+  itemRead,
+  itemReply,
+  keyOf,
+  referencesOf,
+  refused,
+  type Scene,
+} from './item.ts'
 import { minimal } from './prefer.ts'
 import { secretOf } from './tag.ts'
 

@@ -15,7 +15,10 @@ export class ConversionError extends Error {
   /** Whether it was to be raised to the newest version, so that no version can show it. */
   readonly stored: boolean
 
-  constructor(cause: unknown, { resource, id, at, stored }: Pick<ConversionError, 'resource' | 'id' | 'at' | 'stored'>) {
+  constructor(
+    cause: unknown,
+    { resource, id, at, stored }: Pick<ConversionError, 'resource' | 'id' | 'at' | 'stored'>,
+  ) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const which = id === null ? `An item of ${resource}` : `${resource}/${id}`
     super(`${which} could not be converted to another version: ${reason}`, { cause })

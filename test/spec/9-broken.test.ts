@@ -117,12 +117,15 @@ const moments = service({
 })
   .change('v2', 'members', {
     ...change,
-    response: (now: { name: string; createdAt?: string }) => ({ first: `${split(now).first} ${now.createdAt?.slice(0, 4)}` }),
+    response: (now: { name: string; createdAt?: string }) => ({
+      first: `${split(now).first} ${now.createdAt?.slice(0, 4)}`,
+    }),
   })
   .change('v2', 'seats', change)
 
 doors('a write of an older version that this version cannot show', moments, (door) => {
-  const count = async (resource: string): Promise<number> => (await door.send('GET', `/v2/${resource}`)).json.data.length
+  const count = async (resource: string): Promise<number> =>
+    (await door.send('GET', `/v2/${resource}`)).json.data.length
 
   spec('R157', 'a POST stores nothing, and its idempotency key stays unused', async () => {
     const headers = { 'Idempotency-Key': 'first-of-a-broken-one' }
