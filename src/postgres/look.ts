@@ -57,18 +57,14 @@ async function shortly(looking: Looking, plan: Glance): Promise<Outcome> {
   return then.done ? then.value : within(looking, true, finishedBy(looking, plan))
 }
 
-/** Rows and total, or rows and their owner, are from one state. R54 */
+/** Rows, their total, their owner and the rows beside them are from one state; only a list that is one statement needs no snapshot. R54 */
 async function listed(looking: Looking, plan: List): Promise<Outcome> {
-  const { cellar, pool } = looking
+  const { cellar } = looking
   const own = cellar.shelves.get(plan.collection) as Shelf
   const short = isBounded(own.collection, settled(cellar, plan), cellar.dialect)
   if (plan.countTo !== null && looking.counts) return counted(looking, looking.counts, plan, short)
-  if (plan.countTo !== null || plan.parent) return within(looking, short, finishedBy(looking, plan))
-  if (short) {
-    const { ask } = await pool.share()
-    return finishLater(perform(cellar, plan), ask)
-  }
-  return pool.use(({ ask }) => finishLater(perform(cellar, plan), ask))
+  const isLone = short && plan.countTo === null && plan.parent === null && plan.beside === undefined
+  return isLone ? shortly(looking, plan) : within(looking, short, finishedBy(looking, plan))
 }
 
 type Asking = Connection['ask']
