@@ -10,7 +10,11 @@ const rooms = service({
   name: 'rooms',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
   resources: {
-    shelves: { prefix: 'shf', fields: { level: f.integer({ optional: true, filter: 'range', sort: true }) }, access: 'public' },
+    shelves: {
+      prefix: 'shf',
+      fields: { level: f.integer({ optional: true, filter: 'range', sort: true }) },
+      access: 'public',
+    },
     books: {
       prefix: 'bok',
       fields: {
@@ -22,10 +26,14 @@ const rooms = service({
       order: ['title'],
     },
   },
-} as never as Parameters<typeof service>[0]).change('v2' as never, 'books' as never, {
-  about: 'The level is that of the shelf.',
-  moved: { level: { by: 'shelfId', to: 'level' } },
-} as never) as never as Service
+} as never as Parameters<typeof service>[0]).change(
+  'v2' as never,
+  'books' as never,
+  {
+    about: 'The level is that of the shelf.',
+    moved: { level: { by: 'shelfId', to: 'level' } },
+  } as never,
+) as never as Service
 
 interface Watched extends Node {
   /** Asks for a page while a statement of another session commits ahead of every statement that names `before`, but the first one. */
