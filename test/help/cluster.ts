@@ -49,9 +49,13 @@ export interface Cluster {
 
 const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
 
-/** Makes a server in a folder of its own, or a standby of another one; settings as `-c` takes them. */
+/** Makes a server in a folder of its own, or a standby of another one; settings as `-c` takes them, on a given port or a free one. */
 // long because: its acts share the process
-export async function cluster(settings: readonly string[] = [], of?: Pick<Cluster, 'url'>): Promise<Cluster> {
+export async function cluster(
+  settings: readonly string[] = [],
+  of?: Pick<Cluster, 'url'>,
+  at?: number,
+): Promise<Cluster> {
   const as = owner()
   const bin = serverPrograms(as)
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-postgres-'))
@@ -68,7 +72,7 @@ export async function cluster(settings: readonly string[] = [], of?: Pick<Cluste
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const port = await freePort()
+  const port = at ?? (await freePort())
   const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
   const options = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`, ...settings]
   let child: ChildProcess | null = null

@@ -20,6 +20,8 @@ export interface Ground {
   readonly fall: (() => Promise<void>) | null
   /** Falls so that the ids of lost transactions are given out again; `know` asks before. Null where there are no such ids. */
   readonly repeat: ((know: () => Promise<void>) => Promise<void>) | null
+  /** How many standbys have been promoted. */
+  readonly promotions: () => number
   /** What is wrong in the database, that nobody sees from outside. */
   readonly wrong: () => Promise<string[]>
   readonly close: () => Promise<void>
@@ -52,24 +54,26 @@ export async function file({ place, random, power }: Plot): Promise<Ground> {
     },
     fall: null,
     repeat: null,
+    promotions: () => 0,
     wrong: async () => [],
     close: async () => {},
   }
 }
 
-const nodes = 2
+export const nodes = 2
 /** What no commit has written out stays where a fall takes it. */
-const late = 'wal_writer_delay=10s'
+export const settings = ['max_connections=50', 'shared_buffers=16MB', 'wal_writer_delay=10s']
 
 /** A server of databases, for several processes; it is ended as servers end, and one of its own may be. */
 export async function server({ random }: Plot): Promise<Ground> {
-  const own = await cluster(['max_connections=50', 'shared_buffers=16MB', late])
+  const own = await cluster(settings)
   return {
     nodes,
     next: () => ({ database: own.url, trace: null }),
     crashed: () => 0,
     fall: () => fall(own, random),
     repeat: (know) => repeat(own, random, know),
+    promotions: () => 0,
     wrong: async () => [],
     close: own.close,
   }
@@ -104,7 +108,7 @@ async function unsound(database: string): Promise<string[]> {
 }
 
 /** What a server suffers: ended at once in two ways, ended with a word, or without one of those that serve. */
-async function fall(own: Cluster, random: Plot['random']): Promise<void> {
+export async function fall(own: Cluster, random: Plot['random']): Promise<void> {
   const how = (['kill', 'immediate', 'fast', 'servant', 'servants'] as const)[random(5)]
   if (how === 'servants')
     own.psql(
@@ -119,7 +123,7 @@ async function fall(own: Cluster, random: Plot['random']): Promise<void> {
 }
 
 /** An aborted transaction leaves nothing on the disk by itself; behind the fall its id is that of the next one. */
-async function repeat(own: Cluster, random: Plot['random'], know: () => Promise<void>): Promise<void> {
+export async function repeat(own: Cluster, random: Plot['random'], know: () => Promise<void>): Promise<void> {
   own.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
   await know()
   await withoutOne(own, random)

@@ -10,10 +10,11 @@ import { client, pages, type Scene, write } from './client.ts'
 import { file, type Ground, server, spread } from './ground.ts'
 import { Ledger } from './ledger.ts'
 import { stage } from './stage.ts'
+import { standby } from './standby.ts'
 import { upgrade } from './upgrade.ts'
 
 /** What the service may stand on. */
-export const grounds = { sqlite: file, postgres: server, citus: spread } as const
+export const grounds = { sqlite: file, postgres: server, standby, citus: spread } as const
 
 export interface Torture {
   readonly store: keyof typeof grounds
@@ -34,6 +35,7 @@ export interface Tally {
   kills: number
   acknowledged: number
   keys: number
+  promotions: number
   /** Writes that were not synced when the power was lost. */
   lost: number
   violations: readonly string[]
@@ -45,7 +47,7 @@ const epoch = 10
 
 export async function torture(options: Torture): Promise<Tally> {
   const until = performance.now() + options.time
-  const tally: Tally = { rounds: 0, kills: 0, acknowledged: 0, keys: 0, lost: 0, violations: [] }
+  const tally: Tally = { rounds: 0, kills: 0, acknowledged: 0, keys: 0, promotions: 0, lost: 0, violations: [] }
   const next = random(options.seed)
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-torture-'))
   if (options.upgrades) await upgraded(options, { tally, next, place: join(folder, 'upgrade'), until })
@@ -131,6 +133,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
   } finally {
     await floor.close()
     tally.acknowledged += ledger.acknowledged
+    tally.promotions += ground.promotions()
     tally.keys += [...ledger.creations.values()].filter(({ key }) => key !== null).length
     tally.violations = [...floor.failures, ...ledger.violations]
   }

@@ -1,0 +1,61 @@
+/** A primary with a synchronous standby: half of its falls end with the promotion of the standby, and a new standby follows. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Cluster, cluster } from '../help/cluster.ts'
+import { fall, type Ground, nodes, type Plot, repeat, settings } from './ground.ts'
+
+/** A standby that lost its primary asks for it ten times a second: commits wait for the standby. */
+const followed = [...settings, 'wal_retrieve_retry_interval=100ms', 'log_min_messages=fatal']
+
+export async function standby({ random }: Plot): Promise<Ground> {
+  let primary = await cluster(followed)
+  let follower = await follow(primary)
+  let promotions = 0
+  const hosts = `127.0.0.1:${primary.port},127.0.0.1:${follower.port}`
+
+  /** The old primary never comes back with its own files: a new standby is copied from the new primary, on the same port. */
+  async function promote(): Promise<void> {
+    const lost = primary
+    await lost.stop((['kill', 'immediate'] as const)[random(2)] ?? 'kill')
+    await pause(random(300))
+    follower.psql('SELECT pg_promote()')
+    primary = follower
+    waitFor(primary, '')
+    promotions++
+    await lost.close()
+    follower = await follow(primary, lost.port)
+  }
+
+  return {
+    nodes,
+    next: () => ({
+      database: `postgres://bylaw@${hosts}/postgres?target_session_attrs=read-write`,
+      trace: null,
+    }),
+    crashed: () => 0,
+    fall: () => (random(2) === 0 ? promote() : fall(primary, random)),
+    repeat: (know) => repeat(primary, random, know),
+    promotions: () => promotions,
+    wrong: async () => [],
+    close: async () => {
+      await primary.close()
+      await follower.close()
+    },
+  }
+}
+
+/** Makes a standby; from its end on a commit of the primary is acknowledged when the standby has it. */
+async function follow(primary: Cluster, port?: number): Promise<Cluster> {
+  const made = await cluster(followed, primary, port)
+  waitFor(primary, '*')
+  const until = performance.now() + 30_000
+  while (primary.psql('SELECT sync_state FROM pg_stat_replication') !== 'sync') {
+    if (performance.now() > until) throw new Error('The standby does not follow its primary within 30 s.')
+    await pause(50)
+  }
+  return made
+}
+
+function waitFor(primary: Cluster, names: '' | '*'): void {
+  primary.psql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+  primary.psql('SELECT pg_reload_conf()')
+}
