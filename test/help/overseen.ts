@@ -1,6 +1,7 @@
 /** Judges every answer that a test gets by the description of the version that gave it, so that none says what is not described. Part 13. */
 import assert from 'node:assert/strict'
 import { openapi } from '../../src/describe/openapi.ts'
+import type { Misfits } from '../../src/resources/bounds.ts'
 import type { Service } from '../../src/service.ts'
 import { type Exchange, type Judge, judgeOf } from './described.ts'
 import type { Answer, Sent } from './door.ts'
@@ -35,22 +36,22 @@ function plain({ settings }: Service, target: string): string {
 const judges = new WeakMap<Service, Map<string, Judge>>()
 
 /** The judge of a version, made when the first answer of it comes. QUERY can only be said by a newer document. */
-function judgeFor(service: Service, label: string, method: string): Judge {
+function judgeFor(service: Service, label: string, method: string, misfits: Misfits): Judge {
   const own = judges.get(service) ?? new Map<string, Judge>()
   judges.set(service, own)
   const newer = method === 'QUERY' && service.settings.methods.query
-  const name = newer ? `${label} 3.2` : label
-  const made = own.get(name) ?? judgeOf(openapi(service, label, newer ? { openapi: '3.2' } : {}))
+  const name = `${label}${newer ? ' 3.2' : ''} ${JSON.stringify(misfits)}`
+  const made = own.get(name) ?? judgeOf(openapi(service, label, { misfits, ...(newer && { openapi: '3.2' as const }) }))
   own.set(name, made)
   return made
 }
 
-/** What is wrong with an exchange by the description of its version. */
-export function undescribed(service: Service, exchange: Exchange): string[] {
+/** What is wrong with an exchange by the description of its version, which knows of rows that do not fit. */
+export function undescribed(service: Service, exchange: Exchange, misfits: Misfits = {}): string[] {
   if (outside.some(([, is]) => is(exchange))) return []
   const { headers, method, target } = exchange
   const label = headers.version ?? (service.choice.served.at(-1) as string) // a refusal comes before a version is chosen
-  return judgeFor(service, label, method)({ ...exchange, target: plain(service, target) })
+  return judgeFor(service, label, method, misfits)({ ...exchange, target: plain(service, target) })
 }
 
 interface Around {

@@ -13,7 +13,7 @@ export function deedOf(numbers: readonly number[], setup: Setup, model: Model): 
   const operation = choose.once(2) ? setup.operation : choose.one(factors.operation)
   const version = choose.once(3) ? choose.one(factors.version) : setup.version
   const item = choose.one([...model.things.keys(), ...model.things.keys(), ...model.gone, unknown[setup.key]])
-  const id = operation === 'list' || operation === 'create' ? null : item
+  const id = operation === 'list' || operation === 'query' || operation === 'create' ? null : item
   const writes = ['create', 'replace', 'change'].includes(operation)
   const body = writes ? bodyOf(choose, { operation, id, setup, model }) : null
   const key =
@@ -49,6 +49,8 @@ function bodyOf(choose: ReturnType<typeof chooser>, { operation, id, setup, mode
       planId: choose.once(10) ? 'pln_00000000000000000000000000' : choose.one([...model.plans.keys()]),
     }),
     ...(choose.once(5) && { secret: choose.one(texts) }),
+    ...(isWanted() && { grade: choose.one(['a', 'b', 'z']) }),
+    ...(choose.once(model.hasHint ? 2 : 8) && { hint: choose.one([...texts, null]) }),
   }
 }
 
@@ -67,6 +69,7 @@ export function requestOf({
     replace: 'PUT',
     change: 'PATCH',
     remove: 'DELETE',
+    query: 'QUERY',
   } as const
   const names = namesIn(version)
   const json = body && {
@@ -75,6 +78,8 @@ export function requestOf({
   }
   const path = id === null ? `/${version}/things` : `/${version}/things/${id}`
   const query = operation === 'list' ? '?page_size=100' : ''
+  if (operation === 'query')
+    return ['QUERY', path, { body: 'page_size=100', headers: { 'content-type': 'application/x-www-form-urlencoded' } }]
   return [
     methods[operation],
     path + query,

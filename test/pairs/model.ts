@@ -33,12 +33,20 @@ export const namesIn = (version: Version): Readonly<Record<string, string>> => {
   return version === 'v2' ? { note: 'remark' } : { note: 'remark', size: 'amount' }
 }
 
+const blank = { note: null, size: 0, grade: 'a', hint: null } as const
+
+/** The payload that a key stands for. */
+const sentBy = ({ version, body, price }: Deed): string =>
+  JSON.stringify([version, price, Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))])
+
 export class Model {
   readonly things = new Map<string, Thing>()
   readonly gone = new Set<string>()
   readonly plans = new Map<string, string>()
-  /** Keys that were used, with the thing that each has made. */
-  readonly keys = new Map<string, string>()
+  /** Idempotency keys that were used, with the thing that each has made and the request that made it. */
+  readonly keys = new Map<string, { readonly id: string; readonly sent: string }>()
+  /** Whether the field `hint` is declared at present. */
+  hasHint = true
   private readonly setup: Setup
   private used = 0
 
@@ -53,6 +61,7 @@ export class Model {
     if (this.setup.scope === 'lacking') return { statuses: [403] }
     switch (deed.operation) {
       case 'list':
+      case 'query':
         return { statuses: [200], items: [...this.things.keys()].map((id) => this.shown(id, deed.version)) }
       case 'read':
         return this.present(deed) ?? { statuses: [200], items: [this.shown(deed.id as string, deed.version)] }
@@ -73,7 +82,11 @@ export class Model {
   }
 
   private creating(deed: Deed): number[] {
-    if (deed.key !== null && this.keys.has(deed.key)) return [409]
+    const used = deed.key !== null && this.keys.get(deed.key)
+    if (used) {
+      if (this.setup['idempotency mode'] === 'conflict') return [409]
+      return [used.sent === sentBy(deed) ? 201 : 422]
+    }
     const refused = this.fits(deed, true)
     if (refused) return refused
     const chosen = this.chosenId(deed)
@@ -102,9 +115,11 @@ export class Model {
   private fits({ body, id, operation }: Deed, whole: boolean): number[] | null {
     const own = body as Record<string, unknown>
     const hidden = this.setup['hidden field']
-    if ('secret' in own && hidden === 'takes a scope') return typeof own.size === 'string' ? [400, 403] : [403]
-    if ('secret' in own && hidden === 'none') return [400]
-    if (typeof own.size === 'string') return [400]
+    const isRepeated = operation !== 'create' && this.things.get(id as string)?.body.grade === 'z' // a misfit may be sent unchanged
+    const isWrong =
+      typeof own.size === 'string' || (own.grade === 'z' && !isRepeated) || ('hint' in own && !this.hasHint)
+    if ('secret' in own && hidden === 'takes a scope') return isWrong ? [400, 403] : [403]
+    if (isWrong || ('secret' in own && hidden === 'none')) return [400]
     const isNamed = own.name !== undefined || (this.setup.key === 'own' && operation === 'replace') // its path names it
     if (whole && (!isNamed || own.planId === undefined)) return [400]
     if (own.planId !== undefined && !this.plans.has(String(own.planId))) return [400]
@@ -117,10 +132,11 @@ export class Model {
     const { operation, body, key } = deed
     const own = (id ?? deed.id) as string
     if (operation === 'create' && status === 201) {
-      if (key !== null) this.keys.set(key, own)
-      this.write(own, { note: null, size: 0, ...body }, deed)
+      if (key !== null && this.keys.has(key)) return // the first answer again
+      if (key !== null) this.keys.set(key, { id: own, sent: sentBy(deed) })
+      this.write(own, { ...blank, ...body }, deed)
     } else if (operation === 'replace' && status < 300)
-      this.write(own, { ...(this.setup.key === 'own' && { name: own }), note: null, size: 0, ...body }, deed)
+      this.write(own, { ...(this.setup.key === 'own' && { name: own }), ...blank, ...body }, deed)
     else if (operation === 'change' && status < 300)
       this.write(own, { ...(this.things.get(own) as Thing).body, ...body }, deed)
     else if (operation === 'remove' && status === 204 && this.things.delete(own)) this.gone.add(own)
@@ -129,15 +145,24 @@ export class Model {
   private write(id: string, body: Record<string, unknown>, { price, version, operation }: Deed): void {
     const before = this.things.get(id)
     const { secret: _, id: __, ...seen } = body
-    this.things.set(id, { body: seen, parts: before?.parts ?? 0 })
+    // While the field is not declared, its value is set aside and no write reaches it.
+    const hint = this.hasHint ? seen.hint : (before?.body.hint ?? null)
+    this.things.set(id, { body: { ...seen, hint }, parts: before?.parts ?? 0 })
     if (this.setup['moved field'] === 'no' || version !== 'v1') return
     // A PUT replaces the whole item, the price with its default; an item that is new leaves the price of its plan as it is.
     const written = price ?? (operation === 'replace' && before ? '0.00' : null)
     if (written !== null) this.plans.set(String(seen.planId), written)
   }
 
+  /** The rows that do not fit the narrower declaration are filled, where it says so. */
+  narrowed(): void {
+    if (this.setup['earlier rows'] !== 'filled') return
+    for (const { body } of this.things.values()) if (body.grade === 'z') body.grade = 'b'
+  }
+
   shown(id: string, version: Version): Record<string, unknown> {
-    const { body } = this.things.get(id) as Thing
+    const { hint, ...rest } = (this.things.get(id) as Thing).body
+    const body = this.hasHint ? { ...rest, hint } : rest
     const names = namesIn(version)
     const price =
       version === 'v1' && this.setup['moved field'] === 'yes' ? { price: this.plans.get(String(body.planId)) } : {}

@@ -6,15 +6,22 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { gate, type House } from '../../src/http/house.ts'
 import { listen } from '../../src/http/node.ts'
 import { realWorld } from '../../src/http/world.ts'
+import type { Misfits } from '../../src/resources/bounds.ts'
+import type { Consent } from '../../src/schema/hazard.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { type Door, keyFor, overSocket, throughFetch } from '../help/door.ts'
+import { rows } from '../help/file.ts'
+import type { Issuer } from '../help/issuer.ts'
+import type { Place } from '../help/places.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import type { Setup } from './factors.ts'
 
 /** A database that can lose its clients, or the process that writes its files. */
 export interface Ground {
   readonly url: () => string
+  /** The database as the helpers for migrations take it. */
+  readonly place: () => Place
   /** Ends all that is under way, as a crash does; `url` names what is left. */
   readonly crash: () => Promise<void>
   readonly drop: () => Promise<void>
@@ -27,6 +34,11 @@ export async function groundOf({ store }: Setup): Promise<Ground> {
     const file = () => join(folder, `db${count}`)
     return {
       url: () => `sqlite:${file()}`,
+      place: () => ({
+        url: `sqlite:${file()}`,
+        rows: async (text) => rows(file(), text),
+        now: "unixepoch('subsec') * 1000",
+      }),
       crash: async () => {
         const before = file()
         count++
@@ -39,6 +51,7 @@ export async function groundOf({ store }: Setup): Promise<Ground> {
   const name = `pairs_${process.pid}_${Math.random().toString(36).slice(2)}`
   return {
     url: () => `${url}&application_name=${name}`,
+    place: () => ({ url, rows: (text) => sql(url, text), now: 'extract(epoch FROM now()) * 1000' }),
     crash: async () => {
       await sql(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '${name}%'`)
     },
@@ -47,25 +60,44 @@ export async function groundOf({ store }: Setup): Promise<Ground> {
 }
 
 export interface Node {
+  readonly api: Service
+  readonly misfits: Misfits
   readonly send: Door['send']
   readonly keys: Readonly<Record<'ann' | 'amy', Record<string, string>>>
   readonly close: () => Promise<void>
 }
 
-export async function nodeOn(api: Service, setup: Setup, url: string, keys: Node['keys'] | null): Promise<Node> {
-  const store = await openStore(api, url, 'apply')
+interface Opening {
+  readonly setup: Setup
+  readonly url: string
+  readonly issuer: Issuer
+  /** The credentials that an earlier node has issued. */
+  readonly keys: Node['keys'] | null
+}
+
+const consent: Consent = { allowLoss: ['things.hint'], allowMisfits: true }
+
+export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening): Promise<Node> {
+  const store = await openStore(api, url, 'apply', consent)
   const world = realWorld([store.secret])
   const account = setup.account === 'own' ? 'north' : null
   const scopes = setup.scope === 'lacking' ? [] : ['things:use']
+  const credential = async (name: string, own: readonly string[], tier: string) => {
+    if (setup.credential === 'API key') return keyFor(store, name, { account, scopes: own, tier }, world.now())
+    const claims = { sub: name, scope: own.join(' '), tier, ...(account && { org: account }) }
+    return { authorization: `Bearer ${await issuer.sign(claims)}` }
+  }
   const own = keys ?? {
-    ann: await keyFor(store, 'ann', { account, scopes, tier: 'few' }, world.now()),
-    amy: await keyFor(store, 'amy', { account, scopes: ['things:use', 'pii'], tier: 'quick' }, world.now()),
+    ann: await credential('ann', scopes, 'few'),
+    amy: await credential('amy', ['things:use', 'pii'], 'quick'),
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const house: House = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
   const listening = setup.door === 'node' ? await listen(house, { port: 0, host: '127.0.0.1' }) : null
   const send = listening ? overSocket(Number(new URL(listening.url).port)) : throughFetch(fetchDoor(house))
   return {
+    api,
+    misfits: store.misfits ?? {},
     send,
     keys: own,
     close: async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { issuer } from '../help/issuer.ts'
 import { coveringRows, pairsIn, pairsOf, type Row } from './covering.ts'
 import { factors, type Setup } from './factors.ts'
 import { groundOf } from './nodes.ts'
@@ -22,7 +23,8 @@ function randomFrom(start: number): () => number {
   }
 }
 
-const steps = fc.array(fc.array(fc.nat(210), { minLength: 24, maxLength: 24 }), { minLength: 8, maxLength: 18 })
+const steps = fc.array(fc.array(fc.nat(210), { minLength: 30, maxLength: 30 }), { minLength: 8, maxLength: 18 })
+const authority = issuer()
 const rows: readonly Row[] = coveringRows(factors, randomFrom(seed))
 
 describe(`pairs of features (seed ${seed})`, () => {
@@ -46,14 +48,17 @@ describe(`pairs of features (seed ${seed})`, () => {
       async () => {
         const setup = row as Setup
         const property = fc.asyncProperty(steps, fc.nat(), async (given, when) => {
-          const trial = new Trial(setup, await groundOf(setup))
+          const trial = new Trial(setup, await groundOf(setup), await authority)
           try {
-            await trial.open()
-            await trial.fill()
+            await trial.begin()
             for (const [i, numbers] of given.entries()) {
+              const half = given.length >> 1
               if (setup.crash === 'yes' && i === when % given.length) await trial.crash()
-              await trial.act(numbers)
+              if (i === half) await trial.finish()
+              if (setup['dropped field'] === 'yes' && i === half + 1) await trial.without(() => trial.act(numbers))
+              else await trial.act(numbers)
             }
+            await trial.finish()
             await trial.judge()
           } finally {
             await trial.close()

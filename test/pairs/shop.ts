@@ -1,8 +1,19 @@
 /** The service of a row of levels. */
 import { f, type Service, service } from 'bylaw'
+import { audience } from '../help/issuer.ts'
 import type { Setup } from './factors.ts'
 
 export const quota = 14
+
+/** How a declaration differs from the newest one. */
+export interface Stage {
+  /** Without the newest version, as before a rolling upgrade. */
+  readonly isFormer?: boolean
+  /** `grade` allows one value more. */
+  readonly isWide?: boolean
+  /** Without the field `hint`. */
+  readonly isWithoutHint?: boolean
+}
 
 /** A declaration whose parts are there or not is beyond the inference of types. */
 type Changing = Service & { change: (...change: unknown[]) => Changing }
@@ -18,13 +29,39 @@ const keyed = (setup: Setup): object => {
   return { prefix: 'thg', ...(setup.key === 'chosen' && { settings: { resource: { id: 'client' } } }) }
 }
 
-export function shopOf(setup: Setup): Service {
+const gradeOf = (setup: Setup, { isWide }: Stage) =>
+  f.enum(isWide ? ['a', 'b', 'z'] : ['a', 'b'], {
+    default: 'a',
+    ...(setup['earlier rows'] === 'filled' && !isWide && { fill: 'b' }),
+  } as never)
+
+const dates = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
+
+const settingsOf = (setup: Setup, issuer: string): object => ({
+  methods: { query: true },
+  idempotency: { mode: setup['idempotency mode'] },
+  ...(setup.credential === 'token' && {
+    auth: {
+      apiKeyHeader: 'X-API-Key',
+      tokens: {
+        issuer,
+        audience,
+        jwks: `${issuer}/jwks.json`,
+        claims: { scopes: 'scope', account: 'org', tier: 'tier' },
+      },
+    },
+  }),
+})
+
+/** The declaration of a row of levels; access tokens are those of the given issuer. */
+export function shopOf(setup: Setup, issuer: string, stage: Stage = {}): Service {
   const owner = setup.account === 'own' ? { owner: 'accountId' } : {}
   const guarded = setup.scope !== 'not needed'
   const tiers = { quick: { hourly: 100_000 }, few: { hourly: setup.quota === 'used up' ? quota : 100_000 } }
   const made = service({
     name: 'shop',
-    versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' }, v3: { released: '2026-06-01' } },
+    versions: { ...dates, ...(!stage.isFormer && { v3: { released: '2026-06-01' } }) },
+    settings: settingsOf(setup, issuer),
     scopes: { 'things:use': 'Use things', pii: 'See secrets' },
     ...(setup.quota !== 'none' && { tiers }),
     resources: {
@@ -39,7 +76,9 @@ export function shopOf(setup: Setup): Service {
         ...owner,
         fields: {
           name: f.text({ max: 50, filter: 'like', sort: true }),
-          note: f.text({ max: 50, optional: true, filter: true }),
+          [stage.isFormer ? 'remark' : 'note']: f.text({ max: 50, optional: true, filter: true }),
+          grade: gradeOf(setup, stage),
+          ...(!stage.isWithoutHint && { hint: f.text({ max: 50, optional: true, filter: true }) }),
           size: f.integer({ default: 0, min: 0, max: 99, filter: 'range', sort: true }),
           planId: f.ref('plans', { filter: true }),
           ...secretOf(setup),
@@ -55,7 +94,8 @@ export function shopOf(setup: Setup): Service {
     },
   } as never) as unknown as Changing
   const moved = setup['moved field'] === 'yes' ? { moved: { price: { by: 'planId', to: 'price' } } } : {}
-  return made
-    .change('v3', 'things', { about: 'A remark is called `note`.', renamed: { remark: 'note' } })
-    .change('v2', 'things', { about: 'An amount is called `size`.', renamed: { amount: 'size' }, ...moved })
+  const older = stage.isFormer
+    ? made
+    : made.change('v3', 'things', { about: 'A remark is called `note`.', renamed: { remark: 'note' } })
+  return older.change('v2', 'things', { about: 'An amount is called `size`.', renamed: { amount: 'size' }, ...moved })
 }

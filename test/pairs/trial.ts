@@ -1,13 +1,16 @@
 /** A trial: one service, its nodes, and the model of what it has to do. */
 import assert from 'node:assert/strict'
 import type { Service } from '../../src/service.ts'
+import { openMigration } from '../../src/terminal/open.ts'
 import type { Answer, Sent } from '../help/door.ts'
+import type { Issuer } from '../help/issuer.ts'
 import { undescribed } from '../help/overseen.ts'
+import { alive, applied } from '../help/places.ts'
 import { deedOf, requestOf } from './deeds.ts'
 import { factors, type Setup } from './factors.ts'
 import { type Deed, Model } from './model.ts'
 import { type Ground, type Node, nodeOn } from './nodes.ts'
-import { shopOf } from './shop.ts'
+import { type Stage, shopOf } from './shop.ts'
 
 /** A thing as it was answered, without what no model knows. */
 const seen = ({ createdAt: _, updatedAt: __, ...rest }: Record<string, unknown>): Record<string, unknown> => rest
@@ -19,44 +22,122 @@ export class Trial {
   readonly model: Model
   private nodes: Node[] = []
   private turn = 0
-  private readonly api: Service
+  private former: Node | null = null
+  private api: Service
+  private readonly issuer: Issuer
   private readonly setup: Setup
   private readonly ground: Ground
 
-  constructor(setup: Setup, ground: Ground) {
+  constructor(setup: Setup, ground: Ground, issuer: Issuer) {
     this.setup = setup
     this.ground = ground
-    this.api = shopOf(setup)
+    this.issuer = issuer
+    this.api = this.declared()
     this.model = new Model(setup)
   }
 
-  async open(): Promise<void> {
-    const keys = this.nodes[0]?.keys ?? null
-    this.nodes = [await nodeOn(this.api, this.setup, this.ground.url(), keys)]
-    if (this.setup['second process'] === 'yes')
-      this.nodes.push(await nodeOn(this.api, this.setup, this.ground.url(), (this.nodes[0] as Node).keys))
+  private declared(stage: Stage = {}): Service {
+    return shopOf(this.setup, this.issuer.url, stage)
+  }
+
+  private node(api: Service): Promise<Node> {
+    const { setup, ground, issuer } = this
+    return nodeOn(api, { setup, url: ground.url(), issuer, keys: this.nodes[0]?.keys ?? null })
+  }
+
+  /** Opens the nodes of a declaration; they take the place of those that served before. */
+  private async open(api: Service): Promise<void> {
+    this.api = api
+    const first = await this.node(api)
+    this.nodes = [first]
+    if (this.setup['second process'] === 'yes') this.nodes.push(await this.node(api))
+  }
+
+  /** Ends all nodes and starts the service with another declaration. */
+  private async restart(stage: Stage): Promise<void> {
+    for (const node of this.nodes) await node.close()
+    await this.open(this.declared(stage))
+    this.told.push(`restart ${JSON.stringify(stage)}`)
+  }
+
+  /** Starts the service on rows that an earlier declaration may have written, and begins a rolling upgrade where the row says so. */
+  async begin(): Promise<void> {
+    const isFormer = this.setup['rolling upgrade'] === 'yes'
+    await this.open(this.declared({ isFormer, isWide: this.setup['earlier rows'] !== 'fit' }))
+    await this.fill(isFormer ? 'v2' : 'v3')
+    if (this.setup['earlier rows'] !== 'fit') await this.restart({ isFormer })
+    this.model.narrowed()
+    if (!isFormer) return
+    const [former, ...others] = this.nodes as [Node, ...Node[]]
+    for (const node of others) await node.close()
+    const now = this.declared()
+    await alive(this.ground.place())
+    assert.deepEqual((await applied(this.ground.place(), now)).waitsFor, ['old'], this.story())
+    await this.open(now)
+    this.former = former
+    this.told.push('the upgrade begins')
+  }
+
+  /** Ends the rolling upgrade, if there is one. */
+  async finish(): Promise<void> {
+    if (this.former === null) return
+    await this.former.close()
+    this.former = null
+    await this.ground.place().rows('DELETE FROM bylaw_nodes')
+    assert.deepEqual((await applied(this.ground.place(), this.api)).left, [], this.story())
+    this.told.push('the upgrade ends')
+  }
+
+  /** Restarts without a field that rows hold, runs the given steps, declares it again and puts its values back while all nodes serve. */
+  async without(steps: () => Promise<void>): Promise<void> {
+    await this.restart({ isWithoutHint: true })
+    this.model.hasHint = false
+    await steps()
+    await this.restart({})
+    const migration = await openMigration(this.api, this.ground.url())
+    try {
+      await migration.undrop()
+    } finally {
+      migration.close()
+    }
+    this.model.hasHint = true
+    this.told.push('undrop')
   }
 
   /** What was there before the crash is opened anew; what crashed is closed afterwards. */
   async crash(): Promise<void> {
-    const before = this.nodes
+    const before = [...this.nodes, ...(this.former === null ? [] : [this.former])]
     await this.ground.crash()
-    await this.open()
+    if (this.former) this.former = await this.node(this.former.api)
+    await this.open(this.api)
     for (const node of before) await node.close()
     this.told.push('crash')
   }
 
   async close(): Promise<void> {
+    await this.former?.close()
     for (const node of this.nodes) await node.close()
     await this.ground.drop()
   }
 
+  /** The nodes take turns; the former declaration does not know the newest version. */
+  private next(path: string): Node {
+    const able = this.former === null || path.startsWith('/v3') ? this.nodes : [this.former, ...this.nodes]
+    return able[this.turn++ % able.length] as Node
+  }
+
   async send(who: 'ann' | 'amy', method: string, path: string, sent: Sent = {}): Promise<Answer> {
-    const node = this.nodes[this.turn++ % this.nodes.length] as Node
+    const node = this.next(path)
     const answer = await node.send(method, path, { ...sent, headers: { ...node.keys[who], ...sent.headers } })
-    this.told.push(`${who} ${method} ${path} ${JSON.stringify(sent)} -> ${answer.status} ${answer.text.slice(0, 300)}`)
+    this.told.push(
+      `${who} ${method} ${path} ${JSON.stringify(sent)} (node ${this.turn}) -> ${answer.status} ${answer.text.slice(0, 300)}`,
+    )
     const { status, headers, text } = answer
-    assert.deepEqual(undescribed(this.api, { method, target: path, status, headers, text }), [], this.story())
+    assert.deepEqual(
+      undescribed(node.api, { method, target: path, status, headers, text }, node.misfits),
+      [],
+      this.story(),
+    )
     return answer
   }
 
@@ -65,20 +146,28 @@ export class Trial {
   }
 
   /** Two plans, and things of which one has a part. */
-  async fill(): Promise<void> {
+  private async fill(version: string): Promise<void> {
     for (const price of ['5.00', '7.00']) {
-      const { json } = await this.send('amy', 'POST', '/v3/plans', { json: { title: 'P', price } })
+      const { json } = await this.send('amy', 'POST', `/${version}/plans`, { json: { title: 'P', price } })
       this.model.plans.set(json.id, price)
     }
     const secret = this.setup['hidden field'] === 'none' ? {} : { secret: 's' }
+    const grade = this.setup['earlier rows'] === 'fit' ? 'b' : 'z'
     for (const [i, planId] of [...this.model.plans.keys()].entries()) {
-      const body = { ...(this.setup.key === 'chosen' && { id: `thg_a${i}` }), name: `n${i}`, planId, ...secret }
-      const { json } = await this.send('amy', 'POST', '/v3/things', { json: body })
+      const body = {
+        ...(this.setup.key === 'chosen' && { id: `thg_a${i}` }),
+        name: `n${i}`,
+        planId,
+        ...secret,
+        hint: 'h',
+        ...(i === 0 && { grade }),
+      }
+      const { json } = await this.send('amy', 'POST', `/${version}/things`, { json: body })
       const deed: Deed = { operation: 'create', version: 'v3', id: null, body, price: null, key: null }
       this.model.done(deed, 201, json.id)
     }
     const [[id, thing] = ['', { parts: 0 }]] = this.model.things
-    const part = await this.send('amy', 'POST', `/v3/things/${id}/parts`, { json: { text: 't' } })
+    const part = await this.send('amy', 'POST', `/${version}/things/${id}/parts`, { json: { text: 't' } })
     assert.equal(part.status, 201, this.story())
     thing.parts++
   }
@@ -89,7 +178,7 @@ export class Trial {
     const answer = await this.send('ann', ...requestOf(deed))
     assert.ok(expected.statuses.includes(answer.status), `${expected.statuses} was expected${this.story()}`)
     if (expected.items) {
-      const items = (deed.operation === 'list' ? answer.json?.data : [answer.json]) ?? []
+      const items = (deed.id === null ? answer.json?.data : [answer.json]) ?? []
       if (answer.status === 200)
         assert.deepEqual(items.map(seen).sort(byId), [...expected.items].sort(byId), this.story())
     }
