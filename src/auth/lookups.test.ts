@@ -60,7 +60,8 @@ test('five thousand look-ups a second of one address leave a new key of it and o
   assert.ok(Math.max(...answered) <= 500, `the slowest took ${Math.max(...answered)} ms`)
   for (const { at } of statements) {
     const within = statements.filter((one) => one.at >= at && one.at < at + 1000)
-    assert.ok(within.length <= 20, `${within.length} statements within a second`)
+    // Keys that are renewed each second and timers that fire early need a part of the 20 statements.
+    assert.ok(within.length <= 17, `${within.length} statements within a second`)
   }
   assert.ok(statements.every(({ questions }) => questions.length <= 500))
   assert.equal(statements.flatMap(({ questions }) => questions).length, 15_060)

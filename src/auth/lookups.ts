@@ -5,9 +5,9 @@
 
 /** The most questions of one statement. */
 const most = 500
-/** Between two statements, in milliseconds, once the burst is used: at most 20 statements in any second. */
-const interval = 1000 / 15
-const burst = 5
+/** Between two statements, in milliseconds, once the burst is used: at most 17 in any second, and with keys that are renewed 20. */
+const interval = 1000 / 13
+const burst = 3
 
 /** Time that passes whatever the wall clock does. */
 export interface Pace {

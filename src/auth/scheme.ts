@@ -4,6 +4,7 @@ import { type Call, lines } from '../flow/call.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../resources/settings.ts'
+import { isWhole } from './keys.ts'
 
 type Scheme = Pick<Settings['auth'], 'apiKeyHeader' | 'credentialNames'>
 
@@ -61,7 +62,7 @@ export function admitBody(
 
 function admitForm(text: string, names: readonly string[], place: 'query' | 'body'): void {
   for (const pair of text.split('&')) {
-    const cut = /[=[]|%5b/i.exec(pair)
+    const cut = /[=[]|%5b|%3d/i.exec(pair)
     const name = decoded(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
     const found = names.find((one) => one.toLowerCase() === name)
     if (found !== undefined) throw misplaced(found, place)
@@ -76,18 +77,49 @@ function decoded(text: string): string {
   }
 }
 
-const secret = /bylaw_[0-9A-Za-z]+|eyJ[\w-]*\.[\w-]+\.[\w-]*/g
-const escaped = /%[0-9a-f]{2}/gi
+/** An API key to the end of its segment, also where its underscore was mangled. */
+const key = /bylaw(?:_|[^0-9a-z/]+(?=[^/]{16}))[^/]*/gi
+/** Words with two dots and more between them, and the place in them where the header of an access token begins. */
+const dotted = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
+const token = /e(?:y[ABIJ]|w[klop01])[\w-]{10,}\..*/
+/** What can be an API key whose prefix was lost or mangled: its checksum decides, and of what is longer than any id nothing is shown. */
+const run = /[0-9A-Za-z]{49,}/g
+const mostOfRun = 100
+const escaped = /%(?:u00)?([0-9a-f]{2})/gi
+/** A character of ASCII in more bytes of UTF-8 than it needs, which lenient readers of logs accept. */
+const overlong = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g
 const mostLayers = 8
+const hidden = '***'
 
 /** A text for the log, without anything that reads like an API key or an access token, percent-encoded or not. R164, R172. */
 export function redacted(text: string): string {
-  let plain = text
-  for (let layer = 0; layer < mostLayers && plain.includes('%'); layer++)
-    plain = plain.replace(escaped, (one) => String.fromCharCode(Number.parseInt(one.slice(1), 16)))
-  if (!plain.includes('bylaw_') && !plain.includes('eyJ')) return text
-  return plain.replace(secret, '***')
+  const plain = unescaped(text)
+  if (plain === null) return hidden
+  const told = plain
+    .replace(key, hidden)
+    .replace(dotted, (words) => words.replace(token, hidden))
+    .replace(run, (one) => (one.length > mostOfRun || holdsKey(one) ? hidden : one))
+  // JSON leaves these control characters as they are, and terminals obey them.
+  return (told === plain ? text : told).replace(/[\x7f-\x9f]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 }
+
+/** A text without its escapes; null where it was escaped more often than anybody does who has nothing to hide. */
+function unescaped(text: string): string | null {
+  let plain = text
+  for (let layer = 0; plain.includes('%') || layer === 0; layer++) {
+    const before = plain
+    plain = plain
+      .replace(escaped, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+      .replace(overlong, (_, lead: string, last: string) =>
+        String.fromCharCode(((lead.charCodeAt(lead.length - 1) & 1) << 6) | (last.charCodeAt(0) & 63)),
+      )
+    if (plain === before) break
+    if (layer === mostLayers) return null
+  }
+  return plain
+}
+
+const holdsKey = (text: string): boolean => [text.slice(0, 49), text.slice(-49)].some((one) => isWhole(`bylaw_${one}`))
 
 function misplaced(name: string, place: 'query' | 'body'): Problem {
   const message = `${name} reads like a credential, which is taken from the header alone. Send Authorization: Bearer, and regard what was sent as known to others: change it.`

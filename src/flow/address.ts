@@ -60,9 +60,11 @@ function isIn(groups: readonly number[], { groups: own, bits }: Network): boolea
   })
 }
 
-/** An address without the port that some proxies write behind it: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
-const withoutPort = (text: string): string =>
-  /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
+/** An address without quotes, and without the port that some proxies write behind it: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
+function withoutPort(given: string): string {
+  const text = /^"(.*)"$/.exec(given)?.[1] ?? given
+  return /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\da-f:]*[\d.]+\.\d+):\d{1,5}$/i.exec(text)?.[1] ?? text
+}
 
 /** Where a call came from: what trusted proxies say of it, and nobody else. R184. */
 export function clientOf(peer: string, forwarded: string | undefined, trusted: readonly Network[]): string {

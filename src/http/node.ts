@@ -203,7 +203,7 @@ function note(call: Call, status: number, { log }: House, started: Started): voi
   const end = target.indexOf('?')
   const line = {
     requestId: id,
-    method,
+    method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // of a malformed message it is any text
     path: redacted(end < 0 ? target : target.slice(0, end)),
     status,
     ms: took(started),
