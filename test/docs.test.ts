@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { readSettings } from '../src/resources/settings.ts'
+import type { Command } from '../src/terminal/command.ts'
 import { allProofs, conformance } from './help/conformance.ts'
 import { blocksOf, matches, Page } from './help/pages.ts'
 
@@ -70,3 +71,21 @@ it('docs/settings.md names every setting', () => {
     [],
   )
 })
+
+it('the pages name every flag of every command', async () => {
+  const pages = readdirSync('docs').map((name) => readFileSync(`docs/${name}`, 'utf8'))
+  const files = readdirSync('src/cli').filter((name) => !/^main\.|\.test\.ts$/.test(name))
+  const exported = await Promise.all(files.map((name) => import(`../src/cli/${name}`)))
+  const commands = exported.flatMap((all) => Object.values(all).filter(isCommand))
+  assert.ok(commands.length >= 12)
+  const flags = commands.flatMap(({ name, flags }) => Object.keys(flags).map((flag) => ({ name, flag })))
+  const missing = flags.filter(({ flag }) => !pages.some((page) => new RegExp(`--${flag}(?![\\w-])`).test(page)))
+  assert.deepEqual(
+    missing.map(({ name, flag }) => `${name} --${flag}`),
+    [],
+  )
+})
+
+function isCommand(value: unknown): value is Command {
+  return typeof value === 'object' && value !== null && 'flags' in value && 'run' in value
+}
