@@ -5,7 +5,7 @@ import type { Deed } from '../flow/plan.ts'
 import { type Cellar, finish, type Run } from '../store/cellar.ts'
 import { credentials, type Statement } from '../store/compile.ts'
 import { perform } from '../store/perform.ts'
-import { duplicate, isBusy, isOutage, mostWait, told, toldOfCommit } from './failure.ts'
+import { duplicate, isBusy, isOutage, isUnreadable, mostWait, told, toldOfCommit } from './failure.ts'
 import type { Rows } from './rows.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Totals } from './totals.ts'
@@ -41,6 +41,8 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
   let undone = false
   /** Whether the member at work has written. */
   let wrote = false
+  /** The member that met a part of the file that cannot be read, after which nothing of its batch can be committed. */
+  let unreadable: { readonly member: Member; readonly cause: unknown } | null = null
   const idle: (() => void)[] = []
 
   function join(plan: Deed): Promise<Outcome> {
@@ -98,6 +100,13 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
         separately(members)
         return
       }
+      if (unreadable) {
+        const { member, cause } = unreadable
+        unreadable = null
+        separately(members.filter((one) => one !== member))
+        member.fail(told(cause))
+        return
+      }
       forget(members) // it may have been committed all the same
       for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
@@ -124,7 +133,8 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
   }
 
   /** One member; a failure of the whole transaction is thrown on. */
-  function attempt({ plan, done, fail }: Member): () => void {
+  function attempt(own: Member): () => void {
+    const { plan, done, fail } = own
     wrote = false
     if (apart) run(savepoint)
     try {
@@ -134,6 +144,10 @@ export function batches({ db, run, snapshot, cellar, patience, totals, rows }: B
       return () => done(outcome)
     } catch (error) {
       if (error === spoilt || !db.isTransaction || isOutage(error)) throw error
+      if (isUnreadable(error)) {
+        unreadable = { member: own, cause: error } // the others are tried again without it
+        throw error
+      }
       undo()
       if (apart) run(release)
       const taken = duplicate(error, cellar)

@@ -12,10 +12,13 @@ export const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error)
 /** No memory, read-only, I/O, full, cannot open, protocol: nothing that the caller did, and it may pass. */
 export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
 
+/** A part of the file cannot be read: SQLite reports a disk that fails in a read as a malformed file too. It commits no transaction that met this. */
+export const isUnreadable = (error: unknown): boolean => [11, 26].includes(codeOf(error) & 0xff)
+
 /** A failure of the database as what a caller is told. */
 export function told(error: unknown): unknown {
   if (codeOf(error) === 1811) return leftBehind(error) // a trigger: the floor of a table
-  if (!isOutage(error)) return error
+  if (!isOutage(error) && !isUnreadable(error)) return error
   return new Problem(
     'dependency-unavailable',
     'The store cannot do this at the moment; nothing was changed. Try again later.',
@@ -25,7 +28,7 @@ export function told(error: unknown): unknown {
 
 /** A failure of the commit itself. Where the disk failed, all of it may have been written before. */
 export function toldOfCommit(error: unknown): unknown {
-  if ((codeOf(error) & 0xff) !== 10) return told(error)
+  if ((codeOf(error) & 0xff) !== 10 && !isUnreadable(error)) return told(error)
   return new Problem(
     'dependency-unavailable',
     'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',

@@ -1,0 +1,59 @@
+/** A file of which one page cannot be read: what needs that page is 503, and everything else goes on. Part 8, loss. */
+import assert from 'node:assert/strict'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { f } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { freshFile, things } from '../help/file.ts'
+
+const api = things({ name: f.text({ filter: 'like', max: 100 }), pad: f.text({ max: 2000 }) })
+const page = 4096
+
+/** Overwrites a page of a table as a disk does that lost it. */
+function damage(file: string, table: string): void {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const { rootpage, pages } = db
+    .prepare('SELECT rootpage, (SELECT page_count FROM pragma_page_count) AS pages FROM sqlite_schema WHERE name = ?')
+    .get(table) as { rootpage: number; pages: number }
+  db.close()
+  assert.ok(pages > rootpage + 100)
+  const disk = openSync(file, 'r+')
+  writeSync(disk, Buffer.alloc(page), 0, page, (pages - 50) * page)
+  closeSync(disk)
+}
+
+test('what needs a damaged page is 503 with Retry-After, in the loop and on the thread, and all else is answered', async (t) => {
+  const file = freshFile(t)
+  const database = `sqlite:${file}`
+  const first = testing(api, { database })
+  const ids: string[] = []
+  for (let n = 0; n < 6; n++) {
+    const made = Array.from({ length: 100 }, (_, i) =>
+      first.call('/things', { method: 'POST', json: { name: `${n} ${i}`, pad: 'x'.repeat(1000) } }),
+    )
+    for (const answer of await Promise.all(made)) ids.push(((await answer.json()) as { id: string }).id)
+  }
+  await first.close()
+  damage(file, 'things')
+  const own = testing(api, { database })
+  t.after(own.close)
+  const told = async (path: string, init = {}) => {
+    const { status, headers } = await own.call(path, init)
+    return status < 400 ? status : `${status} ${headers.get('retry-after') !== null}`
+  }
+  const items = await Promise.all(ids.map((id) => told(`/things/${id}`)))
+  const lost = ids.filter((_, i) => items[i] === '503 true')
+  assert.ok(lost.length > 0 && lost.length < 20, String(lost.length))
+  assert.ok(items.every((one) => one === 200 || one === '503 true'))
+  assert.equal(await told('/things?name[like]=%25none%25&page=1'), '503 true')
+  const whole = ids.find((id) => !lost.includes(id)) as string
+  const changed = { method: 'PATCH', json: { name: 'changed' } }
+  assert.deepEqual(
+    await Promise.all([told(`/things/${whole}`, changed), told(`/things/${lost[0]}`, changed)]),
+    [200, '503 true'],
+    'of one batch only the write that needs the page is refused',
+  )
+  assert.equal(await told(`/things/${whole}`), 200)
+})
