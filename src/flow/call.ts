@@ -18,6 +18,8 @@ export interface Call {
   readonly content: Content | null
   /** Where the call came from. */
   readonly address: string
+  /** Whether its client has left, so that nobody waits for the answer. */
+  readonly gone?: () => boolean
 }
 
 /** Content, piece by piece. */

@@ -1,12 +1,13 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
-import type { Call } from '../flow/call.ts'
+import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { intakeOf } from '../limits/intake.ts'
 import { small } from '../limits/room.ts'
-import { cut } from './connection.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
 import type { House } from './house.ts'
 import { idOf } from './message.ts'
+import { cut } from './pour.ts'
 import { began } from './world.ts'
 
 /** A function that runtimes and tests can call with a Request. */
@@ -57,7 +58,7 @@ function poured(body: string | Buffer, stay: Reply['stay'], patience: number): R
   })
 }
 
-function callOf(request: Request, { world }: House): Call {
+function callOf(request: Request, house: House): Call {
   const { host, pathname, search } = new URL(request.url)
   const sent = Object.fromEntries(request.headers)
   const raw = Object.entries({ host, ...sent }).flat()
@@ -69,8 +70,14 @@ function callOf(request: Request, { world }: House): Call {
     http: '1.1',
     headers: streamed ? { host, 'transfer-encoding': 'chunked', ...sent } : { host, ...sent },
     raw,
-    id: idOf(sent['request-id'], world),
-    content: request.body,
+    id: idOf(sent['request-id'], house.world),
+    content: contentOf(request, house),
     address: '',
+    gone: () => request.signal.aborted,
   }
+}
+
+/** The content as it is read; `body` of a request is made when it is first looked at. */
+function contentOf({ body }: Request, house: House): Content | null {
+  return body && { [Symbol.asyncIterator]: () => intakeOf(house, began).taken(body) }
 }

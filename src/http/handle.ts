@@ -14,7 +14,7 @@ import type { Store } from '../flow/store.ts'
 import { inTurn } from '../idempotency/wait.ts'
 import { enter, nothing, share } from '../limits/crowd.ts'
 import { admitRate, featuresOf, type Rate, rated, spend } from '../limits/quota.ts'
-import { expected, isFull, learn, small } from '../limits/room.ts'
+import { expected, learn, roomOf, small } from '../limits/room.ts'
 import { admitStrain } from '../limits/strain.ts'
 import { versionsIn } from '../lists/parameters.ts'
 import type { Settings } from '../resources/settings.ts'
@@ -30,13 +30,13 @@ import { admitHost, admitMessage } from './message.ts'
 import { noContent, payload } from './payload.ts'
 import { known } from './proven.ts'
 import { refuse } from './refuse.ts'
-import { giveBack, type Pass, room, staying } from './stay.ts'
+import { giveBack, type Pass, room, staying, withRoom } from './stay.ts'
 import { fresh, type Known, markOf, recalled, remember, unchanged } from './unchanged.ts'
 
 // long because: the order of all checks is seen at one glance
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, world } = house
-  const pass: Pass = { leave: nothing, finish: nothing, space: null }
+  const pass: Pass = { leave: nothing, finish: nothing, room: roomOf(house, house.store), space: null }
   let { settings } = service
   let passage: Passage | null = null
   let at: Route | null = null
@@ -49,7 +49,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     pass.leave = enter(house, settings.limits.concurrency) //              503
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
-    if (told) return staying(call, await told, pass)
+    if (told) return staying(call, await withRoom(call, await told, pass), pass)
     const said = versionIn(call, service, dueTime(world)) //               400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     const hinted = early ? await known(call, 'public', house) : null //    R191
@@ -105,7 +105,7 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   const before = mark === null ? null : recalled(visit, store)
   negotiate(call) //                                                       406
   const known = before?.mark === mark ? before : null
-  if (known && lengthOf(known.reply) > small) await room(visit, lengthOf(known.reply)) // 503
+  if (known && lengthOf(known.reply) > small) await room(visit, () => lengthOf(known.reply)) // 503
   const { reply, query } = known ? { reply: fresh(known.reply), query: null } : await inner(visit, house, before)
   const kept = known ?? (mark === null ? null : remember(visit, store, { query, mark, reply }))
   const coding = willCode(call, reply, route.resource.settings)
@@ -121,18 +121,19 @@ async function inner(
   { store, world }: House,
   before: Known | null,
 ): Promise<{ reply: Reply; query: Query | null }> {
-  const { call, caller, carried, route, params } = visit
+  const { call, caller, carried, route, params, pass } = visit
   admitContent(call, route) //                                             415, 413
   const query = before?.query ?? route.query(call, world, carried) //      400
   const want = wanted({ call, caller, carried, params, query, body: null, world }, route, store)
   const intent = want instanceof Promise ? await want : want
-  const rows = query?.window.limit ?? 0
-  const full = rows > 0 || isFull() ? room(visit, rows > 0 ? expected(route, rows) : 0) : null
+  const rows = intent.query?.window.limit ?? 0
+  const size = () => expected(route, rows || 1)
+  const full = rows > 0 || pass.room.isFull() || size() > small ? room(visit, size) : null
   if (full) await full //                                                   503
   const end = inTurn(route.plan(intent), store, route.resource.settings.idempotency)
   const outcome = end instanceof Promise ? await end : end //              404, 410, 412, 400, 409: one transaction
   const reply = dressed(call.method, route, route.render(intent, outcome))
-  if (rows > 0) learn(route, rows, lengthOf(reply))
+  if (rows > 0 || lengthOf(reply) > small || size() > small) learn(route, rows || 1, lengthOf(reply))
   return { reply, query }
 }
 

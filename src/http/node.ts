@@ -6,15 +6,17 @@ import { redacted } from '../auth/scheme.ts'
 import { clientOf } from '../flow/address.ts'
 import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { intakeOf } from '../limits/intake.ts'
 import { small } from '../limits/room.ts'
 import { look, rhythm } from '../limits/strain.ts'
 import type { Settings } from '../resources/settings.ts'
-import { deafen, enqueue, linger, pour, turns, watch } from './connection.ts'
+import { deafen, enqueue, linger, turns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './edge.ts'
 import { answer } from './handle.ts'
 import { stamp } from './headers.ts'
 import type { House } from './house.ts'
 import { idOf, targetOf, traceOf } from './message.ts'
+import { pour, readersOf } from './pour.ts'
 import { refuse } from './refuse.ts'
 import { stopped } from './stop.ts'
 import { began, type Started, took } from './world.ts'
@@ -189,10 +191,11 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
   const { writeTimeout: timeout } = house.service.settings.limits
-  if (body !== null && body.length > small) pour(request.socket, response, body, { stay, timeout })
+  const readers = readersOf(house)
+  if (body !== null && body.length > small) pour(request.socket, response, body, { stay, timeout, readers })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
-  if (body === null || body.length <= small) watch(request.socket, response, timeout)
+  if (body === null || body.length <= small) readers.watch(request.socket, response, timeout)
   note(call, status, house, started)
   return headers.Connection !== 'close'
 }
@@ -212,7 +215,8 @@ function note(call: Call, status: number, { log }: House, started: Started): voi
   log.info(trace === null ? line : { ...line, ...trace }, 'answered')
 }
 
-function callOf(request: IncomingMessage, { world, proxies = [] }: House, response?: ServerResponse): Call {
+function callOf(request: IncomingMessage, house: House, response?: ServerResponse): Call {
+  const { world, proxies = [] } = house
   const headers = request.headers as Record<string, string | undefined>
   const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
   const { target, authority } = targetOf(request.url as string)
@@ -224,19 +228,20 @@ function callOf(request: IncomingMessage, { world, proxies = [] }: House, respon
     headers,
     raw: request.rawHeaders,
     id: idOf(headers['request-id'], world),
-    content: bare ? null : contentOf(request, response),
+    content: bare ? null : contentOf(request, response, house),
     address: clientOf(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
+    gone: () => request.socket.destroyed,
   }
 }
 
 /** The content: at once where all of its declared length has arrived, otherwise piece by piece. */
-const contentOf = (request: IncomingMessage, response: ServerResponse | undefined): Content => ({
+const contentOf = (request: IncomingMessage, response: ServerResponse | undefined, house: House): Content => ({
   whole: () => {
     const { readableLength: length } = request
     // The length is named, as without one `read` returns only the first buffer since Node 26.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () => pieces(request, response),
+  [Symbol.asyncIterator]: () => intakeOf(house, began).taken(pieces(request, response)),
 })
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */

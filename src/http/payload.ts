@@ -7,10 +7,8 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
-import { intake } from '../limits/intake.ts'
 import type { Settings } from '../resources/settings.ts'
 import { parseObject } from './json.ts'
-import { began } from './world.ts'
 
 const decoders = {
   gzip: promisify(gunzip),
@@ -45,7 +43,7 @@ async function hasBytes(content: AsyncIterable<Uint8Array>): Promise<boolean> {
   try {
     for await (const chunk of content) if (chunk.length > 0) return true
   } catch (cause) {
-    throw brokenOff(cause)
+    throw cause instanceof Problem ? cause : brokenOff(cause)
   }
   return false
 }
@@ -54,22 +52,14 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  const own = intake(began)
-  const pieces = content[Symbol.asyncIterator]()
   try {
-    for (;;) {
-      const { done, value } = await own.next(pieces.next())
-      if (done) break
-      length += value.length
+    for await (const chunk of content) {
+      length += chunk.length
       if (length > most) throw tooLarge(most)
-      await own.add(value.length)
-      chunks.push(value)
+      chunks.push(chunk)
     }
   } catch (cause) {
-    void pieces.return?.().catch(() => {}) // not waited for: nothing more may come
     throw cause instanceof Problem ? cause : brokenOff(cause)
-  } finally {
-    own.end()
   }
   const [first, ...more] = chunks
   return first && more.length === 0 ? bufferOf(first) : Buffer.concat(chunks)

@@ -2,34 +2,54 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../errors/problem.ts'
-import { intake } from './intake.ts'
+import { intakeOf } from './intake.ts'
 
 const now = (): number => performance.now()
 const MiB = 1024 * 1024
 const isOverload = (error: unknown): boolean => error instanceof Problem && error.type === 'overloaded'
 
+/** An upload that sends these bytes and stops. */
+async function* stopped(bytes: number): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(bytes)
+  await new Promise(() => {})
+}
+
 test('beyond the bound an upload waits until another one is whole', async () => {
-  const uploads = Array.from({ length: 64 }, () => intake(now))
-  for (const one of uploads) await one.add(MiB)
-  const late = intake(now)
-  let taken = false
-  const adding = late.add(MiB).then(() => {
-    taken = true
+  const { taken, held } = intakeOf({}, now)
+  const uploads = Array.from({ length: 64 }, () => taken(stopped(MiB)))
+  for (const one of uploads) await one.next()
+  assert.equal(held(), 64 * MiB)
+  const late = taken(stopped(MiB))
+  let isTaken = false
+  const adding = late.next().then(() => {
+    isTaken = true
   })
   await new Promise(setImmediate)
-  assert.equal(taken, false)
-  uploads[0]?.end()
+  assert.equal(isTaken, false)
+  await uploads[0]?.return()
   await adding
-  for (const one of [...uploads, late]) one.end()
+  for (const one of [...uploads, late]) await one.return()
+  assert.equal(held(), 0)
 })
 
 test('who has stopped sending is refused where others wait', async () => {
-  const uploads = Array.from({ length: 64 }, () => intake(now))
-  for (const one of uploads) await one.add(MiB)
-  const never = new Promise<never>(() => {})
-  const cut = Promise.all(uploads.map((one) => assert.rejects(one.next(never), isOverload).then(() => one.end())))
-  const late = intake(now)
-  await late.add(MiB)
+  const { taken, held } = intakeOf({}, now)
+  const uploads = Array.from({ length: 64 }, () => taken(stopped(MiB)))
+  for (const one of uploads) await one.next()
+  const cut = Promise.all(uploads.map((one) => assert.rejects(one.next(), isOverload)))
+  const late = taken(stopped(MiB))
+  await late.next()
   await cut
-  late.end()
+  await late.return()
+  assert.equal(held(), 0)
+})
+
+test('two services of one process have an intake each', async () => {
+  const [one, other] = [{}, {}]
+  const uploads = Array.from({ length: 64 }, () => intakeOf(one, now).taken(stopped(MiB)))
+  for (const upload of uploads) await upload.next()
+  const own = intakeOf(other, now).taken(stopped(MiB))
+  assert.equal((await own.next()).done, false)
+  assert.equal(intakeOf(other, now).held(), MiB)
+  for (const upload of [...uploads, own]) await upload.return()
 })

@@ -2,7 +2,7 @@
 import { Problem } from '../errors/problem.ts'
 
 const MiB = 1024 * 1024
-/** Of all content that is not whole yet, in the process together. */
+/** Of all content of a service that is not whole yet. */
 const mostHeld = 64 * MiB
 /** While there is no room, an upload is cut that takes longer than this and falls behind this many bytes in a millisecond. */
 const [grace, pace] = [2000, 512]
@@ -15,73 +15,94 @@ interface Upload {
   cut: ((problem: Problem) => void) | null
 }
 
-/** In the order in which they began. */
-const uploads = new Set<Upload>()
-const waiting = new Set<() => void>()
-let held = 0
-let sweeping: NodeJS.Timeout | undefined
+export interface Intake {
+  /** The pieces of an upload; refused where there is no room, or where it holds room for too long. */
+  readonly taken: (content: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array, void, undefined>
+  /** The bytes that are held. */
+  readonly held: () => number
+}
 
 const full = (): Problem =>
   new Problem('overloaded', 'More content is on its way than the service keeps in memory. Send it again later.', {
     headers: { Connection: 'close' },
   })
 
-/** Takes in the next piece of an upload; it is refused where there is no room, or where it holds room for too long. */
-export function intake(now: () => number): {
-  next: <T>(piece: Promise<T>) => Promise<T>
-  add: (bytes: number) => Promise<void>
-  end: () => void
-} {
-  const own: Upload = { bytes: 0, since: now(), cut: null }
-  return {
-    next: (piece) =>
-      new Promise((resolve, reject) => {
-        own.cut = reject
-        piece.then(resolve, reject)
-      }),
-    add: async (bytes) => {
-      const until = now() + patience
-      while (held > 0 && held + bytes > mostHeld) await room(until, now)
-      own.bytes += bytes
-      held += bytes
-      uploads.add(own)
-    },
-    end: () => {
+const intakes = new WeakMap<object, Intake>()
+
+/** The intake of a service; `now` is a monotonic clock. */
+export function intakeOf(house: object, now: () => number): Intake {
+  const own = intakes.get(house) ?? intake(now)
+  intakes.set(house, own)
+  return own
+}
+
+// long because: its steps share what is held and who waits
+function intake(now: () => number): Intake {
+  /** In the order in which they began. */
+  const uploads = new Set<Upload>()
+  const waiting = new Set<() => void>()
+  let held = 0
+  let sweeping: NodeJS.Timeout | undefined
+
+  async function* taken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+    const own: Upload = { bytes: 0, since: now(), cut: null }
+    const pieces = content[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await next(own, pieces.next())
+        if (done) return
+        await add(own, value.length)
+        yield value
+      }
+    } finally {
+      pieces.return?.().catch(() => {}) // not waited for: nothing more may come
       uploads.delete(own)
       held -= own.bytes
-      own.bytes = 0
-      wake()
-    },
-  }
-}
-
-function wake(): void {
-  for (const go of waiting) go()
-}
-
-/** Waits until somebody leaves; meanwhile it is looked for those who are too slow. */
-function room(until: number, now: () => number): Promise<void> {
-  sweeping ??= setInterval(() => sweep(now()), 500).unref()
-  return new Promise((resolve, reject) => {
-    const go = (): void => {
-      clearTimeout(late)
-      waiting.delete(go)
-      resolve()
+      for (const go of waiting) go()
     }
-    const late = setTimeout(() => {
-      waiting.delete(go)
-      reject(full())
-    }, until - now())
-    waiting.add(go)
-    sweep(now())
-  })
-}
-
-function sweep(now: number): void {
-  if (waiting.size === 0) {
-    clearInterval(sweeping)
-    sweeping = undefined
-    return
   }
-  for (const { bytes, since, cut } of uploads) if (now - since > grace + bytes / pace) cut?.(full())
+
+  const next = <T>(own: Upload, piece: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      own.cut = reject
+      piece.then(resolve, reject)
+    })
+
+  async function add(own: Upload, bytes: number): Promise<void> {
+    const until = now() + patience
+    while (held > 0 && held + bytes > mostHeld) await room(until)
+    own.bytes += bytes
+    held += bytes
+    uploads.add(own)
+  }
+
+  /** Waits until another upload leaves; meanwhile those that are too slow are cut. */
+  function room(until: number): Promise<void> {
+    sweeping ??= setInterval(sweep, 500).unref()
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        clearTimeout(late)
+        waiting.delete(go)
+        resolve()
+      }
+      const late = setTimeout(() => {
+        waiting.delete(go)
+        reject(full())
+      }, until - now())
+      waiting.add(go)
+      sweep()
+    })
+  }
+
+  function sweep(): void {
+    if (waiting.size === 0) {
+      clearInterval(sweeping)
+      sweeping = undefined
+      return
+    }
+    const time = now()
+    for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(full())
+  }
+
+  return { taken, held: () => held }
 }

@@ -3,20 +3,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Problem } from '../errors/problem.ts'
-import { enter, expected, hold, isFull, isWanted, learn, mostHeld, type Space } from './room.ts'
+import { expected, learn, mostHeld, roomOf, type Space } from './room.ts'
 
 const quarter = Math.floor(mostHeld / 4)
+const of = (bytes: number) => () => bytes
 
 async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await turn()
 }
 
 test('answers beyond the bound wait until others have left, in their order', async () => {
+  const { enter, hold, isWanted } = roomOf({})
   const first = hold(quarter * 3)
   const second = hold(quarter)
   const order: number[] = []
   const waiting = [1, 2, 3].map(async (n) => {
-    const space = await enter(quarter)
+    const space = await enter(of(quarter))
     order.push(n)
     return space
   })
@@ -33,24 +35,27 @@ test('answers beyond the bound wait until others have left, in their order', asy
 })
 
 test('one large answer is made in a turn of the loop, small ones pass', async () => {
-  const [one, two] = [enter(1_000_000) as Space, enter(1_000_000)]
+  const { enter } = roomOf({})
+  const [one, two] = [enter(of(1_000_000)) as Space, enter(of(1_000_000))]
   assert.ok(two instanceof Promise)
-  const small = enter(1000)
+  const small = enter(of(1000))
   assert.ok(!(small instanceof Promise))
   for (const space of [one, await two, small]) space.leave()
 })
 
 test('an answer that is larger than the bound is made alone', async () => {
-  const space = await enter(mostHeld * 2)
+  const { enter, isFull } = roomOf({})
+  const space = await enter(of(mostHeld * 2))
   assert.equal(isFull(), true)
   space.leave()
   assert.equal(isFull(), false)
 })
 
 test('who waits too long is refused, and leaves nothing behind', async (t) => {
+  const { enter, hold, isWanted } = roomOf({})
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const all = hold(mostHeld)
-  const late = Promise.resolve(enter(quarter))
+  const late = Promise.resolve(enter(of(quarter)))
   const refused = assert.rejects(late, (error) => error instanceof Problem && error.type === 'overloaded')
   t.mock.timers.tick(5000)
   await refused
@@ -65,4 +70,35 @@ test('the size of a page is expected from those before, by their rows', () => {
   assert.equal(expected(list, 10), 60_000)
   learn(list, 10, 20)
   assert.ok(expected(list, 1000) > 5_900_000)
+})
+
+test('two services of one process have a room each', () => {
+  const [one, other] = [roomOf({}), roomOf({})]
+  const all = one.hold(mostHeld + 1)
+  assert.deepEqual([one.isFull(), other.isFull()], [true, false])
+  assert.ok(!(other.enter(of(quarter)) instanceof Promise))
+  all.leave()
+})
+
+test('where a store is waited for, few answers of unknown size are made at a time', async () => {
+  const { enter, held } = roomOf({})
+  const first = Array.from({ length: 16 }, () => enter(of(100)) as Space)
+  const late = enter(of(100))
+  assert.ok(late instanceof Promise)
+  first[0]?.set(quarter) // it is larger than expected
+  const space = await late
+  assert.equal(held(), quarter + 1600)
+  for (const one of [...first, space]) one.leave()
+  assert.equal(held(), 0)
+})
+
+test('a request whose client has left is not made room for', async () => {
+  const { enter, hold, held, isWanted } = roomOf({})
+  const all = hold(mostHeld)
+  let left = false
+  const gone = assert.rejects(Promise.resolve(enter(of(quarter), () => left)))
+  left = true
+  all.leave()
+  await gone
+  assert.deepEqual([held(), isWanted()], [0, false])
 })

@@ -3,101 +3,161 @@ import { getHeapStatistics } from 'node:v8'
 import { Problem } from '../errors/problem.ts'
 
 const MiB = 1024 * 1024
-/** Of all large answers of the process together; less where the heap is small. */
+/** Of all large answers of a service together; less where the heap is small. */
 export const mostHeld = Math.min(64 * MiB, Math.floor(getHeapStatistics().heap_size_limit / 4))
 /** Answers up to this size are not counted: thousands of them fit. */
 export const small = MiB / 16
-/** From here on one answer is made in a turn of the event loop, so that others are served in between. */
+/** From here on one answer is made at a time, and what came in meanwhile is handled before the next one. */
 const heavy = MiB / 4
+/** So many turns of the event loop may go by before the next heavy answer, while each of them brings something. */
+const mostTurns = 100
+/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made. */
+const mostMaking = 16
 /** How long a request waits for room, in milliseconds, and how many do at most. */
 const patience = 5000
 const mostWaiting = 10_000
 
 /** The memory of one answer. */
 export interface Space {
-  /** Sets how much it holds. */
+  /** Sets how much it holds; the first time, that it is made. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
 }
 
+export interface Room {
+  /** Room for an answer of about so many bytes: now, or when others have left. Small ones pass those that wait. */
+  readonly enter: (bytes: () => number, gone?: () => boolean) => Space | Promise<Space>
+  /** Counts an answer that is made. */
+  readonly hold: (bytes: number) => Space
+  /** Whether even a small answer has to wait. */
+  readonly isFull: () => boolean
+  /** Whether a request waits for room. */
+  readonly isWanted: () => boolean
+  /** The bytes that are held. */
+  readonly held: () => number
+}
+
 interface Waiting {
-  readonly bytes: number
+  readonly bytes: () => number
+  /** Whether its client has left. */
+  readonly gone: () => boolean
   readonly admit: (space: Space) => void
+  readonly refuse: () => void
   readonly late: NodeJS.Timeout
 }
 
-let held = 0
-let busy = false
-let pumping = false
-const waiting = new Set<Waiting>()
+const rooms = new WeakMap<object, Room>()
 
-/** Whether somebody waits for room. */
-export const isWanted = (): boolean => waiting.size > 0
-
-const fits = (bytes: number): boolean => (bytes < heavy || !busy) && (held === 0 || held + bytes <= mostHeld)
-
-/** Room for an answer of about so many bytes: now, or when others have left. Small ones pass those that wait. */
-export function enter(bytes: number): Space | Promise<Space> {
-  if (fits(bytes) && (bytes < small || waiting.size === 0)) return hold(bytes)
-  if (waiting.size >= mostWaiting) throw full()
-  return new Promise((admit, reject) => {
-    const one: Waiting = {
-      bytes,
-      admit,
-      late: setTimeout(() => {
-        waiting.delete(one)
-        reject(full())
-      }, patience),
-    }
-    waiting.add(one)
-    pump()
-  })
+/** The room of a service. A store that holds one state for a turn of the event loop reads in the turn, others are waited for. */
+export function roomOf(house: object, { hold }: { readonly hold?: unknown } = {}): Room {
+  const own = rooms.get(house) ?? room(hold === undefined ? mostMaking : Number.POSITIVE_INFINITY)
+  rooms.set(house, own)
+  return own
 }
+
+// long because: its steps share what is held and who waits
+function room(most: number): Room {
+  let held = 0
+  let making = 0
+  let busy = false
+  let pumping = false
+  const waiting = new Set<Waiting>()
+
+  return {
+    enter: (bytes, gone = () => false) => {
+      const size = bytes()
+      if (fits(size) && (size < small || waiting.size === 0)) return begin(size)
+      if (waiting.size >= mostWaiting) throw full()
+      return new Promise((resolve, reject) => {
+        const refuse = (): void => leave(one, () => reject(full()))
+        const admit = (space: Space): void => leave(one, () => resolve(space))
+        const one = { bytes, gone, admit, refuse, late: setTimeout(refuse, patience) }
+        waiting.add(one)
+        pump()
+      })
+    },
+    hold,
+    isFull: () => held > mostHeld,
+    isWanted: () => waiting.size > 0,
+    held: () => held,
+  }
+
+  function leave(one: Waiting, then: () => void): void {
+    waiting.delete(one)
+    clearTimeout(one.late)
+    then()
+  }
+
+  function fits(bytes: number): boolean {
+    return making < most && (bytes < heavy || !busy) && (held === 0 || held + bytes <= mostHeld)
+  }
+
+  function hold(bytes: number): Space {
+    let own = bytes
+    held += own
+    const set = (now: number): void => {
+      held += now - own
+      const less = now < own
+      own = now
+      if (less) pump()
+    }
+    return { set, leave: () => set(0) }
+  }
+
+  /** Counts an answer that is to be made. */
+  function begin(bytes: number): Space {
+    const { set } = hold(bytes)
+    let made = false
+    making++
+    if (bytes >= heavy) rest()
+    const own = (now: number): void => {
+      if (!made) {
+        made = true
+        making--
+        pump()
+      }
+      set(now)
+    }
+    return { set: own, leave: () => own(0) }
+  }
+
+  /** The event loop accepts one connection in a turn, so that with a heavy answer in each turn those that wait would be served late. */
+  function rest(turns = 0, before = eventsPolled()): void {
+    busy = true
+    setImmediate(() => {
+      const events = eventsPolled()
+      if (events !== before && turns < mostTurns) return rest(turns + 1, events)
+      busy = false
+      pump()
+    })
+  }
+
+  /** Admits those that wait, in their order; small ones pass large ones. */
+  function pump(): void {
+    if (pumping || waiting.size === 0) return
+    pumping = true
+    setImmediate(() => {
+      pumping = false
+      let blocked = false
+      for (const one of waiting) {
+        if (making >= most) break
+        const bytes = one.bytes()
+        if (one.gone()) one.refuse()
+        else if (!(blocked && bytes >= small) && fits(bytes)) one.admit(begin(bytes))
+        else blocked = true
+      }
+    })
+  }
+}
+
+/** Grows with every event that the event loop gets from the system. */
+const eventsPolled = (): number => performance.nodeTiming.uvMetricsInfo.events
 
 const full = (): Problem =>
   new Problem(
     'overloaded',
     'More large answers are under way than the service keeps in memory. Ask for smaller pages, or try again later.',
   )
-
-/** Whether even a small answer has to wait. */
-export const isFull = (): boolean => held > mostHeld
-
-/** Counts an answer of so many bytes. */
-export function hold(bytes: number): Space {
-  let own = bytes
-  held += own
-  if (bytes >= heavy) {
-    busy = true
-    setImmediate(() => {
-      busy = false
-    })
-  }
-  const set = (now: number): void => {
-    held += now - own
-    const less = now < own
-    own = now
-    if (less) pump()
-  }
-  return { set, leave: () => set(0) }
-}
-
-/** Admits those that wait in their order, at most one in a turn of the event loop. */
-function pump(): void {
-  if (pumping || waiting.size === 0) return
-  pumping = true
-  setImmediate(() => {
-    pumping = false
-    const [next] = waiting
-    if (!next || (!fits(next.bytes) && !busy)) return
-    if (fits(next.bytes)) {
-      waiting.delete(next)
-      clearTimeout(next.late)
-      next.admit(hold(next.bytes))
-    }
-    pump()
-  })
-}
 
 const rates = new WeakMap<object, number>()
 const [firstGuess, least] = [4096, 1024]

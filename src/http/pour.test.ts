@@ -5,9 +5,12 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { cut, watch } from './connection.ts'
+import type { House } from './house.ts'
+import { cut, pour, readersOf } from './pour.ts'
 
 const MiB = 1024 * 1024
+
+const { watch, unread } = readersOf({ store: {} } as House)
 
 /** A connection on which so much waits to be read. */
 function reader(writableLength: number, timeout = 60_000) {
@@ -59,4 +62,12 @@ it('cuts a body into pieces that are never inside of a character', () => {
   }
   const bytes = Buffer.from('x'.repeat(200_000))
   assert.deepEqual(Buffer.concat(cut(bytes)), bytes)
+})
+
+it('keeps nothing for a reader that has left before its answer was made', () => {
+  const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
+  const before = unread()
+  const readers = readersOf({ store: {} } as House)
+  pour({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { stay: undefined, timeout: 1000, readers })
+  assert.deepEqual([unread(), readers.unread(), answer.listenerCount('drain')], [before, 0, 0])
 })
