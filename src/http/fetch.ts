@@ -79,5 +79,5 @@ function callOf(request: Request, house: House): Call {
 
 /** The content as it is read; `body` of a request is made when it is first looked at. */
 function contentOf({ body }: Request, house: House): Content | null {
-  return body && { [Symbol.asyncIterator]: () => intakeOf(house, began).taken(body) }
+  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, began).taken(body) }
 }

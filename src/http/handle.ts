@@ -36,7 +36,7 @@ import { fresh, type Known, markOf, recalled, remember, unchanged } from './unch
 // long because: the order of all checks is seen at one glance
 export async function answer(call: Call, house: House): Promise<Reply> {
   const { service, world } = house
-  const pass: Pass = { leave: nothing, finish: nothing, room: roomOf(house, house.store), space: null }
+  const pass: Pass = { leave: nothing, finish: nothing, room: roomOf(house.store), space: null }
   let { settings } = service
   let passage: Passage | null = null
   let at: Route | null = null
@@ -46,7 +46,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const apart = health(call, house)
     if (apart) return await apart
     admitStrain(house, call.id) //                                         503
-    pass.leave = enter(house, settings.limits.concurrency) //              503
+    pass.leave = enter(house.store, settings.limits.concurrency) //              503
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
     if (told) return staying(call, await withRoom(call, await told, pass), pass)
@@ -73,7 +73,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     rate = spent instanceof Promise ? await spent : spent //               429
     admitRate(rate)
     if (problem) throw problem
-    pass.finish = share(house, caller, call, service.settings.limits.callerConcurrency) // 429
+    pass.finish = share(house.store, caller, call, service.settings.limits.callerConcurrency) // 429
     allow(caller, route.rule, service.challenge) //                        403
     allowOwn(caller, route.resource) //                                    403
     const { carried } = passage
@@ -113,6 +113,8 @@ async function served(visit: Visit, house: House): Promise<Reply> {
   return coding !== null && told === reply ? await coded(call, reply, coding, kept?.coded) : told
 }
 
+/** Only what has changed nothing may be refused when it is done. */
+const isSafe = ({ method }: Call): boolean => method === 'GET' || method === 'HEAD'
 const lengthOf = ({ body }: Reply): number => body?.length ?? 0
 
 /** What is asked may be known from before, when the answer was another one. */
@@ -133,6 +135,7 @@ async function inner(
   const end = inTurn(route.plan(intent), store, route.resource.settings.idempotency)
   const outcome = end instanceof Promise ? await end : end //              404, 410, 412, 400, 409: one transaction
   const reply = dressed(call.method, route, route.render(intent, outcome))
+  if (!pass.space && isSafe(call) && lengthOf(reply) > small) await room(visit, () => lengthOf(reply)) // 503
   if (rows > 0 || lengthOf(reply) > small || size() > small) learn(route, rows || 1, lengthOf(reply))
   return { reply, query }
 }

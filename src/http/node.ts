@@ -191,7 +191,7 @@ function send({ call, request, response }: Exchange, reply: Reply, house: House,
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
   const { writeTimeout: timeout } = house.service.settings.limits
-  const readers = readersOf(house)
+  const readers = readersOf(house.store)
   if (body !== null && body.length > small) pour(request.socket, response, body, { stay, timeout, readers })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
@@ -241,7 +241,7 @@ const contentOf = (request: IncomingMessage, response: ServerResponse | undefine
     // The length is named, as without one `read` returns only the first buffer since Node 26.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () => intakeOf(house, began).taken(pieces(request, response)),
+  [Symbol.asyncIterator]: () => intakeOf(house.store, began).taken(pieces(request, response)),
 })
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */

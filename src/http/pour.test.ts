@@ -5,12 +5,11 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { House } from './house.ts'
 import { cut, pour, readersOf } from './pour.ts'
 
 const MiB = 1024 * 1024
 
-const { watch, unread } = readersOf({ store: {} } as House)
+const { watch, unread } = readersOf({})
 
 /** A connection on which so much waits to be read. */
 function reader(writableLength: number, timeout = 60_000) {
@@ -67,7 +66,7 @@ it('cuts a body into pieces that are never inside of a character', () => {
 it('keeps nothing for a reader that has left before its answer was made', () => {
   const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
   const before = unread()
-  const readers = readersOf({ store: {} } as House)
+  const readers = readersOf({})
   pour({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { stay: undefined, timeout: 1000, readers })
   assert.deepEqual([unread(), readers.unread(), answer.listenerCount('drain')], [before, 0, 0])
 })

@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '../flow/reply.ts'
+import type { Store } from '../flow/store.ts'
 import { roomOf } from '../limits/room.ts'
-import type { House } from './house.ts'
 import { began, type Started, took } from './world.ts'
 
 const MiB = 1024 * 1024
@@ -32,10 +32,10 @@ export interface Readers {
 
 const all = new WeakMap<object, Readers>()
 
-/** Those who read the answers of a service. */
-export function readersOf(house: Pick<House, 'store'>): Readers {
-  const own = all.get(house) ?? readers(roomOf(house, house.store).isWanted)
-  all.set(house, own)
+/** Those who read the answers of a service, by its store. */
+export function readersOf(store: Pick<Store, 'hold'>): Readers {
+  const own = all.get(store) ?? readers(roomOf(store).isWanted)
+  all.set(store, own)
   return own
 }
 

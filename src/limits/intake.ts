@@ -29,10 +29,10 @@ const full = (): Problem =>
 
 const intakes = new WeakMap<object, Intake>()
 
-/** The intake of a service; `now` is a monotonic clock. */
-export function intakeOf(house: object, now: () => number): Intake {
-  const own = intakes.get(house) ?? intake(now)
-  intakes.set(house, own)
+/** The intake of a service, by its store; `now` is a monotonic clock. */
+export function intakeOf(store: object, now: () => number): Intake {
+  const own = intakes.get(store) ?? intake(now)
+  intakes.set(store, own)
   return own
 }
 

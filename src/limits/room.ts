@@ -10,9 +10,10 @@ export const small = MiB / 16
 /** From here on one answer is made at a time, and what came in meanwhile is handled before the next one. */
 const heavy = MiB / 4
 /** So many turns of the event loop may go by before the next heavy answer, while each of them brings something. */
-const mostTurns = 100
-/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made. */
+const mostTurns = 32
+/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made; a heavy one counts as four. */
 const mostMaking = 16
+const weightOf = (bytes: number): number => (bytes < heavy ? 1 : 4)
 /** How long a request waits for room, in milliseconds, and how many do at most. */
 const patience = 5000
 const mostWaiting = 10_000
@@ -48,10 +49,10 @@ interface Waiting {
 
 const rooms = new WeakMap<object, Room>()
 
-/** The room of a service. A store that holds one state for a turn of the event loop reads in the turn, others are waited for. */
-export function roomOf(house: object, { hold }: { readonly hold?: unknown } = {}): Room {
-  const own = rooms.get(house) ?? room(hold === undefined ? mostMaking : Number.POSITIVE_INFINITY)
-  rooms.set(house, own)
+/** The room of a service, by its store. One that holds a state for a turn of the event loop reads in the turn, others are waited for. */
+export function roomOf(store: { readonly hold?: unknown }): Room {
+  const own = rooms.get(store) ?? room(store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY)
+  rooms.set(store, own)
   return own
 }
 
@@ -89,7 +90,7 @@ function room(most: number): Room {
   }
 
   function fits(bytes: number): boolean {
-    return making < most && (bytes < heavy || !busy) && (held === 0 || held + bytes <= mostHeld)
+    return making + weightOf(bytes) <= most && (bytes < heavy || !busy) && (held === 0 || held + bytes <= mostHeld)
   }
 
   function hold(bytes: number): Space {
@@ -107,13 +108,14 @@ function room(most: number): Room {
   /** Counts an answer that is to be made. */
   function begin(bytes: number): Space {
     const { set } = hold(bytes)
+    const weight = weightOf(bytes)
     let made = false
-    making++
+    making += weight
     if (bytes >= heavy) rest()
     const own = (now: number): void => {
       if (!made) {
         made = true
-        making--
+        making -= weight
         pump()
       }
       set(now)

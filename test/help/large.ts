@@ -3,6 +3,7 @@ import { f, service } from 'bylaw'
 
 export default service({
   name: 'large',
+  settings: { methods: { query: true } },
   resources: {
     notes: {
       prefix: 'not',
