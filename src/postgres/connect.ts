@@ -71,7 +71,10 @@ async function reach(address: Address, host: Host, times: Times): Promise<Connec
   const client = new pg.Client(settings(address, host, times))
   framed((client as unknown as { connection: Parameters<typeof framed>[0] }).connection)
   client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
-  await client.connect()
+  await client.connect().catch((error: Error & { code?: string }) => {
+    error.code ??= 'EPROTO' // the driver gives none where the server's side of the authentication is no protocol
+    throw error
+  })
   const connection = connected(client, times, !address.pooled)
   if (address.hosts.length > 1) await insistOnPrimary(connection)
   return connection

@@ -76,6 +76,8 @@ const samples: readonly Buffer[] = [
   message('R', '\0\0\0\x63'),
   message('R', '\0\0\0\x0b'),
   message('R', ''),
+  message('R', '\0\0\0\x0aBOGUS\0\0'),
+  message('R', '\0\0\0\x0cv=x'),
   message('S', 'no end'),
   message('K', '\0'),
   message('A', ''),
@@ -113,7 +115,8 @@ test('bytes that are no protocol cost a connection and nothing else, whenever th
   const list = () => own.call('GET', '/things?page=1')
   for (const bytes of [...samples, ...noise(40)]) {
     between.answer = bytes // to one that is asked something
-    await Promise.race([list(), pause(50)])
+    const told = await Promise.race([list(), pause(50)])
+    if (told) assert.ok(told.status < 500 || told.retryAfter !== null, `${told.status} ${bytes.toString('latin1')}`)
     between.say(bytes) // to all, who are asked nothing
     await Promise.race([ask(), pause(50)])
     between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // whoever waits for the rest of a message
