@@ -12,7 +12,7 @@ import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { peppersOf, secretsOf } from '../terminal/secrets.ts'
-import { storeOf } from '../terminal/start.ts'
+import { storeAsItIs } from '../terminal/start.ts'
 import { type Explanation, type Ground, type Question, reasons } from './reasons.ts'
 
 export const explain: Command = {
@@ -44,17 +44,25 @@ async function run(given: Given): Promise<number> {
   if (!target.startsWith('/'))
     throw complaint(`"${target}" is no path; it begins with a slash.`, `As in:  ${explain.examples[0]}`)
   const service = await load(file)
-  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
-  const store = await storeOf(service, databaseOf(given, service), mode)
+  const store = await storeAsItIs(service, databaseOf(given, service))
   try {
     const ground = { service, store, world: realWorld(secretsOf(store), store.clock) }
     const question = { method: method.toUpperCase(), target, ...(await whoAsks(given, ground)) }
-    const explanation = await reasons(question, ground)
+    const explanation = await reasons(question, ground).catch(notMade)
     console.log(given.on('json') ? JSON.stringify(explanation, null, 2) : shown(question, explanation))
     return 0
   } finally {
     await store.close()
   }
+}
+
+/** The database is looked at as it is, so that a resource may have no table yet. */
+function notMade(error: Error & { readonly code?: string }): never {
+  if (error.code !== '42P01' && !error.message.startsWith('no such table')) throw error
+  throw complaint(
+    'The database has no table for that resource yet, so that none of its items is there.',
+    'Make the tables with `bylaw migrate apply`, or start the service.',
+  )
 }
 
 type Asking = Pick<Question, 'caller' | 'invalid'>

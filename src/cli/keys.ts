@@ -12,7 +12,7 @@ import { complaint } from '../terminal/complaint.ts'
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { peppersOf } from '../terminal/secrets.ts'
-import { dueIn, storeOf } from '../terminal/start.ts'
+import { dueIn, storeAsItIs } from '../terminal/start.ts'
 
 export const keys: Command = {
   name: 'keys',
@@ -67,8 +67,7 @@ async function run(given: Given): Promise<number> {
     throw complaint(`bylaw keys cannot "${word}".`, mend)
   }
   const service = await load(file)
-  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
-  const store = await storeOf(service, databaseOf(given, service), mode)
+  const store = await storeAsItIs(service, databaseOf(given, service))
   try {
     console.log(await deed({ given, file, service, store, now: dueIn(store) }))
     return 0

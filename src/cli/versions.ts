@@ -5,7 +5,7 @@ import { type Command, declarationFile, type Given, table } from '../terminal/co
 import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { partingsIn, usesIn } from '../terminal/retired.ts'
-import { dueIn, storeOf } from '../terminal/start.ts'
+import { dueIn, storeAsItIs } from '../terminal/start.ts'
 
 export const versions: Command = {
   name: 'versions',
@@ -21,8 +21,7 @@ export const versions: Command = {
 async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const service = await load(file)
-  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
-  const store = await storeOf(service, databaseOf(given, service), mode)
+  const store = await storeAsItIs(service, databaseOf(given, service))
   try {
     const told = listed(service, await usesIn(store), dueIn(store))
     console.log(given.on('json') ? JSON.stringify(told, null, 2) : shown(told))

@@ -1,7 +1,7 @@
 /** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Collection } from '../resources/collection.ts'
-import { type Dropping, dropping } from '../schema/drop.ts'
+import { type Dropping, dropping, dropsSome } from '../schema/drop.ts'
 import { type Consent, survey } from '../schema/hazard.ts'
 import { losses } from '../schema/losses.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
@@ -142,7 +142,8 @@ async function admitted({ ask, collections, consent }: Work, change: Change): Pr
     dropping(surveyed, allowLoss, () => null),
     ask,
   )
-  const missing = found.allowed.size > 0 && (await ask(findDropped(dialect))).length === 0
+  const isUsed = await finishLater(dropsSome(found, surveyed), ask)
+  const missing = isUsed && (await ask(findDropped(dialect))).length === 0
   if (missing) for (const text of droppedTable(dialect)) await ask(told(text))
   return found
 }

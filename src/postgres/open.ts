@@ -10,7 +10,7 @@ import { lagging } from '../schema/lag.ts'
 import { hazardsOf } from '../schema/losses.ts'
 import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
 import type { State } from '../schema/schema.ts'
-import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
+import { groundAsItIs, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
@@ -143,20 +143,22 @@ async function prepared(
   const site = await sited(address, collections, usual, consent)
   try {
     const { ask } = site.connection
-    const { ground, misfits } = await groundOf(site, mode)
+    const { ground, misfits, isKept } = await groundOf(site, mode)
     const columns = placed(collections, ground.layout).map(({ collection }) => collection)
-    const blank = await blanks(site.connection, columns)
+    const blank = isKept ? null : await blanks(site.connection, columns)
     const shelves = cellar(
       collections,
       ground,
       dialectOf(ground.layout),
-      (one, column) => !blank.has(`${one.name} ${column}`),
+      (one, column) => blank?.has(`${one.name} ${column}`) === false,
     )
     const tells = await tellsState({ ask }, columns)
-    const copies = await finishLater(
-      copiesIn(shelves, consent, () => null),
-      ask,
-    )
+    const copies = isKept
+      ? {}
+      : await finishLater(
+          copiesIn(shelves, consent, () => null),
+          ask,
+        )
     return {
       shelves: { ...lagging(shelves, ground, shelves.dialect), ...copies },
       expire: expiring(shelves.dialect, copies, consent),
@@ -171,10 +173,13 @@ async function prepared(
   }
 }
 
-async function groundOf(site: Site, mode: SchemaMode): Promise<{ ground: Ground; misfits: Misfits }> {
+async function groundOf(site: Site, mode: SchemaMode): Promise<{ ground: Ground; misfits: Misfits; isKept?: true }> {
   const { collections, consent } = site
   const { ask } = site.connection
-  const { serves, change, state } = await standingOf(ask, collections)
+  const standing = await standingOf(ask, collections)
+  const { serves, change, state } = standing
+  const kept = consent.asItIs ? groundAsItIs(standing) : null
+  if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
   const surveyed = { change, collections, dialect: dialectOf(change.after) }

@@ -42,8 +42,8 @@ export interface Collection {
   readonly table: string
   /** How its rows are told apart, in words; it cannot change while there are rows. */
   readonly identity: string
-  /** The owning collection, whose row has to exist; `column` holds its id. */
-  readonly parent: { readonly collection: string; readonly column: string } | null
+  /** The owning collection, whose row has to exist; `column` holds its id, and documents show it as `field`. */
+  readonly parent: { readonly collection: string; readonly column: string; readonly field: string } | null
   /** Rows are identified below their parent: the primary key is the parent's id and the own one. */
   readonly composite: boolean
   /** What the account that a row belongs to is called; null where rows belong to nobody. The primary key begins with it. R170. */

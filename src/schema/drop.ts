@@ -7,6 +7,7 @@ import { copied, valueAt } from '../store/dropped.ts'
 import { sources } from '../store/kinds.ts'
 import type { Surveyed } from './hazard.ts'
 import { allowedIn, heldIn, type Lossy, lossyIn, nameOfLoss } from './losses.ts'
+import { nameOf, others } from './state.ts'
 
 /** What a change may drop. */
 export interface Dropping {
@@ -37,6 +38,15 @@ export function* dropping(surveyed: Surveyed, names: readonly string[], now: () 
     rights,
     time: all.length === 0 ? null : now(),
   }
+}
+
+/**
+ * Whether a change needs the table of copies. Beside nodes of the former declaration it does even if no value is there yet: these may
+ * write some until the second phase drops them, and a node that starts now has to know of the table to delete the copies of rows.
+ */
+export function* dropsSome({ lossy, allowed }: Dropping, { change, dialect }: Surveyed): Steps<boolean> {
+  if (allowed.size > 0) return true
+  return lossy.size > 0 && (yield* others(dialect, nameOf(change.after))).length > 0
 }
 
 /** A row as it is written in the new shape. */

@@ -31,6 +31,8 @@ export interface Consent {
   readonly allowLoss?: readonly string[]
   /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
   readonly allowMisfits?: boolean
+  /** Whether a database that was used before is opened as it is: nothing of it is judged or changed. */
+  readonly asItIs?: boolean
   /** Surveys besides that of losses. They run at every start, whether or not there are steps. */
   readonly surveys?: readonly Survey[]
   /** Called with one line for each step, once the steps have been committed. */

@@ -30,6 +30,13 @@ export function standing(state: State | null, collections: readonly Collection[]
   return { state, change: change as Change, serves: now ? 'now' : null }
 }
 
+/** What a used database is read by where it is opened as it is; null where tables are missing that all resources share. */
+export function groundAsItIs({ state, change: { after }, serves }: Standing): State | null {
+  if (state === null || after.shared.some((name) => !state.layout.shared.includes(name))) return null
+  if (serves === 'now') return state
+  return { layout: (serves === 'former' && state.former) || after, former: null }
+}
+
 /** Names a declaration by what it asks of the tables: nodes of one name do the same with them. */
 export const nameOf = ({ tables }: Layout): string =>
   createHash('sha256')

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Collection } from '../resources/collection.ts'
-import { type Dropping, dropping } from '../schema/drop.ts'
+import { type Dropping, dropping, dropsSome } from '../schema/drop.ts'
 import { type Consent, type Surveyed, survey } from '../schema/hazard.ts'
 import { losses } from '../schema/losses.ts'
 import { type Refilling, refill } from '../schema/refill.ts'
@@ -61,7 +61,7 @@ function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
     dropping(surveyed, allowLoss, () => clock(run).now()),
     run,
   )
-  if (found.allowed.size > 0) for (const text of droppedTable(sqlite)) run({ text, values: [] })
+  if (finish(dropsSome(found, surveyed), run)) for (const text of droppedTable(sqlite)) run({ text, values: [] })
   return found
 }
 

@@ -13,7 +13,7 @@ import { lagging } from '../schema/lag.ts'
 import { hazardsOf } from '../schema/losses.ts'
 import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
 import type { State } from '../schema/schema.ts'
-import { type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
+import { groundAsItIs, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
 import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
 import { blankStatement, meta } from '../store/compile.ts'
 import { sqlite } from '../store/dialect.ts'
@@ -31,12 +31,15 @@ export function openStore(
 ): Store {
   return opened(url, (db, file) => {
     const run = runner(db)
-    const { ground, misfits } = groundOf(db, run, collections, mode, consent)
-    const shelves = cellar(collections, ground, sqlite, (one, column) => run(blankStatement(one, column)).length === 0)
-    const copies = finish(
-      copiesIn(shelves, consent, () => clock(run).due()),
-      run,
-    )
+    const { ground, misfits, isKept } = groundOf(db, run, collections, mode, consent)
+    const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
+    const shelves = cellar(collections, ground, sqlite, isFull)
+    const copies = isKept
+      ? {}
+      : finish(
+          copiesIn(shelves, consent, () => clock(run).due()),
+          run,
+        )
     return sqliteStore({
       db,
       cellar: { ...lagging(shelves, ground, sqlite), ...copies },
@@ -50,6 +53,13 @@ export function openStore(
   })
 }
 
+interface Grounds {
+  readonly ground: Ground
+  readonly misfits: Misfits
+  /** Whether the database was opened as it is. */
+  readonly isKept?: true
+}
+
 /** What the store is laid out for, once it is as this declaration needs it. */
 function groundOf(
   db: DatabaseSync,
@@ -57,8 +67,11 @@ function groundOf(
   collections: readonly Collection[],
   mode: SchemaMode,
   consent: Consent,
-): { readonly ground: Ground; readonly misfits: Misfits } {
-  const { serves, change, state } = standingOf(run, collections)
+): Grounds {
+  const standing = standingOf(run, collections)
+  const { serves, change, state } = standing
+  const kept = consent.asItIs ? groundAsItIs(standing) : null
+  if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw unlike(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
   const surveyed = { change, collections, dialect: sqlite }

@@ -25,6 +25,8 @@ export function unlike(one: Collection, was: TableLayout, layout: Layout | null)
   if ((was.account === undefined) !== (one.account === null))
     return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
   if (isConverted(one, was)) return null
+  if (one.parent && !Object.hasOwn(was.kinds, one.parent.field))
+    return `its rows are not children of ${one.parent.collection} and are declared as such now`
   const isOther = ({ kind, from }: Source) => from !== null && !isSameKind(was.kinds[from] as string, kind, layout)
   const other = sources(one.fields, was.kinds).find(isOther)
   if (!other) return null

@@ -1,4 +1,5 @@
 /** Consent: what an operator allows a change of the tables to do, by a flag or by an answer on a terminal. */
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { withoutPassword } from '../postgres/address.ts'
 import { type Consent, isRefusal, type Refusal, refusal, refused } from '../schema/hazard.ts'
@@ -40,23 +41,36 @@ function droppable({ hazards }: Refusal): readonly string[] {
   return fields.every((field) => field !== undefined) ? fields : []
 }
 
+/** Where an operator is asked; nobody is, unless both ends are a terminal. */
+interface Terminal {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean }
+}
+
 /** Acts on the consent given; where values would be lost and somebody sits at a terminal, asks, and acts again if the answer is yes. */
-export async function agreed<T>(consent: Consent, act: (consent: Consent) => Promise<T>): Promise<T> {
+export async function agreed<T>(
+  consent: Consent,
+  act: (consent: Consent) => Promise<T>,
+  terminal: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<T> {
   try {
     return await act(consent)
   } catch (error) {
     const fields = isRefusal(error) ? droppable(error) : []
-    if (fields.length === 0 || !process.stdin.isTTY || !process.stderr.isTTY) throw error
-    process.stderr.write(`${(error as Error).message}\n`)
-    if (!(await isYes(fields))) throw complaint('The database was left as it is.', '')
+    if (fields.length === 0 || !terminal.input.isTTY || !terminal.output.isTTY) throw error
+    terminal.output.write(`${(error as Error).message}\n`)
+    if (!(await isYes(fields, terminal))) throw complaint('The database was left as it is.', '')
     return act({ ...consent, allowLoss: [...(consent.allowLoss ?? []), ...fields] })
   }
 }
 
-async function isYes(fields: readonly string[]): Promise<boolean> {
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
+/** The end of the input, as by Ctrl-D, is no answer: without it nobody would ever be waited for. */
+async function isYes(fields: readonly string[], terminal: Terminal): Promise<boolean> {
+  const asking = createInterface(terminal)
+  const closed = once(asking, 'close').then(() => '')
   try {
-    const answer = await asking.question(`Drop the values of ${fields.join(', ')}? Type yes to drop them: `)
+    const question = `Drop the values of ${fields.join(', ')}? Type yes to drop them: `
+    const answer = await Promise.race([asking.question(question), closed])
     return answer.trim().toLowerCase() === 'yes'
   } finally {
     asking.close()

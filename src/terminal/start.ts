@@ -98,6 +98,12 @@ export function storeOf(service: Service, database: string, mode: SchemaMode, co
   return foreseen(() => openStore(service, database, mode, consent))
 }
 
+/** The store of a service for a command that changes no table of a database that is in use; a new one is made as declared. */
+export function storeAsItIs(service: Service, database: string): Promise<Store> {
+  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
+  return storeOf(service, database, mode, { asItIs: true })
+}
+
 export async function migrationOf(service: Service, database: string, consent?: Consent): Promise<Migration> {
   const migration = await foreseen(() => openMigration(service, database, consent))
   return {

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, launch, post, run, served } from '../help/command.ts'
+import { rows } from '../help/file.ts'
 
 const api = (fields: string): string => `import { f, service } from 'bylaw'
 
@@ -76,6 +77,32 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal((await notesAt(next))[0]?.othr, 'and me')
     assert.equal(await stop(), 0)
     await assert.rejects(fetch(next), 'nothing is left running')
+  })
+
+  test('keys, versions and explain work while a declaration is refused, and change no table', async () => {
+    const cwd = await stored()
+    const bylaw = (...words: string[]) => run([...words, ...database], { cwd })
+    const id =
+      (await bylaw('doctor', 'api.ts')).code === 0 ? rows(join(cwd, 'notes.db'), 'SELECT id FROM notes')[0]?.id : ''
+    const tables = () => rows(join(cwd, 'notes.db'), 'SELECT name, sql FROM sqlite_schema ORDER BY name')
+    const meta = () =>
+      rows(
+        join(cwd, 'notes.db'),
+        "SELECT name, value FROM bylaw_meta WHERE name IN ('layout', 'former', 'bounds', 'rights') ORDER BY name",
+      )
+    const was = [tables(), meta()]
+    writeFileSync(
+      join(cwd, 'api.ts'),
+      `${after.replace('resources: {', 'resources: { pens: { prefix: "pen", fields: {}, access: "public" },')}`,
+    )
+    assert.equal((await bylaw('keys', 'create', 'api.ts', '--name', 'ci')).code, 0)
+    assert.match((await bylaw('keys', 'list', 'api.ts')).stdout, /ci +key_\w+ +in force/)
+    assert.equal((await bylaw('versions', 'api.ts')).code, 0)
+    assert.match((await bylaw('explain', 'api.ts', 'GET', `/notes/${id}`)).stdout, /item +passes +not_\w+ is there/)
+    const absent = await bylaw('explain', 'api.ts', 'GET', `/pens/${String(id).replace('not', 'pen')}`)
+    assert.match(absent.stderr, /^bylaw: The database has no table for that resource yet/)
+    assert.deepEqual([tables(), meta()], was)
+    assert.match((await bylaw('serve', 'api.ts')).stderr, /--allow-loss notes\.other/)
   })
 
   test('plan names what would be lost, and apply refuses before the first plan', async () => {

@@ -5,7 +5,7 @@ import { type Declaration, f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { add, copies, drop, during, type Fields, refusal, undrop } from '../help/drops.ts'
 import { things } from '../help/file.ts'
-import { places } from '../help/places.ts'
+import { alive, applied, nodeOn, places } from '../help/places.ts'
 
 const text = f.text()
 const optional = f.text({ optional: true })
@@ -189,6 +189,26 @@ for (const [name, made] of places)
       assert.deepEqual(await copies(place), ['note "2"', 'note "2"', 'note "2"'])
       await during(place, less, (ask) => ask('DELETE', `/things/${ids[1]}/items/k`))
       assert.equal((await copies(place)).length, 2)
+    })
+
+    test('go with a row that a node deletes which started before the first value was dropped', async (t) => {
+      const place = await made(t)
+      const whole = { name: text, note: optional, size: f.integer() }
+      const less = { name: f.text({ filter: true }), size: f.integer() }
+      await add(place, things(whole), { name: 'a', size: 1 }, { name: 'b', size: 1 })
+      await alive(place) // a node of the former declaration
+      const node = nodeOn(place, things(less))
+      t.after(node.close)
+      assert.equal((await node.ask('GET', '/things')).json.data.length, 2)
+      const former = nodeOn(place, things(whole))
+      const { data } = (await former.ask('GET', '/things')).json
+      for (const { id } of data) assert.equal((await former.ask('PATCH', `/things/${id}`, { note: 'n' })).status, 200)
+      await former.close()
+      await place.rows(`DELETE FROM bylaw_nodes WHERE node = 'old'`)
+      await applied(place, things(less), ['note'])
+      assert.deepEqual(await copies(place), ['note "n"', 'note "n"'])
+      assert.equal((await node.ask('DELETE', `/things/${data[0].id}`)).status, 204)
+      assert.deepEqual(await copies(place), ['note "n"'])
     })
 
     test('belong to the account of their row', async (t) => {

@@ -76,6 +76,39 @@ for (const [name, made] of places)
       await assert.rejects(place.rows('SELECT 1 FROM bylaw_dropped'))
     })
 
+    test('stop a start where rows would get another parent, or one at all, as nobody says which', async (t) => {
+      const place = await made(t)
+      const api = (parent: string | null, key?: string) =>
+        service({
+          name: 'tests',
+          resources: {
+            things: { prefix: 'thg', fields: { name: optional }, access: 'public' },
+            boxes: { prefix: 'box', fields: { name: optional }, access: 'public' },
+            cups: {
+              ...(key ? { key } : { prefix: 'cup' }),
+              ...(parent && { parent }),
+              fields: { sku: text },
+              access: 'public',
+            },
+          },
+        } as unknown as Declaration)
+      for (const key of [undefined, 'sku']) {
+        const other = await made(t)
+        const below = await during(other, api('things', key), async (ask) => {
+          const path = `/things/${(await ask('POST', '/things', {})).json.id}/cups`
+          const made = key ? await ask('PUT', `${path}/a`, { sku: 'a' }) : await ask('POST', path, { sku: 'a' })
+          assert.equal(made.status, 201)
+          return path
+        })
+        assert.match(await refusal(other, api('boxes', key), ['cups.thingId']), /not children of boxes/)
+        const [row] = await during(other, api('things', key), async (ask) => (await ask('GET', below)).json.data)
+        assert.equal(row.sku, 'a')
+      }
+      await during(place, api(null), (ask) => ask('POST', '/cups', { sku: 'a' }))
+      assert.match(await refusal(place, api('things')), /not children of things/)
+      await during(place, api(null), async (ask) => assert.equal((await ask('GET', '/cups')).json.data.length, 1))
+    })
+
     test('stop a rolling upgrade before its first phase', async (t) => {
       const place = await made(t)
       await add(place, things({ name: text, note: text }), { name: 'a', note: 'b' })
