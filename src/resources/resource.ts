@@ -218,11 +218,7 @@ function collectionOf(
     name,
     table: name.replaceAll('-', '_'),
     identity: key === null ? `ids that begin with ${prefix}_` : `the key ${key}`,
-    parent: parent && {
-      collection: parent.resource,
-      column: composite ? 'parent' : `by_${parent.field}`,
-      field: parent.field,
-    },
+    parent: parent && { collection: parent.resource, column: columnName(parent.field), field: parent.field },
     composite,
     account,
     columns,
