@@ -207,8 +207,17 @@ function successor({ notices, editions, choice }: Service, label: string, path: 
   if (!edition) return null
   const segment = (own: string, i: number) => (i % 2 === 1 ? (names?.get(own) ?? own) : own)
   const there = names?.size ? path.split('/').map(segment).join('/') : path
-  if (!locate(edition.tree, there)) return null
+  if (!leads(edition.tree, there)) return null
   return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
+}
+
+/** Whether a path leads to a place. One with a malformed escape was refused, and its refusal comes here to be labelled. */
+function leads(tree: Edition['tree'], path: string): boolean {
+  try {
+    return locate(tree, path) !== null
+  } catch {
+    return false
+  }
 }
 
 /** An answer of the versioned interface, with what is told of the version and of the operation in it. R145, R193, R198. */

@@ -55,6 +55,18 @@ doors(
       assert.deepEqual([newest.headers.deprecation, newest.headers.sunset], [undefined, undefined])
       assert.match((await told(door, '/v1/notes?limit=1')).link, /rel="self", .*rel="successor-version"$/)
     })
+
+    spec('R8 R201', 'a path with a malformed escape is refused, without a successor', async () => {
+      for (const [path, sent] of [
+        ['/v1/notes%ZZ', {}],
+        ['/v1/notes/%ff', {}],
+        ['/notes%ZZ', { headers: { version: 'v1' } }],
+      ] as const) {
+        const { status, headers, json } = await door.send('GET', path, sent)
+        assert.deepEqual([status, json?.type, headers.deprecation], [400, 'invalid-url-encoding', 'true'], path)
+        assert.doesNotMatch(headers.link ?? '', /successor/)
+      }
+    })
   },
   { now },
 )
