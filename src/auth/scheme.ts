@@ -41,6 +41,14 @@ export function admitTarget(target: string, { credentialNames }: Pick<Scheme, 'c
   if (start >= 0) admitForm(target.slice(start + 1), credentialNames, 'query')
 }
 
+/** The same for OPTIONS; a preflight is answered, so that pages can read the refusal of the request behind it. R164, R174. */
+export function admitOptions(
+  { target, headers }: Pick<Call, 'target' | 'headers'>,
+  scheme: Pick<Scheme, 'credentialNames'>,
+): void {
+  if (headers['access-control-request-method'] === undefined) admitTarget(target, scheme)
+}
+
 /** What the content is meant for. */
 interface Admitting {
   readonly operation: Operation

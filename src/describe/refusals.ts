@@ -27,7 +27,9 @@ export function refusalsOf(service: Service, edition: Edition, place: Place, rou
     ...ofVersion(service),
     ...ofWorld,
     ...when(service.changes.length > 0, 'version-conversion-failed'),
-    ...(route === null ? when(declares(service.settings.body.onBodyless), 'unexpected-body') : []),
+    ...(route === null
+      ? ['credentials-in-url', ...when(declares(service.settings.body.onBodyless), 'unexpected-body')]
+      : []),
     ...(route === null ? [] : [...ofRoute(service, edition, place, route), ...own]),
   ]
   const byStatus = Map.groupBy(all, (one) => statusIn(types, one))

@@ -1,6 +1,6 @@
 /** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1; part 13. */
 import { hash } from 'node:crypto'
-import { admitTarget } from '../auth/scheme.ts'
+import { admitOptions, admitTarget } from '../auth/scheme.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, dueTime } from '../flow/call.ts'
@@ -25,7 +25,7 @@ export function health(call: Call, house: House): Promise<Reply> | null {
 }
 
 async function told(call: Call, { service, store, open }: House, ready: boolean): Promise<Reply> {
-  const options = optionsOf(call)
+  const options = optionsOf(call, service)
   if (options) return options
   admitTarget(call.target, service.settings.auth)
   if (ready && !open()) throw new Problem('unavailable', 'The service is stopping.')
@@ -134,7 +134,7 @@ interface Shown {
 }
 
 async function shown(call: Call, { name, text, closed = false }: Shown, house: House): Promise<Reply> {
-  const options = optionsOf(call)
+  const options = optionsOf(call, house.service)
   if (options) return options
   const { settings } = house.service
   admitTarget(call.target, settings.auth)
@@ -147,8 +147,12 @@ async function shown(call: Call, { name, text, closed = false }: Shown, house: H
   return coding !== null && found === reply ? coded(call, reply, coding, own.coded) : found
 }
 
-function optionsOf({ method }: Call): Reply | null {
-  if (method === 'OPTIONS') return optionsReply(place)
+function optionsOf(call: Call, { settings }: Service): Reply | null {
+  const { method } = call
+  if (method === 'OPTIONS') {
+    admitOptions(call, settings.auth)
+    return optionsReply(place)
+  }
   if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, place)
   return null
 }

@@ -1,6 +1,6 @@
 /** THE CORRIDOR: the whole way of a request, in order; the only file that knows the order. R1. */
 import { allow, allowOwn } from '../auth/allow.ts'
-import { admitBody } from '../auth/scheme.ts'
+import { admitBody, admitOptions } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { bare, notAllowed, optionsReply } from '../endpoints/options.ts'
 import { locate, type Match } from '../endpoints/route.ts'
@@ -60,6 +60,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const match = find(call, passage, service) //                          400, 404
     if ('status' in match) return staying(call, labelled(match, passage, house), pass)
     if (call.method === 'OPTIONS') {
+      admitOptions(call, settings.auth) //                                 400
       await noContent(call, service.settings)
       return staying(call, labelled(optionsReply(match.place), passage, house, match.place), pass)
     }

@@ -26,3 +26,29 @@ test('R157: an exposed house shows the cause as a nested error', () => {
   const outage = bodyOf(new Problem('dependency-unavailable', 'The store rests.', { cause: new Error('disk') }), true)
   assert.match(outage.cause.message, /disk/)
 })
+
+test('R162: while something is down it is logged once with its cause, however many requests meet it', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const lines: Record<string, unknown>[] = []
+  const own = { ...log, error: (about: object) => void lines.push(about as Record<string, unknown>) }
+  const house = { service: { ...shop, errors: catalogue }, log: own }
+  const meet = (message: string) =>
+    refuse(call, house, new Problem('dependency-unavailable', message, { cause: new Error(`${message} disk`) }))
+  for (let n = 0; n < 1000; n++)
+    for (const one of ['The store rests.', 'The issuer rests.']) assert.equal(meet(one).status, 503)
+  assert.deepEqual(
+    lines.map(({ err, refused }) => [(err as Error).message, refused]),
+    [
+      ['The store rests. disk', 1],
+      ['The issuer rests. disk', 1],
+    ],
+  )
+  t.mock.timers.tick(1000)
+  assert.deepEqual(
+    lines.slice(2).map(({ type, refused }) => [type, refused]),
+    [
+      ['dependency-unavailable', 999],
+      ['dependency-unavailable', 999],
+    ],
+  )
+})

@@ -58,6 +58,7 @@ function report(
   if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
   const line = { requestId: call.id, ...traceOf(call), type }
   if (type === 'overloaded') hushed(log, type, line, message)
+  else if (type === 'dependency-unavailable') hushed(log, type, { ...line, ...about }, message)
   else log.error({ ...line, ...about }, message)
 }
 

@@ -1,4 +1,4 @@
-/** Hush: overload is logged in one line a second with a count, as a line for each refusal would be a load of its own. Part 8, overload. */
+/** Hush: overload, and what is down, is logged in one line a second with a count: a line for each refusal would be a load of its own. Part 8, overload. */
 
 interface Log {
   readonly error: (about: object, message: string) => void
@@ -7,22 +7,23 @@ interface Log {
 const counts = new WeakMap<Log, Map<string, number>>()
 const rest = 1000
 
-/** Logs a refusal now, or counts it where one of its type was logged less than a second ago. */
+/** Logs a refusal now, or counts it where one of its type and message was logged less than a second ago. */
 export function hushed(log: Log, type: string, about: object, message: string): void {
   const own = counts.get(log) ?? new Map<string, number>()
   counts.set(log, own)
-  const before = own.get(type)
-  if (before !== undefined) return void own.set(type, before + 1)
+  const key = `${type} ${message}`
+  const before = own.get(key)
+  if (before !== undefined) return void own.set(key, before + 1)
   log.error({ ...about, refused: 1 }, message)
   const tell = (): void => {
-    const refused = own.get(type) as number
-    own.delete(type)
+    const refused = own.get(key) as number
+    own.delete(key)
     if (refused === 0) return
     log.error({ type, refused }, message)
     wait()
   }
   const wait = (): void => {
-    own.set(type, 0)
+    own.set(key, 0)
     setTimeout(tell, rest).unref()
   }
   wait()

@@ -117,6 +117,13 @@ doors(
       assert.ok(door.answered.length - before < 6000, `${door.answered.length - before} were served first`)
       for (const text of await Promise.all(many)) assert.equal(answers(text).length, 901)
     })
+    spec('R164', 'a credential that stands in the place of the method is not logged', async () => {
+      const key = `bylaw_${'aB3'.repeat(17).slice(0, 49)}`
+      for (const line of [`${key} /crates HTTP/1.1`, `GET${key} /crates HTTP/1.1`, `A-${key} /crates/${key} HTTP/1.1`])
+        assert.match(await door.raw(head(line, 'Host: localhost')), /^HTTP\/1.1 4/)
+      const lines = JSON.stringify(door.answered)
+      for (let at = 0; at + 12 <= key.length; at++) assert.ok(!lines.includes(key.slice(at, at + 12)), lines)
+    })
     spec('R18', 'a refused request with its whole content leaves the connection open', async () => {
       const told = await spoken(
         door,

@@ -44,6 +44,14 @@ doors(
         assert.equal((await told(door, 'GET', path)).status, 200, path)
       }
     })
+    spec('R164 R174', 'in the query of OPTIONS they are refused too, but a preflight is answered', async () => {
+      for (const path of ['/', '/openapi.json', '/healthz', '/readyz', '/notices', '/files']) {
+        const target = `${path}?access_token=abc`
+        assert.deepEqual((await told(door, 'OPTIONS', target)).brief, misplaced, path)
+        const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+        assert.equal((await told(door, 'OPTIONS', target, { headers })).status, 204, path)
+      }
+    })
     spec('R164 R1', 'they are told before everything else that can be wrong with them', async () => {
       const both = { headers: { authorization: 'Bearer nonsense', accept: 'text/html' } }
       assert.deepEqual((await told(door, 'GET', '/files?api_key=1&%zz', both)).brief, misplaced)
