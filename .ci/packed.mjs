@@ -81,5 +81,8 @@ writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private":
 writeFileSync(resolve(folder, 'api.ts'), declaration)
 run('npm', 'install', tarball, `node@${read('node/package.json').version}`)
 assert.match(run('npx', 'bylaw', '--version'), new RegExp(`\\b${read('../package.json').version}$`))
+// Its types stand alone: whoever installs it need not have @types/node.
+const tsc = resolve(import.meta.dirname, '../node_modules/.bin/tsc')
+run(tsc, '--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--types', '', 'api.ts')
 await serve()
-console.log('The packed package installs, serves and stops.')
+console.log('The packed package installs, serves and stops, and its types stand alone.')

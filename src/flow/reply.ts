@@ -11,7 +11,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
   /** Text, or bytes where it is coded. */
-  readonly body: string | Buffer | null
+  readonly body: string | Uint8Array | null
   /** When what it carries was last changed, as documents write times, where dates of the request are compared with it. */
   readonly changed?: string
   /** What the request holds until its answer has left, for the door to give back. */

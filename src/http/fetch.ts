@@ -27,7 +27,7 @@ export function fetchDoor(house: House): (request: Request) => Promise<Response>
 }
 
 /** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
-function poured(body: string | Buffer, stay: Reply['stay'], patience: number): ReadableStream<Uint8Array> {
+function poured(body: string | Uint8Array, stay: Reply['stay'], patience: number): ReadableStream<Uint8Array> {
   const pieces = cut(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
   let late: NodeJS.Timeout | undefined

@@ -98,7 +98,7 @@ interface Pouring {
 export function pour(
   socket: Socket,
   answer: ServerResponse,
-  body: string | Buffer,
+  body: string | Uint8Array,
   { stay, timeout, readers }: Pouring,
 ): void {
   if (socket.destroyed) return void answer.destroy()
@@ -120,8 +120,8 @@ export function pour(
 const piece = MiB / 16
 
 /** A body in pieces; a text is never cut inside a character. */
-export function cut(body: string | Buffer): Buffer[] {
-  const pieces: Buffer[] = []
+export function cut(body: string | Uint8Array): Uint8Array[] {
+  const pieces: Uint8Array[] = []
   for (let at = 0, end = 0; at < body.length; at = end) {
     end = Math.min(body.length, at + piece)
     if (typeof body !== 'string') pieces.push(body.subarray(at, end))
