@@ -14,7 +14,7 @@ export const dev: Command = {
   about: 'Serves a declaration while it is written, anew on every change.',
   details:
     'Prints all URLs, a request to try and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
-    'values, is reported, and the one before is served until the next change.',
+    'values or leaves out a version with callers, is reported, and the one before is served until the next change.',
   arguments: [declarationFile],
   flags: {
     port: portFlag,

@@ -14,6 +14,7 @@ import { load, mistakesText } from '../terminal/load.ts'
 import { warnOfMisfits } from '../terminal/misfits.ts'
 import { broken, databaseOf, hostOf, numbersOf, portOf } from '../terminal/place.ts'
 import { readableLog } from '../terminal/readable.ts'
+import { callersLeft } from '../terminal/retired.ts'
 import { hasRules } from '../terminal/secrets.ts'
 import { start, storeOf, untilSignal } from '../terminal/start.ts'
 import { inOrder } from './routes.ts'
@@ -80,7 +81,8 @@ async function open(given: Given): Promise<Stage | null> {
     if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
     const database = databaseOf(given, service)
     await say({ files: [...files], mendable: false })
-    const consent = await agreed(consentOf(given), (own) => admitted(service, database, own))
+    const surveys = [callersLeft(service, Date.now())]
+    const consent = await agreed({ ...consentOf(given), surveys }, (own) => admitted(service, database, own))
     await turnCome()
     const steps: string[] = []
     const report = (step: string): void => void steps.push(step)

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { styleText } from 'node:util'
 import type { Deviation } from '../proof/answers.ts'
-import { type Failure, type Step, verify as tried, type Verdict } from '../proof/verify.ts'
+import { type Failure, patience, type Step, verify as tried, type Verdict } from '../proof/verify.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { load, mistakesText } from '../terminal/load.ts'
@@ -25,9 +25,6 @@ export const verify: Command = {
   run,
 }
 
-/** How long a failure is made smaller, in milliseconds. */
-const patience = 10_000
-
 async function run(given: Given): Promise<number> {
   const [file = ''] = given.arguments
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
@@ -36,15 +33,11 @@ async function run(given: Given): Promise<number> {
   if (unkept.length > 0) return said(mistakesText(file, unkept), 1)
   const deviation = await deviating(service, contractFolder(file))
   if (deviation) return said(otherwise(file, deviation), 1)
-  let until = Number.POSITIVE_INFINITY
-  const found = ({ says, mend }: Failure): void => {
-    until = Date.now() + patience
+  const found = ({ says, mend }: Failure): void =>
     console.error(
       `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is made smaller, for ${patience / 1000} seconds at most.\n`,
     )
-  }
-  const enough = () => Date.now() > until
-  const verdict = await tried(service, () => staged(service), { seed, runs, found, enough })
+  const verdict = await tried(service, () => staged(service), { seed, runs, found, now: Date.now })
   return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
 }
 

@@ -47,7 +47,7 @@ function alike(source: string, from: Terms, to: Terms): string | undefined {
     case 'date':
       return between(source, from, to)
     case 'enum':
-      return from.values?.every((one) => to.values?.includes(one)) ? source : member(source, to)
+      return from.values?.every((one) => to.values?.includes(one)) ? source : member(source, from, to)
     case 'ref':
       return from.to === to.to ? source : spare(to)
     case 'list':
@@ -110,7 +110,7 @@ function fromText(source: string, to: Terms): string | undefined {
     timestamp: `^${day}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`,
   }
   if (kind === 'boolean') return `${source} === 'true'`
-  if (kind === 'enum') return member(source, to)
+  if (kind === 'enum') return member(source, {}, to)
   const form = precision === scale ? undefined : forms[kind]
   const other = spare(to)
   if (form === undefined || other === undefined) return other
@@ -125,11 +125,12 @@ const numberOf = (source: string, kind: Terms['kind'], to: Terms): string | unde
       ? numbered(source, { kind: to.kind, scale: to.scale ?? 0 }, to)
       : source
 
-function member(source: string, to: Terms): string | undefined {
+/** Comparisons with the values that both have narrow the type, so that the text compiles without a cast. */
+function member(source: string, from: Partial<Terms>, to: Terms): string | undefined {
   const other = spare(to)
-  if (other === undefined) return undefined
-  const known = (to.values ?? []).map((one) => code(one)).join(', ')
-  return `[${known}].includes(${source}) ? ${source} : ${other}`
+  const both = (to.values ?? []).filter((one) => from.values?.includes(one) ?? true)
+  if (other === undefined || both.length === 0) return other
+  return `${both.map((one) => `${source} === ${code(one)}`).join(' || ')} ? ${source} : ${other}`
 }
 
 /** Times are compared by their texts. */

@@ -9,6 +9,8 @@ export interface Difference {
   /** What makes a breaking one harmless. */
   readonly mend: string
   readonly what: What
+  /** The part of a field that is the same in all versions, where it is one of a field. R194. */
+  readonly part?: string
 }
 
 /** What is different, as far as a change of a version could claim it. */

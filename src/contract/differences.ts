@@ -263,8 +263,9 @@ function uniques(place: string, before: ResourceContract, after: ResourceContrac
     if (was === is) return []
     const says = is
       ? `${names} are unique together now. What another item has is refused.`
-      : `${names} need not be unique together any more.`
-    return [told(`${place}.uniques`, weigh(is ? 'breaking' : 'additive'), says, 'Leave it out.')]
+      : `${names} need not be unique together any more. Consumers could meet the same values twice, and are not refused them.`
+    const [mend, what] = is ? (['Leave it out.', 'other'] as const) : (['Keep it.', 'fixed'] as const)
+    return [told(`${place}.uniques`, weigh('breaking'), says, mend, what)]
   })
 }
 

@@ -137,6 +137,8 @@ function sending(place: string, before: Terms, after: Terms, traffic: Traffic, {
   return say(input && traffic.whole ? 'breaking' : 'none', says, `Leave the default as it was, ${was}.`)
 }
 
+const notUnique = 'need not be unique any more. Consumers could meet a value twice, and are not refused it.'
+
 // long because: one promise after the other
 /** What a consumer may rely on besides the values. */
 function promises(place: string, before: Terms, after: Terms, traffic: Traffic, way: Way): Difference[] {
@@ -155,11 +157,9 @@ function promises(place: string, before: Terms, after: Terms, traffic: Traffic, 
     say(weight, after.immutable ? 'cannot be changed any more.' : 'can be changed now.', mend)
   }
   if (turned('unique')) {
-    const weight = met(after.unique ? 'breaking' : 'additive', way.input)
-    const says = after.unique
-      ? 'is unique now. A value that another item has is refused.'
-      : 'need not be unique any more.'
-    say(weight, says, 'Leave out `unique`.')
+    const weight = met('breaking', way.input)
+    if (after.unique) say(weight, 'is unique now. A value that another item has is refused.', 'Leave out `unique`.')
+    else found.push({ ...told(place, weight, notUnique, 'Keep `unique`.', 'fixed'), part: 'unique' })
   }
   for (const name of ['read', 'write'] as const) {
     if (before[name] === after[name]) continue
@@ -176,7 +176,8 @@ function promises(place: string, before: Terms, after: Terms, traffic: Traffic, 
   }
   if (before.onDelete !== after.onDelete && before.to === after.to) {
     const says = `is kept by ${after.onDelete} instead of ${before.onDelete} when what it refers to is deleted.`
-    found.push(told(place, 'breaking', says, `Write onDelete: '${before.onDelete}'.`, 'fixed'))
+    const kept = told(place, 'breaking', says, `Write onDelete: '${before.onDelete}'.`, 'fixed')
+    found.push({ ...kept, part: 'onDelete' })
   }
   return found
 }

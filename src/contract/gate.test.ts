@@ -76,6 +76,22 @@ describe('what is locked', () => {
     assert.match(told(minimal), /^settings\.prefer\.minimalOnCreate\n/)
     assert.match(told(shop(first), new Map([['v1', lockOf(minimal)]])), /minimalOnCreate/)
   })
+  test('R195: is broken where values stop being unique together as one of them is made of others', () => {
+    const of = (labels: object, more: object): Service =>
+      service({ name: 'shop', versions: labels, resources: { seats: { access: 'public', ...more } } } as never) as never
+    const [row, number] = [f.text(), f.integer()]
+    const lock = lockOf(of({ v1: versions.v1 }, { fields: { row, number }, uniques: [['row', 'number']] }))
+    const seats = of({ ...versions }, { fields: { row, code: row } })
+    const next = (seats as unknown as { change: (...given: unknown[]) => Service }).change('v2', 'seats', {
+      about: '`code` replaces `number`.',
+      removed: { number },
+      added: ['code'],
+      request: ({ number }: { number: number }) => ({ code: String(number) }),
+      response: ({ code }: { code: string }) => ({ number: Number(code) }),
+    })
+    const text = told(next, new Map([['v1', lock]]))
+    assert.match(text, /number and row need not be unique together any more\..*Versions cannot differ in `uniques`/s)
+  })
   test('R194: cannot be kept by a change where versions cannot differ, and the gate says so', () => {
     const [other] = [{ prefix: 'oth', fields: { a: f.text() }, access: 'public' }]
     const of = (more: object, ref: object = {}) =>
@@ -85,7 +101,8 @@ describe('what is locked', () => {
         resources: {
           others: other,
           notes: {
-            fields: { a: f.text({ sort: true }), b: f.ref('others', ref) },
+            fields: { a: f.text({ sort: true }), b: f.ref('others', ref), c: f.text({ unique: true }) },
+            uniques: [['a', 'b']],
             access: 'public',
             order: ['a'],
             sorts: { s: ['a'] },
@@ -102,10 +119,12 @@ describe('what is locked', () => {
       ['prefix', of({ prefix: 'nte' })],
       ['parent', of({ parent: 'others' })],
       ['onDelete', of({}, { onDelete: 'cascade' })],
+      ['unique', of({ fields: { a: f.text({ sort: true }), b: f.ref('others'), c: f.text() } })],
+      ['uniques', of({ uniques: [] })],
     ] as [string, Service][]) {
       const text = told(next, locks)
       assert.match(text, new RegExp(`Versions cannot differ in [^:]*\`${part}\``), `${part}: ${text}`)
-      if (part === 'onDelete') assert.doesNotMatch(text, /\.change\(/)
+      if (part === 'onDelete' || part.startsWith('unique')) assert.doesNotMatch(text, /\.change\(/)
     }
   })
   test('is of the service of that name', () => {

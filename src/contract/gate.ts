@@ -145,12 +145,8 @@ function mendOf(found: readonly Difference[]): string {
   return `${mend} Versions cannot differ in ${oneOf(parts, 'and')}: no change can claim that.`
 }
 
-/** The part of a resource that is the same in all versions, by the last name of its place. R194. */
-function partOf({ place }: Difference): string {
-  if (place.includes('.fields.')) return '`onDelete`'
-  const [, , part = ''] = place.split('.')
-  return `\`${part}\``
-}
+/** The part that is the same in all versions; of a resource, the last name of its place. R194. */
+const partOf = ({ place, part = place.split('.')[2] }: Difference): string => `\`${part}\``
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
 
 /** The version that a change belongs to: the newest one, or the one behind it where that is locked. */

@@ -60,6 +60,30 @@ test('what keeps its promises passes, and what was not tried is told', async () 
   assert.ok([...cases.values()].every((count) => count === 60))
 })
 
+test('a failure is reported before it is made smaller, which ends after ten seconds', async () => {
+  const bend = bent('GET', ({ note, ...rest }) => rest)
+  const mark: number[] = []
+  const trying = async (pace: number) => {
+    let [time, opened] = [0, 0]
+    const open = async () => {
+      opened++
+      const { ask, close } = await staged(shop)
+      return { ask: bend(ask), close }
+    }
+    const now = (): number => {
+      time += pace
+      return time
+    }
+    mark.length = 0
+    const { failure } = await verify(shop, open, { seed: 11, runs: 60, found: () => mark.push(opened), now })
+    assert.match(failure?.says ?? '', /promises `note`/)
+    return { opened }
+  }
+  const [patient, hasty] = [await trying(0), await trying(6000)]
+  assert.deepEqual(mark, [1], 'the first store alone was opened until then')
+  assert.ok(hasty.opened === 3 && hasty.opened < patient.opened, `${hasty.opened} ${patient.opened}`)
+})
+
 describe('what breaks is found:', () => {
   const mutants: [string, (ask: Ask) => Ask, RegExp][] = [
     ['a field that is not answered', bent('GET', ({ note, ...rest }) => rest), /promises `note`/],

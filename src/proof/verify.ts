@@ -60,15 +60,18 @@ interface Trying {
   readonly runs: number
   /** Is given the first failure as soon as it is found, before it is made smaller. */
   readonly found?: (failure: Failure) => void
-  /** Whether a failure was made smaller for long enough. */
-  readonly enough?: () => boolean
+  /** The time in milliseconds, by which `patience` is measured; without it there is no such bound. */
+  readonly now?: () => number
 }
+
+/** How long a failure is made smaller, in milliseconds. */
+export const patience = 10_000
 
 /** Tries every resource so many times; what fails is made as small as it can be, on a new store each time. */
 export async function verify(
   service: Service,
   open: Open,
-  { seed, runs, found: tell = () => {}, enough = () => false }: Trying,
+  { seed, runs, found: tell = () => {}, now = () => 0 }: Trying,
 ): Promise<Verdict> {
   const released = releasedOf(service)
   const newest = released[0] as Released
@@ -86,7 +89,8 @@ export async function verify(
   if (!found) return { ...verdict, untried, failure: null }
   const { name, row, failure } = found
   tell(failure)
-  const fails = async (less: readonly number[]) => !enough() && isFailure(await alone(name, less))
+  const until = now() + patience
+  const fails = async (less: readonly number[]) => now() <= until && isFailure(await alone(name, less))
   const least = await alone(name, await smallest(row, fails))
   return { ...verdict, untried: [], failure: isFailure(least) ? least : failure }
 }

@@ -168,7 +168,8 @@ function withTerms(own: ResourceDeclaration, name: (field: string) => string | n
     ...(usual.length > 0 ? { order: usual } : {}),
     ...(kept.length > 0 ? { sorts: Object.fromEntries(kept) } : {}),
     ...(indexes ? { indexes: several(indexes) } : {}),
-    ...(uniques ? { uniques: several(uniques) } : {}),
+    // Values of some of the fields are not unique without those of the others.
+    ...(uniques ? { uniques: several(uniques.filter((one) => one.every((field) => term(field).length > 0))) } : {}),
   }
 }
 

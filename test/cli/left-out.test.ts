@@ -1,11 +1,13 @@
 /** `bylaw serve` and `bylaw migrate` where a version is left out that has callers: they refuse it before anything is changed. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Service } from 'bylaw'
 import { load } from '../../src/terminal/load.ts'
 import { storeOf } from '../../src/terminal/start.ts'
 import { count, written } from '../../src/versions/usage.ts'
-import { folder, run, served } from '../help/command.ts'
+import { folder, launch, run, served } from '../help/command.ts'
 import { alive, applied, nodeOn, type Place, places } from '../help/places.ts'
 
 const declared = (versions: string, change: string): string => `import { f, service } from 'bylaw'
@@ -102,6 +104,31 @@ for (const [store, make] of places)
       const { stop, url } = await served(['first.ts'], { cwd, env: { DATABASE_URL: place.url } })
       assert.equal((await fetch(`${url}/people`)).status, 200)
       assert.equal(await stop(), 0)
+    })
+
+    test('keeps `dev` from serving it, which goes on with the declaration that it served last', async (t) => {
+      const place = await called(t, make)
+      const before = await content(place)
+      const own = folder({ 'api.ts': declared(`v1: { released: '2025-01-01' }, ${v2}`, change) })
+      const { said, hear, stop } = launch(['dev', 'api.ts', '--port', '0', '--database', place.url], { cwd: own })
+      await hear(/Starts again when api\.ts changes/)
+      const [, url = ''] = /^bylaw serves people at (\S+)/.exec(said.stdout) ?? []
+      writeFileSync(join(own, 'api.ts'), declared(v2, ''))
+      await hear(/Still serving the declaration before\. Waiting for a change\./)
+      assert.match(said.stderr, says)
+      assert.equal((await fetch(`${url}/v1/people`)).status, 200)
+      assert.equal(await content(place), before)
+      const from = said.stdout.length
+      writeFileSync(
+        join(own, 'api.ts'),
+        declared(`v1: { released: '2025-01-01', retired: 'all were told' }, ${v2}`, change),
+      )
+      await hear(/Starts again when/, from)
+      assert.equal(await stop(), 0)
+      const alone = launch(['dev', 'second.ts', '--port', '0', '--database', place.url], { cwd })
+      await alone.hear(/Waiting for a change\./)
+      assert.match(alone.said.stderr, /v1 is not served any more, but it has 2 callers/)
+      await alone.stop()
     })
 
     test('keeps `migrate apply` from its first step, and `migrate plan` says so', async (t) => {

@@ -36,6 +36,29 @@ describe('bylaw verify', { concurrency: 3 }, () => {
     assert.equal((await run(['contract', 'lock', '--anew'], { cwd })).code, 0)
     assert.equal((await run(['verify', 'api.ts', '--runs', '5'], { cwd })).code, 0)
   })
+  test('names the first find on stderr before it makes the example smaller', async () => {
+    const cwd = folder({
+      'api.ts': `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'notes',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  resources: { notes: { fields: { text: f.text() }, access: 'public' } },
+}).change('v2', 'notes', {
+  about: '\`text\` has another name.',
+  removed: { body: f.text({ max: 5 }) },
+  added: ['text'],
+  request: ({ body }) => ({ text: body }),
+  response: ({ text }) => ({ body: text + ' and more' }),
+})
+`,
+    })
+    const { code, stdout, stderr } = await run(['verify', 'api.ts', '--seed', '7', '--runs', '20'], { cwd })
+    assert.equal(code, 1)
+    const [, says = ''] = /^Found: (.*)\nThe example is made smaller, for 10 seconds at most\.\n\n$/.exec(stderr) ?? []
+    assert.match(says, /body must be at most 5 characters long/, stderr)
+    assert.match(stdout, /api\.ts does not keep what it promises\.\n[^]*Again: {2}bylaw verify api\.ts --seed 7/)
+  })
   test('refuses numbers that are none', async () => {
     const cwd = folder({ 'api.ts': notes })
     for (const words of [
