@@ -47,3 +47,10 @@ test('many accounts have many tags', () => {
   const all = Array.from({ length: 20_000 }, (_, i) => tagOf({ ...view, account: `acc_${i}` }, { revision: 1 }, 's'))
   assert.equal(new Set(all).size, all.length)
 })
+
+test('a view that two stores serve has a tag of each', () => {
+  const own = { ...view, account: 'a' }
+  const [first, second] = ['s', 't'].map((secret) => tagOf(own, { revision: 1 }, secret))
+  assert.notEqual(first, second)
+  assert.equal(tagOf(own, { revision: 1 }, 's'), first)
+})

@@ -34,8 +34,9 @@ export function sameState(given: string, current: string): boolean {
  * Rows are named and never read for a seal: they may hold what nobody is shown, and a digest of it could be tried out.
  * Under the secret not even the names can be.
  */
-function sealOf({ account, beside: resources }: View, rows: readonly (Other | null)[], secret: string): string {
-  if (rows.length === 0) return account === null ? '' : sealed([account], secret)
+function sealOf(view: View, rows: readonly (Other | null)[], secret: string): string {
+  const { account, beside: resources } = view
+  if (rows.length === 0) return account === null ? '' : sealOfAccount(view, secret)
   const named = rows.map((row, i) => {
     const { collection, created } = resources[i]?.resource ?? {}
     if (row === null || collection === undefined || created === undefined) return null
@@ -45,18 +46,19 @@ function sealOf({ account, beside: resources }: View, rows: readonly (Other | nu
   return sealed([account, named], secret)
 }
 
-const mostKnown = 1000
-const known = new Map<string, string>()
+/** The seals of accounts: they come again with each item. A view is of one service; its secret is that of the store. */
+const known = new WeakMap<View, { readonly secret: string; readonly seal: string }>()
 
-/** Accounts come again with each of their items, so the latest seals are kept. */
-function sealed(what: readonly unknown[], secret: string): string {
-  const text = JSON.stringify(['tag', ...what])
-  const name = `${secret}\n${text}`
-  const before = what.length === 1 ? known.get(name) : undefined
-  if (before !== undefined) return before
-  const seal = createHmac('sha256', secret).update(text).digest('hex').slice(0, 16)
-  if (what.length > 1) return seal
-  if (known.size >= mostKnown) known.clear()
-  known.set(name, seal)
+function sealOfAccount(view: View, secret: string): string {
+  const before = known.get(view)
+  if (before?.secret === secret) return before.seal
+  const seal = sealed([view.account], secret)
+  known.set(view, { secret, seal })
   return seal
 }
+
+const sealed = (what: readonly unknown[], secret: string): string =>
+  createHmac('sha256', secret)
+    .update(JSON.stringify(['tag', ...what]))
+    .digest('hex')
+    .slice(0, 16)

@@ -35,7 +35,14 @@ export interface Showing {
 export function views(showing: Showing): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
   const byScopes = seenWith(showing)
   if (showing.today.collection.account === null) return byScopes
-  return (caller) => ({ ...byScopes(caller), account: caller.account })
+  const known = new WeakMap<object, View>()
+  return (caller) => {
+    const before = known.get(caller)
+    if (before) return before
+    const own = { ...byScopes(caller), account: caller.account }
+    known.set(caller, own)
+    return own
+  }
 }
 
 function seenWith(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
