@@ -11,6 +11,7 @@ import type { Route } from '../flow/route.ts'
 import type { Claiming } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { cells as cellsOf, textsOf } from '../resources/collection.ts'
+import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { documentOf, forChange, updatedIn, withUpdated } from '../resources/row.ts'
 import { renaming } from '../versions/ask.ts'
@@ -79,7 +80,7 @@ const conditionsOf = ({ call, world }: Asked): Conditions | null => conditions(c
 function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')
     return again(scene, intent, outcome, (_, row) =>
-      minimal(intent.call, itemReply(scene, intent.caller, 200, row, intent.world), 204),
+      changedReply(scene, intent, itemReply(scene, intent.caller, 200, row, intent.world)),
     )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
@@ -87,9 +88,15 @@ function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Recor
   const reply = itemReply(scene, intent.caller, written.is === 'created' ? 201 : 200, written, intent.world)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') putTags(scene.resource, intent, reply)
-  if (written.is !== 'created') return minimal(intent.call, reply, 204)
+  if (written.is !== 'created') return changedReply(scene, intent, reply)
   reply.headers.Location = reply.headers['Content-Location'] as string
   return reply
+}
+
+/** The answer to a change of what was there before: without its content for a caller who may change the item and not read it. R168. */
+function changedReply({ form: { today } }: Scene, { call, caller }: Intent, reply: Reply): Reply {
+  const short = minimal(call, reply, 204)
+  return permits(caller, ruleFor(today.access, 'read')) ? short : { ...short, status: 204, body: null }
 }
 
 /** A PUT answer without content, or with `etag.onPut: verbatim` any, names a tag only for what was stored as it was sent. R123. */
