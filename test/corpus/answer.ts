@@ -1,0 +1,86 @@
+/**
+ * Puts an answer into the form that is compared.
+ *
+ * - Values made by chance have names, see names.ts.
+ * - The wording of refusals is left out: `message`, `detail` and `title` of error bodies, and `error_description` of challenges.
+ *   Types, pointers, names, further members and their order stay.
+ * - Content is decoded; its coding stays in the headers.
+ * - `Content-Length` is written `=` where it is the length of the content that came. Where none comes (HEAD, 304) it stays,
+ *   unless the content would be a refusal or coded: its length then depends on wording or chance, and is written `?`.
+ * - Everything else stays byte by byte: the order of headers, their letters, white space in bodies.
+ */
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { messageIn, type Received } from './client.ts'
+import type { Answer } from './exchange.ts'
+import type { Names } from './names.ts'
+
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  zstd: zstdDecompressSync,
+}
+
+const wording = new Set(['message', 'detail', 'title'])
+
+/** A body without the words that are meant for people. */
+function wordless(text: string): string {
+  try {
+    return JSON.stringify(
+      JSON.parse(text, (name, value) => (wording.has(name) && typeof value === 'string' ? '…' : value)),
+    )
+  } catch {
+    return text
+  }
+}
+
+/** The content of an answer as text, its coding undone. */
+export function decoded({ headers, body }: Received): string {
+  const coding = headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1] ?? ''
+  return (body.length > 0 ? (decoders[coding]?.(body) ?? body) : body).toString()
+}
+
+export function answerOf(received: Received, names: Names, at: number): Answer {
+  const { status, headers, body } = received
+  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding')
+  const text = decoded(received)
+  const isRefusal = status >= 400
+  const length = (value: string): string => {
+    if (Number(value) === body.length && body.length > 0) return '='
+    return body.length === 0 && value !== '0' && (isRefusal || isCoded) ? '?' : value
+  }
+  const lines = headers.map(([name, value]) => {
+    const shown = name.toLowerCase() === 'content-length' ? length(value) : value
+    return `${name}: ${shown.replace(/error_description="[^"]*"/, 'error_description="…"')}`
+  })
+  return {
+    status,
+    headers: lines.map((line) => names.name(line, at)),
+    body: names.name(isRefusal ? wordless(text) : text, at),
+  }
+}
+
+/** All messages that came over one connection, as one answer: that of the first, and the others behind its content. */
+export function answersOf(bytes: Buffer, methods: readonly string[], names: Names, at: number): Answer {
+  const found: Answer[] = []
+  let rest = bytes
+  while (rest.length > 0) {
+    const taken = messageIn(rest, headOrNot(rest, methods))
+    if (taken === null) {
+      found.push({ status: 0, headers: [], body: names.name(rest.toString('latin1'), at) })
+      break
+    }
+    found.push(answerOf(taken.message, names, at))
+    rest = taken.rest
+  }
+  const [first = { status: 0, headers: [], body: '' }, ...others] = found
+  if (others.length === 0) return first
+  return { ...first, body: `${first.body}\n${others.map((one) => JSON.stringify(one)).join('\n')}` }
+}
+
+/** An answer to HEAD ends with its head: nothing follows, or the next answer. */
+function headOrNot(bytes: Buffer, methods: readonly string[]): string {
+  if (!methods.includes('HEAD')) return 'GET'
+  const end = bytes.indexOf('\r\n\r\n')
+  const after = bytes.subarray(end + 4)
+  return end >= 0 && (after.length === 0 || after.subarray(0, 5).toString() === 'HTTP/') ? 'HEAD' : 'GET'
+}

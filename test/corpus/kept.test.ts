@@ -1,0 +1,37 @@
+/** Databases, tags, cursors and idempotency keys of the code that the corpus was recorded with stay good, and so do the public types. */
+import './preload.ts'
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { reportOf } from './compare.ts'
+import { builtFace, faceDifferences, withoutComments } from './face.ts'
+import { replayDatabases } from './kept.ts'
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+test('kept databases open, and all that was given out with them is answered as recorded', async () => {
+  const verdict = await replayDatabases(here('databases.br'))
+  assert.ok(verdict.requests > 250 && verdict.differing === 0, reportOf(verdict))
+})
+
+describe('public types', () => {
+  const kept = readFileSync(here('public.txt'), 'utf8')
+
+  test('differ from those that are kept by comments alone', () => {
+    assert.deepEqual(faceDifferences(kept, builtFace()), [])
+  })
+
+  test('a planted difference is found', () => {
+    const planted = kept.replace('readonly account?: string | null;', 'readonly account: string;')
+    assert.match(faceDifferences(kept, planted).join(), /^As: was .*account\?: string \| null;, is .*account: string;$/)
+    assert.deepEqual(faceDifferences(kept, kept.replace(/^\/\/ Testing$/m, '// Trying')), [
+      'Testing is missing',
+      'Trying is new',
+    ])
+  })
+
+  test('comments are no part of them', () => {
+    assert.equal(withoutComments('/** a */\ninterface A {\n  /** b */\n  c: string // d\n}\n').includes('/**'), false)
+  })
+})

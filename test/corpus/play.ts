@@ -1,0 +1,117 @@
+/** Plays a session: sends its requests one after the other and gives the answers, in the form that is compared. */
+
+import { answerOf, answersOf } from './answer.ts'
+import { type Client, clientOf, exchange, type Received } from './client.ts'
+import type { Answer, Exchange, Fault, Request as Sent, Setting } from './exchange.ts'
+import { type Names, namesOf } from './names.ts'
+import { advance, restart } from './preload.ts'
+import { casts } from './services.ts'
+import { type Database, databaseOf, type Stand, standOf } from './stand.ts'
+
+export interface Played {
+  readonly answer: Answer
+  readonly received: Received
+}
+
+export interface Stage {
+  readonly names: Names
+  /** Sends what is stored, after the clock has moved and a fault has happened. */
+  readonly play: (next: Omit<Exchange, 'answer' | 'kind'>) => Promise<Played>
+  readonly end: () => Promise<void>
+}
+
+/** Sets a stage for a session. The clock and all chance begin anew with its name. */
+export async function stageOf(setting: Setting, given?: Database): Promise<Stage> {
+  restart(setting.name)
+  const cast = casts[setting.service]
+  if (!cast) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
+  const database = given ?? (await databaseOf(setting.store))
+  const stand = await standOf(cast.service, database, { door: setting.door, holders: cast.holders })
+  return performing(stand, database)
+}
+
+export function performing(stand: Stand, database: Database): Stage {
+  const names = namesOf()
+  const client = stand.port > 0 ? clientOf(stand.port) : null
+  let at = 0
+  return {
+    names,
+    play: async ({ wait, fault, request }) => {
+      advance(wait)
+      if (fault) await happen(fault, stand, database)
+      const number = at++
+      if (request.raw !== undefined) {
+        const raw = names.fill(request.raw)
+        names.refer(raw)
+        const bytes = await exchange(stand.port, Buffer.from(raw, 'latin1'))
+        return { answer: answersOf(bytes, methodsIn(request.raw), names, number), received: nothing }
+      }
+      const message = await received(request, { stand, client, names })
+      return { answer: answerOf(message, names, number), received: message }
+    },
+    end: async () => {
+      client?.close()
+      await stand.close()
+      await database.drop()
+    },
+  }
+}
+
+const nothing: Received = { status: 0, headers: [], body: Buffer.alloc(0) }
+const methodsIn = (raw: string): string[] => (raw.includes('HEAD ') ? ['HEAD'] : [])
+
+async function happen(fault: Fault, stand: Stand, { tables, run, failing }: Database): Promise<void> {
+  if (fault === 'store closed') return stand.closeStore()
+  const hidden = (name: string) => `hidden ${name}`
+  for (const table of await tables()) {
+    if (fault === 'tables hidden') await run(`ALTER TABLE "${table}" RENAME TO "${hidden(table)}"`)
+    if (fault === 'tables back' && table.startsWith('hidden '))
+      await run(`ALTER TABLE "${table}" RENAME TO "${table.slice(7)}"`)
+    if (fault === 'writes fail' || fault === 'writes work') await run(failing(table, fault === 'writes fail'))
+  }
+}
+
+interface Way {
+  readonly stand: Stand
+  readonly client: Client | null
+  readonly names: Names
+}
+
+async function received(request: Sent, { stand, client, names }: Way): Promise<Received> {
+  const target = names.fill(request.target)
+  const filled = request.body === undefined ? undefined : names.fill(request.body)
+  const body = filled === undefined ? undefined : Buffer.from(filled, request.base64 ? 'base64' : 'utf8')
+  for (const text of [
+    target,
+    request.base64 ? '' : (filled ?? ''),
+    ...request.headers.map(([, value]) => names.fill(value)),
+  ])
+    names.refer(text)
+  const key = request.who === undefined ? undefined : stand.keyOf(request.who)
+  const headers = [
+    ...request.headers.map(([name, value]): [string, string] => [name, names.fill(value)]),
+    ...(key === undefined ? [] : [['Authorization', `Bearer ${key}`] as [string, string]]),
+    ...(body === undefined ? [] : [['Content-Length', String(body.length)] as [string, string]]),
+  ]
+  if (!client) return throughFetch(stand, { method: request.method, target, headers, body })
+  const head = [['Host', 'localhost'], ...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const bytes = Buffer.from(`${request.method} ${target} HTTP/1.1\r\n${head}\r\n`, 'latin1')
+  return client.send(request.method, body ? Buffer.concat([bytes, body]) : bytes)
+}
+
+interface Whole {
+  readonly method: string
+  readonly target: string
+  readonly headers: [string, string][]
+  readonly body: Buffer | undefined
+}
+
+async function throughFetch({ fetch }: Stand, { method, target, headers, body }: Whole): Promise<Received> {
+  const init = { method, headers, ...(body && { body: new Uint8Array(body) }) }
+  const answer = await fetch(new Request(`http://localhost${target}`, init))
+  return {
+    status: answer.status,
+    headers: [...answer.headers],
+    body: Buffer.from(await answer.arrayBuffer()),
+  }
+}

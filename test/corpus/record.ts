@@ -1,0 +1,228 @@
+/** Records a session: requests made from the descriptions of all versions, odd ones made from them, bytes that are no HTTP, and faults. */
+import { openapi } from '../../src/describe/openapi.ts'
+import type { Service } from '../../src/service.ts'
+import { mutate, seeds } from '../fuzz/mutate.ts'
+import type { Door, Answer as Known } from '../help/door.ts'
+import { tried } from '../help/requests.ts'
+import type { Doc } from '../help/schemas.ts'
+import { decoded } from './answer.ts'
+import { type Chance, chanceOf } from './chance.ts'
+import type { Received } from './client.ts'
+import type { Exchange, Fault, Request, Session, Setting } from './exchange.ts'
+import { type Played, type Stage, stageOf } from './play.ts'
+import { emptyPool, learn, type Pool } from './pool.ts'
+import { type Cast, casts } from './services.ts'
+import { inFile } from './stand.ts'
+import { twisted } from './twists.ts'
+
+/** How many requests of each kind a session gets. */
+export interface Share {
+  /** For each version. */
+  readonly described: number
+  readonly twisted: number
+  readonly raw: number
+}
+
+interface Desk {
+  readonly setting: Setting
+  readonly stage: Stage
+  readonly cast: Cast
+  readonly chance: Chance
+  readonly pool: Pool
+  readonly exchanges: Exchange[]
+  readonly send: (kind: string, request: Request, fault?: Fault) => Promise<Received>
+}
+
+export async function recorded(setting: Setting, share: Share): Promise<Session> {
+  const stage = await stageOf(setting)
+  try {
+    const desk = deskOf(setting, stage)
+    await filled(desk, share)
+    await withFaults(desk)
+    return { setting, exchanges: desk.exchanges }
+  } finally {
+    await stage.end()
+  }
+}
+
+/** Fills a file with rows by requests, closes it, and gives what was learnt on the way. */
+export async function recordedOn(
+  setting: Setting,
+  share: Share,
+): Promise<{ readonly file: string; readonly pool: Pool; readonly folder: () => Promise<void> }> {
+  const { file, drop } = inFile()
+  const stage = await stageOf(setting, { ...inFile(file), drop: async () => {} })
+  const desk = deskOf(setting, stage)
+  await filled(desk, share)
+  await paged(desk)
+  await stage.end()
+  return { file, pool: desk.pool, folder: drop }
+}
+
+/** The first pages of all lists in all versions, for their cursors. */
+async function paged({ cast, pool, send }: Desk): Promise<void> {
+  const who = cast.main === undefined ? {} : { who: cast.main }
+  for (const list of [...pool.lists])
+    for (const label of cast.service.editions.keys())
+      for (const query of ['limit=1&cursor=', 'limit=2&sort=createdAt&order=desc&cursor='])
+        await send('page', { method: 'GET', target: `${list}?${query}`, headers: [['Version', label]], ...who })
+}
+
+async function filled(desk: Desk, { described, twisted, raw }: Share): Promise<void> {
+  await fromDescriptions(desk, described)
+  await fromAnswers(desk, twisted)
+  if (raw > 0 && desk.setting.door === 'node') await fromBytes(desk, raw)
+}
+
+function deskOf(setting: Setting, stage: Stage): Desk {
+  const cast = casts[setting.service] as Cast
+  const chance = chanceOf(setting.name)
+  const pool = emptyPool()
+  const exchanges: Exchange[] = []
+  const send: Desk['send'] = async (kind, concrete, fault) => {
+    const request = referring(concrete, stage)
+    const wait = waitOf(chance)
+    const { answer, received }: Played = await stage.play({ wait, request, ...(fault && { fault }) })
+    exchanges.push({ kind, wait, ...(fault && { fault }), request, answer })
+    learn(pool, concrete, received, decoded(received))
+    return received
+  }
+  return { setting, stage, cast, chance, pool, exchanges, send }
+}
+
+/** The clock moves a little between requests, now and then by seconds, and seldom so far that keys, cursors or windows end. */
+function waitOf({ below, once }: Chance): number {
+  if (once(400)) return 26 * 3_600_000
+  if (once(100)) return 61 * 60_000
+  return once(10) ? 1000 + below(4000) : 1 + below(40)
+}
+
+function referring(request: Request, { names: { refer } }: Stage): Request {
+  const { target, headers, body, raw } = request
+  return {
+    ...request,
+    target: refer(target),
+    headers: headers.map(([name, value]) => [name, refer(value)] as const),
+    ...(body !== undefined && !request.base64 && { body: refer(body) }),
+    ...(raw !== undefined && { raw: refer(raw) }),
+  }
+}
+
+type Send = Door['send']
+
+class Enough extends Error {}
+
+/** Right and wrong requests that the description of each version says, thinned out to the number that is wanted of each. */
+async function fromDescriptions(desk: Desk, wanted: number): Promise<void> {
+  const { cast, chance } = desk
+  const service = cast.service as Service
+  for (const label of service.editions.keys()) {
+    const send = asking(desk, label, wanted)
+    const document = openapi(service, label) as Doc
+    await tried({ document, send, seed: 2026 + chance.below(1000), runs: 3 }).catch(unlessEnough)
+  }
+}
+
+/** The first requests of each operation are sent, and few of all further ones, until there are enough. */
+function asking({ cast, chance, send, setting }: Desk, label: string, wanted: number): Send {
+  const counts = new Map<string, number>()
+  let count = 0
+  return async (method, target, { json, headers: given = {} } = {}) => {
+    if (count >= wanted) throw new Enough()
+    const operation = `${method} ${target.replace(/\?.*/, '').replace(/[^/]*[_\d][^/]*/g, '')}`
+    const before = counts.get(operation) ?? 0
+    counts.set(operation, before + 1)
+    if (before >= 3 && !chance.once(14)) return passedOver
+    const typed = json !== undefined && !Object.keys(given).some((name) => name.toLowerCase() === 'content-type')
+    const type: Request['headers'] = typed ? [['content-type', 'application/json']] : []
+    const headers = [...Object.entries({ version: label, ...given }), ...type]
+    const body = json === undefined ? {} : { body: JSON.stringify(json) }
+    const request = { method, target, headers, ...body, ...(cast.main !== undefined && { who: cast.main }) }
+    if (!isSendable(request, setting)) return passedOver
+    count++
+    return known(await send(`described, ${label}`, request))
+  }
+}
+
+const isSendable = ({ method, body, headers }: Request, { door }: Setting): boolean =>
+  !headers.some(([, value]) => /[^\x20-\x7e]/.test(value)) &&
+  !(door === 'fetch' && body !== undefined && (method === 'GET' || method === 'HEAD'))
+
+function unlessEnough(error: unknown): void {
+  if (!(error instanceof Enough)) throw error
+}
+
+/** The answer to a request that is not sent. */
+const passedOver: Known = { status: 400, headers: {}, text: '', bytes: Buffer.alloc(0), json: { type: 'not-sent' } }
+
+function known(received: Received): Known {
+  const text = decoded(received)
+  const headers = Object.fromEntries(received.headers.map(([name, value]) => [name.toLowerCase(), value]))
+  const json = text !== '' && /json/.test(headers['content-type'] ?? '') ? JSON.parse(text) : {}
+  return { status: received.status, headers, text, bytes: received.body, json }
+}
+
+/** Requests made from what earlier ones were answered. */
+async function fromAnswers({ cast, chance, pool, send, setting }: Desk, wanted: number): Promise<void> {
+  const given = {
+    ...{ pool, chance, door: setting.door, main: cast.main },
+    versions: [...cast.service.editions.keys()],
+    holders: Object.keys(cast.holders),
+  }
+  for (let made = 0, tries = 0; made < wanted && tries < wanted * 20; tries++) {
+    const next = twisted(given)
+    if (next === null) continue
+    await send(next.kind, next.request)
+    made++
+  }
+}
+
+/** Messages with odd bytes in them, each on a connection of its own. Those of the fuzzer are made for the shop. */
+async function fromBytes({ cast, chance, pool, send }: Desk, wanted: number): Promise<void> {
+  const there = pool.items.map(({ path }) => path.split('/').at(-1) as string)
+  const idOf = (prefix: string) => there.find((id) => id.startsWith(prefix)) ?? `${prefix}_00000000000000000000000000`
+  const ids = { cus: idOf('cus'), ord: idOf('ord'), lin: idOf('lin'), whs: idOf('whs') }
+  const cursor = pool.cursors[0]?.cursor ?? 'none'
+  const etag = pool.items.find(({ tag }) => tag !== undefined)?.tag ?? '"none"'
+  const messages = [...seeds({ ids, cursor, etag }), ...pool.done.slice(0, 20).map(messageOf)]
+  for (let i = 0; i < wanted; i++) {
+    const raw = mutate(chance.one(messages), chance.one(messages), chance.below)
+    if (/keep-?alive|upgrade/i.test(raw)) continue
+    const who = cast.main === undefined ? {} : { who: cast.main }
+    await send('bytes', {
+      method: '',
+      target: '',
+      headers: [],
+      raw: Buffer.from(raw, 'latin1').toString('latin1'),
+      ...who,
+    })
+  }
+}
+
+function messageOf({ method, target, headers, body = '' }: Request): string {
+  const lines = [['Host', 'localhost'], ...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const text = Buffer.from(body).toString('latin1')
+  return `${method} ${target} HTTP/1.1\r\n${lines}${text === '' ? '' : `Content-Length: ${text.length}\r\n`}\r\n${text}`
+}
+
+const faults: readonly Fault[] = ['writes fail', 'writes work', 'tables hidden', 'tables back', 'store closed']
+
+/** The same few requests while the database fails, when it works again, and when the store is closed. */
+async function withFaults({ cast, chance, pool, send }: Desk): Promise<void> {
+  const { done } = pool
+  const byMethod = (wanted: string) => done.filter(({ method }) => method === wanted).slice(-2)
+  const few = ['GET', 'POST', 'PATCH', 'PUT', 'GET', 'DELETE', 'HEAD'].flatMap((method) =>
+    byMethod(method).slice(0, 1 + chance.below(2)),
+  )
+  if (few.length === 0) return
+  for (const fault of faults) {
+    let first: Fault | undefined = fault
+    for (const request of few) {
+      await send(`fault: ${fault}`, request, first)
+      first = undefined
+    }
+  }
+  const who = cast.main === undefined ? {} : { who: cast.main }
+  for (const target of ['/healthz', '/readyz'])
+    await send('fault: store closed', { method: 'GET', target, headers: [], ...who })
+}

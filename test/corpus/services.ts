@@ -1,0 +1,115 @@
+/** The services of the corpus, each with who calls it. Names and holders stay as they are: the corpus refers to them. */
+import type { Service } from 'bylaw'
+import orders from '../../examples/orders/api.ts'
+import { archive, archivist, keeper, museum } from '../help/archive.ts'
+import { callers, clinic } from '../help/clinic.ts'
+import { desk } from '../help/desk.ts'
+import history from '../help/history.ts'
+import large from '../help/large.ts'
+import { market } from '../help/market.ts'
+import { unversioned, versions } from '../help/pairs.ts'
+import shop from '../help/shop.ts'
+import { holders as clerks, staff } from '../help/staff.ts'
+import { holders as renters, tenants } from '../help/tenants.ts'
+import { halls } from '../lists/hall.ts'
+import { factors, type Setup } from '../pairs/factors.ts'
+import { shopOf } from '../pairs/shop.ts'
+import { board } from '../store/board.ts'
+import torture from '../torture/api.ts'
+import { club, narrow, store, theatre, tiered } from './odd.ts'
+
+export interface Holder {
+  readonly account?: string | null
+  readonly scopes?: readonly string[]
+  readonly tier?: string | null
+}
+
+export interface Cast {
+  readonly service: Service
+  readonly holders: Readonly<Record<string, Holder>>
+  /** The holder who may do everything; nobody where all may. */
+  readonly main?: string
+}
+
+const everybody = (service: unknown): Cast => ({ service: service as Service, holders: {} })
+const known = (service: unknown, main: string, holders: Cast['holders']): Cast => ({
+  service: service as Service,
+  holders,
+  main,
+})
+
+/** Rows of levels of test/pairs, such that each level of a factor that changes the declaration comes at least once. */
+const rows: readonly Partial<Setup>[] = [
+  { key: 'made', account: 'own', scope: 'held', cascade: 'yes', 'moved field': 'yes', 'hidden field': 'takes a scope' },
+  {
+    key: 'chosen',
+    'idempotency mode': 'replay',
+    account: 'own',
+    scope: 'not needed',
+    cascade: 'yes',
+    'moved field': 'yes',
+    quota: 'plenty',
+  },
+  { key: 'own', account: 'none', scope: 'held', 'moved field': 'yes', 'hidden field': 'write-only' },
+  { key: 'made', account: 'none', scope: 'lacking', cascade: 'yes', quota: 'used up' },
+  { key: 'chosen', account: 'none', scope: 'held', 'hidden field': 'write-only', quota: 'plenty' },
+  { key: 'own', account: 'own', scope: 'held', cascade: 'yes', 'moved field': 'no', 'hidden field': 'takes a scope' },
+]
+
+function paired(row: Partial<Setup>): Cast {
+  const first = Object.fromEntries(Object.entries(factors).map(([name, [level]]) => [name, level])) as Setup
+  const setup = { ...first, ...row }
+  const account = setup.account === 'own' ? 'north' : null
+  const scopes = setup.scope === 'lacking' ? [] : ['things:use']
+  return known(shopOf(setup, 'https://issuer.example.com'), 'amy', {
+    amy: { account, scopes: ['things:use', 'pii'], tier: 'quick' },
+    ann: { account, scopes, tier: 'few' },
+  })
+}
+
+const files = { vic: { account: 'south', scopes: [] } }
+const [older, newer] = versions()
+const [before, after] = unversioned()
+
+export const casts: Readonly<Record<string, Cast>> = {
+  shop: everybody(shop),
+  orders: everybody(orders),
+  market: everybody(market),
+  desk: everybody(desk),
+  history: everybody(history),
+  archive: known(archive, 'archivist', { archivist, reader: { scopes: ['books:read'], tier: 'free' } }),
+  museum: known(museum, 'keeper', { keeper, guest: { account: 'acc_2', scopes: ['pieces:read'], tier: 'free' } }),
+  tenants: known(tenants, 'ann', renters),
+  clinic: known(clinic(), 'amy', callers),
+  'clinic, shared': known(clinic({ sharedPlans: true, sharedRooms: true }), 'amy', callers),
+  staff: known(staff, 'ann', { ...clerks, ...files }),
+  board: everybody(board),
+  large: everybody(large),
+  torture: everybody(torture),
+  club: everybody(club),
+  tiered: known(tiered, 'pia', {
+    pia: { tier: 'pro', scopes: ['notes:write'] },
+    ann: { tier: 'free' },
+    tim: { tier: 'team', scopes: ['notes:write'] },
+    sid: { tier: 'site' },
+    old: { tier: 'gold' },
+  }),
+  'tiered, few': known(tiered, 'tim', {
+    tim: { tier: 'team', scopes: ['notes:write'] },
+    tom: { tier: 'team' },
+    ann: { tier: 'free' },
+  }),
+  store: known(store, 'amy', {
+    amy: { account: 'north', scopes: ['clear', 'trim'] },
+    ann: { account: 'north', scopes: [] },
+    sam: { account: 'south', scopes: ['trim'] },
+  }),
+  theatre: known(theatre, 'north', { north: { account: 'north' }, south: { account: 'south' } }),
+  narrow: everybody(narrow),
+  'pairs of versions, old': everybody(older),
+  'pairs of versions': everybody(newer),
+  'pairs, old': everybody(before),
+  pairs: everybody(after),
+  ...Object.fromEntries(halls.map(({ service }) => [`hall ${service.name}`, everybody(service)])),
+  ...Object.fromEntries(rows.map((row, i) => [`pairs shop ${i + 1}`, paired(row)])),
+}
