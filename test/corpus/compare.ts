@@ -76,6 +76,9 @@ export interface Verdict {
   readonly shown: readonly string[]
 }
 
+/** So many differences of one request are shown. */
+const mostOfOne = 5
+
 /** Collects differences: each kind is counted, and the first ones are shown with their requests. */
 export class Judge {
   private requests = 0
@@ -103,7 +106,8 @@ export class Judge {
     const { method, target, headers, body = '', raw, who } = request
     const said = raw !== undefined ? JSON.stringify(raw.slice(0, 600)) : `${method} ${target}${who ? ` as ${who}` : ''}`
     const lines = headers.map(([name, value]) => `    ${name}: ${value}`)
-    const about = found.map((one) => `  ${one.kind}: ${one.about}`)
+    const about = found.slice(0, mostOfOne).map((one) => `  ${one.kind}: ${one.about}`)
+    if (found.length > mostOfOne) about.push(`  and ${found.length - mostOfOne} more`)
     const head = `${setting.name}, request ${number} (${kind}${fault ? `, ${fault}` : ''})\n    ${said}`
     this.shown.push(plain([head, ...lines, ...(body ? [`    ${short(body)}`] : []), ...about].join('\n')))
   }
