@@ -12,7 +12,7 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 
 test('kept databases open, and all that was given out with them is answered as recorded', async () => {
   const verdict = await replayDatabases(here('databases.br'))
-  assert.ok(verdict.requests > 250 && verdict.differing === 0, reportOf(verdict))
+  assert.ok(verdict.requests > 400 && verdict.differing === 0, reportOf(verdict))
 })
 
 describe('public types', () => {

@@ -51,7 +51,7 @@ async function reopened({ setting, time }: Pick<Kept, 'setting' | 'time'>, file:
 
 async function keptOf(service: string): Promise<Kept> {
   const setting: Setting = { name: `${service}, kept`, service, store: 'SQLite', door: 'fetch' }
-  const { folder, file, pool } = await recordedOn(setting, share)
+  const { folder, file, pool, behind } = await recordedOn(setting, share)
   const time = present()
   const db = new DatabaseSync(file)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
@@ -59,7 +59,8 @@ async function keptOf(service: string): Promise<Kept> {
   const database = readFileSync(file).toString('base64')
   const stage = await reopened({ setting, time }, file)
   const exchanges: Exchange[] = []
-  for (const [kind, request] of followUps(pool, casts[service] as Cast)) {
+  const all = [...behind.map((one) => ['old cursor', one] as const), ...followUps(pool, casts[service] as Cast)]
+  for (const [kind, request] of all) {
     const { answer } = await stage.play({ wait: 5, request })
     exchanges.push({ kind, wait: 5, request, answer })
   }
@@ -86,7 +87,6 @@ function* followUps(pool: Pool, { service, main }: Cast): Generator<[kind: strin
   }
   for (const list of pool.lists)
     for (const label of service.editions.keys()) yield ['old rows in each version', get(list, [['Version', label]])]
-  for (const one of pool.cursors.slice(-40)) yield ['old cursor', get(`${one.list}?limit=2&cursor=${one.cursor}`)]
   for (const { path, tag } of pool.items.slice(-12).filter(() => chance.once(2))) {
     if (tag === undefined) continue
     const headers: Request['headers'] = [

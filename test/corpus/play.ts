@@ -5,7 +5,7 @@ import { type Client, clientOf, exchange, type Received } from './client.ts'
 import type { Answer, Exchange, Fault, Request as Sent, Setting } from './exchange.ts'
 import { type Names, namesOf } from './names.ts'
 import { advance, restart } from './preload.ts'
-import { casts } from './services.ts'
+import { type Cast, casts } from './services.ts'
 import { type Database, databaseOf, type Stand, standOf } from './stand.ts'
 
 export interface Played {
@@ -27,10 +27,10 @@ export async function stageOf(setting: Setting, given?: Database): Promise<Stage
   if (!cast) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
   const database = given ?? (await databaseOf(setting.store))
   const stand = await standOf(cast.service, database, { door: setting.door, holders: cast.holders })
-  return performing(stand, database)
+  return performing(stand, database, cast.tokens)
 }
 
-export function performing(stand: Stand, database: Database): Stage {
+export function performing(stand: Stand, database: Database, tokens: Cast['tokens'] = {}): Stage {
   const names = namesOf()
   const client = stand.port > 0 ? clientOf(stand.port) : null
   let at = 0
@@ -46,7 +46,7 @@ export function performing(stand: Stand, database: Database): Stage {
         const bytes = await exchange(stand.port, Buffer.from(raw, 'latin1'))
         return { answer: answersOf(bytes, methodsIn(request.raw), names, number), received: nothing }
       }
-      const message = await received(request, { stand, client, names })
+      const message = await received(request, { stand, client, names, tokens })
       return { answer: answerOf(message, names, number), received: message }
     },
     end: async () => {
@@ -75,9 +75,10 @@ interface Way {
   readonly stand: Stand
   readonly client: Client | null
   readonly names: Names
+  readonly tokens: Readonly<Record<string, string>>
 }
 
-async function received(request: Sent, { stand, client, names }: Way): Promise<Received> {
+async function received(request: Sent, { stand, client, names, tokens }: Way): Promise<Received> {
   const target = names.fill(request.target)
   const filled = request.body === undefined ? undefined : names.fill(request.body)
   const body = filled === undefined ? undefined : Buffer.from(filled, request.base64 ? 'base64' : 'utf8')
@@ -87,7 +88,7 @@ async function received(request: Sent, { stand, client, names }: Way): Promise<R
     ...request.headers.map(([, value]) => names.fill(value)),
   ])
     names.refer(text)
-  const key = request.who === undefined ? undefined : stand.keyOf(request.who)
+  const key = request.who === undefined ? undefined : (stand.keyOf(request.who) ?? tokens[request.who])
   const headers = [
     ...request.headers.map(([name, value]): [string, string] => [name, names.fill(value)]),
     ...(key === undefined ? [] : [['Authorization', `Bearer ${key}`] as [string, string]]),

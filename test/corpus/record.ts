@@ -45,27 +45,43 @@ export async function recorded(setting: Setting, share: Share): Promise<Session>
   }
 }
 
+/** A file with rows, what was learnt while it was filled, and requests for further pages. */
+interface Filled {
+  readonly file: string
+  readonly pool: Pool
+  readonly behind: readonly Request[]
+  readonly folder: () => Promise<void>
+}
+
 /** Fills a file with rows by requests, closes it, and gives what was learnt on the way. */
-export async function recordedOn(
-  setting: Setting,
-  share: Share,
-): Promise<{ readonly file: string; readonly pool: Pool; readonly folder: () => Promise<void> }> {
+export async function recordedOn(setting: Setting, share: Share): Promise<Filled> {
   const { file, drop } = inFile()
   const stage = await stageOf(setting, { ...inFile(file), drop: async () => {} })
   const desk = deskOf(setting, stage)
   await filled(desk, share)
-  await paged(desk)
+  const behind = await paged(desk)
   await stage.end()
-  return { file, pool: desk.pool, folder: drop }
+  return { file, pool: desk.pool, behind, folder: drop }
 }
 
-/** The first pages of all lists in all versions, for their cursors. */
-async function paged({ cast, pool, send }: Desk): Promise<void> {
+/** Asks for the first pages of all lists in all versions, and gives the requests for the pages behind them. */
+async function paged({ cast, pool, send }: Desk): Promise<Request[]> {
   const who = cast.main === undefined ? {} : { who: cast.main }
-  for (const list of [...pool.lists])
+  const lists = new Set([...pool.lists, ...pool.items.map(({ path }) => path.slice(0, path.lastIndexOf('/')))])
+  const behind: Request[] = []
+  for (const list of lists)
     for (const label of cast.service.editions.keys())
-      for (const query of ['limit=1&cursor=', 'limit=2&sort=createdAt&order=desc&cursor='])
-        await send('page', { method: 'GET', target: `${list}?${query}`, headers: [['Version', label]], ...who })
+      for (const query of ['limit=1', 'limit=2&sort=createdAt&order=desc', 'limit=1&sort=id']) {
+        const request = {
+          method: 'GET',
+          target: `${list}?${query}&cursor=`,
+          headers: [['Version', label]] as const,
+          ...who,
+        }
+        const [, cursor] = /"[a-z_]*[cC]ursor":"([^"]+)"/.exec(decoded(await send('page', request))) ?? []
+        if (cursor !== undefined) behind.push({ ...request, target: request.target + cursor })
+      }
+  return behind
 }
 
 async function filled(desk: Desk, { described, twisted, raw }: Share): Promise<void> {
@@ -167,7 +183,7 @@ async function fromAnswers({ cast, chance, pool, send, setting }: Desk, wanted: 
   const given = {
     ...{ pool, chance, door: setting.door, main: cast.main },
     versions: [...cast.service.editions.keys()],
-    holders: Object.keys(cast.holders),
+    holders: Object.keys({ ...cast.holders, ...cast.tokens }),
   }
   for (let made = 0, tries = 0; made < wanted && tries < wanted * 20; tries++) {
     const next = twisted(given)

@@ -17,6 +17,7 @@ import { shopOf } from '../pairs/shop.ts'
 import { board } from '../store/board.ts'
 import torture from '../torture/api.ts'
 import { club, narrow, store, theatre, tiered } from './odd.ts'
+import { office, tokens } from './office.ts'
 
 export interface Holder {
   readonly account?: string | null
@@ -27,6 +28,8 @@ export interface Holder {
 export interface Cast {
   readonly service: Service
   readonly holders: Readonly<Record<string, Holder>>
+  /** Access tokens of further holders. */
+  readonly tokens?: Readonly<Record<string, string>>
   /** The holder who may do everything; nobody where all may. */
   readonly main?: string
 }
@@ -104,6 +107,12 @@ export const casts: Readonly<Record<string, Cast>> = {
     ann: { account: 'north', scopes: [] },
     sam: { account: 'south', scopes: ['trim'] },
   }),
+  office: {
+    service: office as unknown as Service,
+    holders: { key: { scopes: ['files:read'] } },
+    tokens,
+    main: 'writer',
+  },
   theatre: known(theatre, 'north', { north: { account: 'north' }, south: { account: 'south' } }),
   narrow: everybody(narrow),
   'pairs of versions, old': everybody(older),
