@@ -113,6 +113,9 @@ export interface Changing<D extends Declaration, At = D> extends Service<D> {
     const Shown extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = None,
     const Moved extends NonNullable<ResourceChange['moved']> = None,
     T extends Told = Facts<Was, Removed, Added, Renamed, Retyped, Required, Mapped, Shown, Moved>,
+    // Type parameters that are constant keep literals, which the deferred types of the fields would let widen to texts.
+    const Request extends NewFields<At, R, T> = NewFields<At, R, T>,
+    const Response extends OldFields<At, T> = OldFields<At, T>,
   >(
     version: VersionName<D>,
     resource: R,
@@ -133,8 +136,8 @@ export interface Changing<D extends Declaration, At = D> extends Service<D> {
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
       readonly deprecations?: Deprecations
       readonly errors?: Readonly<Record<string, string>>
-      readonly request?: (old: OldDocument<At, R, T>) => NewFields<At, R, T>
-      readonly response?: (now: NewDocument<At, R>) => OldFields<At, T>
+      readonly request?: (old: OldDocument<At, R, T>) => Request
+      readonly response?: (now: NewDocument<At, R>) => Response
       readonly revision?: number
       readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
       readonly sorts?: Readonly<Record<string, readonly string[]>>

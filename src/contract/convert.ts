@@ -214,15 +214,21 @@ function toList(source: string, from: Terms, to: Terms): string | undefined {
 
 function fromList(source: string, item: Terms, to: Terms): string | undefined {
   const [first, other] = [converted(`${source}[0]`, item, to), spare(to)]
-  return first === undefined || other === undefined ? other : `${source}.length > 0 ? ${first} : ${other}`
+  return first === undefined || other === undefined ? other : `${source}[0] === undefined ? ${other} : ${first}`
 }
 
-/** An object with all its fields, those that are there under the same name made to fit. */
+/**
+ * An object with all its fields, those that are there under the same name made to fit. TypeScript widens the literals of
+ * an object that is made in `map`, and of a frozen one it does not.
+ */
 function object(source: string, { fields: there = {} }: Terms, { fields = {} }: Terms): string | undefined {
   const members = Object.entries(fields).map(([name, terms]) => {
     const own = there[name]
     const value = own ? converted(`${source}.${name}`, own, terms) : spare(terms)
     return value === undefined ? undefined : `${name}: ${value}`
   })
-  return members.includes(undefined) ? undefined : `{ ${members.join(', ')} }`
+  if (members.includes(undefined)) return undefined
+  const whole = `{ ${members.join(', ')} }`
+  const widens = source.startsWith('one') && Object.values(fields).some(({ kind }) => kind === 'enum')
+  return widens ? `Object.freeze(${whole})` : whole
 }

@@ -19,9 +19,9 @@ export function catalogText({ choice, notices }: Service, served: readonly strin
     anchor: '/',
     'service-desc': [{ href: newestPath, type: 'application/json' }, ...served.map(described)],
   }
-  const versions = served.map((label) => {
-    const next = notices.get(label)?.successor ?? null
-    const successor = next === null || !served.includes(next) ? {} : { 'successor-version': [{ href: `/${next}` }] }
+  const versions = served.map((label, i) => {
+    const next = notices.get(label)?.successor == null ? undefined : served[i + 1]
+    const successor = next === undefined ? {} : { 'successor-version': [{ href: `/${next}` }] }
     return { anchor: `/${label}`, 'service-desc': [described(label)], ...successor }
   })
   return JSON.stringify({ linkset: [usual, ...(carriers.includes('path') ? versions : [])] })

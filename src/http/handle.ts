@@ -19,7 +19,7 @@ import { admitStrain } from '../limits/strain.ts'
 import { versionsIn } from '../lists/parameters.ts'
 import type { Settings } from '../resources/settings.ts'
 import type { Service } from '../service.ts'
-import { isReleased, type Named, named, unnamed } from '../versions/choose.ts'
+import { isEnded, isReleased, type Named, named, unnamed } from '../versions/choose.ts'
 import { type Notice, retire } from '../versions/retire.ts'
 import { count } from '../versions/usage.ts'
 import { document, health } from './apart.ts'
@@ -201,13 +201,15 @@ function chosen({ carried, path }: Named, caller: Caller, { choice, editions, qu
 export const passageOf = (call: Call, caller: Caller, service: Service, now: number): Passage =>
   chosen(versionIn(call, service, now), caller, service, now)
 
-/** The same place in the version to move to, where it is there. R201. */
-function successor({ notices, editions, choice }: Service, label: string, path: string, now: number): string | null {
+/** The same place in the version to move to, where it is there; the way to one that has ended itself goes on to the next. R201. */
+function successor(service: Service, label: string, path: string, now: number): string | null {
+  const { notices, editions, choice } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
   const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
-  if (!edition) return null
+  if (next === null || !edition) return null
   const segment = (own: string, i: number) => (i % 2 === 1 ? (names?.get(own) ?? own) : own)
   const there = names?.size ? path.split('/').map(segment).join('/') : path
+  if (isEnded(choice, next, now)) return successor(service, next, there, now)
   if (!leads(edition.tree, there)) return null
   return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
 }

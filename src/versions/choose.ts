@@ -112,7 +112,7 @@ export function named(call: Call, { path, queried, now, toward }: Places, choice
   return { path: rest, carried: { label, prefix: inPath === undefined ? '' : `/${label}`, query } }
 }
 
-const isEnded = ({ ended }: Choice, label: string, now: number): boolean =>
+export const isEnded = ({ ended }: Choice, label: string, now: number): boolean =>
   (ended.get(label) ?? Number.POSITIVE_INFINITY) <= now
 
 export const isReleased = ({ released }: Choice, label: string, now: number): boolean =>

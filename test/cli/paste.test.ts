@@ -1,9 +1,15 @@
 /** What `check` gives to paste: pasted as it stands, it is taken, and the service keeps what all versions promise. R195. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { type Field, f, service } from 'bylaw'
 import { contractAt, gateMistakes, type Locks } from '../../src/contract/gate.ts'
 import { locking } from '../../src/contract/lock.ts'
+import { fieldCode } from '../../src/contract/written.ts'
 import { verify } from '../../src/proof/verify.ts'
 import type { Fields } from '../../src/resources/field.ts'
 import type { Service } from '../../src/service.ts'
@@ -107,6 +113,29 @@ const pairs: Readonly<Record<string, readonly [before: Field, after: Field]>> = 
   'more items': [f.list(f.integer(), { max: 2 }), f.list(f.integer(), { min: 1, max: 4 })],
   'a value that becomes a list': [f.text(), f.list(f.text())],
   'a list that becomes a value': [f.list(f.integer()), f.integer()],
+  'a text that becomes an enum with a default': [f.text(none), f.enum(['a', 'b'], { default: 'b' })],
+  'an enum that becomes a list of another one': [f.enum(['a', 'b']), f.list(f.enum(['c', 'd']), { min: 1 })],
+  'a list of an enum that becomes another one': [f.list(f.enum(['a', 'b'])), f.enum(['b', 'c'])],
+  'a list that becomes a value of another kind': [f.list(f.text(), none), f.integer()],
+  'a list that becomes a value that may be null': [f.list(f.decimal({ scale: 2 })), f.decimal({ scale: 1, ...none })],
+  'items of another enum': [f.list(f.enum(['a', 'b'])), f.list(f.enum(['c', 'b']))],
+  'an object with another enum': [inner(f.enum(['a', 'b'])), inner(f.enum(['c', 'd']))],
+  'an object with a boolean that becomes an enum': [inner(f.boolean()), inner(f.enum(['yes', 'no']))],
+  'objects in a list with a text that becomes an enum': [f.list(inner(f.text())), f.list(inner(f.enum(['yes', 'no'])))],
+  'objects in a list with an enum in a list': [
+    f.list(inner(f.list(f.text()))),
+    f.list(inner(f.list(f.enum(['yes', 'no'])))),
+  ],
+  'objects in objects in a list': [
+    f.list(f.object({ o: inner(f.text()) })),
+    f.list(f.object({ o: inner(f.enum(['yes', 'no'])) })),
+  ],
+  'a value that becomes a list of enums': [f.boolean(), f.list(f.enum(['yes', 'no']))],
+  'an object that becomes a text': [inner(f.text()), f.text()],
+  'metadata that become an object': [f.metadata(), inner(f.text())],
+  'a country that becomes an enum': [f.country(), f.enum(['IT', 'FR'])],
+  'a duration that becomes an integer': [f.duration(), f.integer()],
+  'a big number that becomes an integer': [f.bigint(none), f.integer({ min: 0 })],
   'an object with other fields': [inner(f.text({ max: 3 })), f.object({ a: f.text({ max: 6, ...none }), c: f.date() })],
   'an object that may be null': [inner(f.text()), inner(f.text({ max: 4 }))].map((one) => ({
     ...one,
@@ -144,6 +173,46 @@ for (const [title, [before, after]] of Object.entries(others))
   test(`R195: the change that is given for ${title} is taken as it stands`, async () => {
     await holds({ name: f.text(), ...before }, { name: f.text(), ...after })
   })
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+
+/** The service with the change, as a user writes it in TypeScript. */
+function typed(before: Fields, after: Fields): string {
+  const { items } = contractAt(shop(after, {}), 'v1').resources
+  const fields = Object.entries(items?.fields ?? {}).filter(([name]) => Object.hasOwn(after, name))
+  return `service({
+  name: 'shop',
+  versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },
+  resources: {
+    others: { prefix: 'oth', fields: { name: f.text() }, access: 'public' },
+    items: { prefix: 'itm', fields: { ${fields.map(([name, one]) => `${name}: ${fieldCode(one)}`).join(', ')} }, access: 'public' },
+  },
+})${pasted(after, lockOf(before)).text.trim()}`
+}
+
+test('R195: every change that is given compiles in TypeScript under its strictest settings', async () => {
+  const all = [
+    ...Object.entries(pairs).map(([title, [before, after]]) => [title, { x: before }, { x: after }] as const),
+    ...Object.entries(others).map(([title, [before, after]]) => [title, before, after] as const),
+  ]
+  const text = all.map(([title, before, after], i) => `// ${title}\nexport const s${i} = ${typed(before, after)}\n`)
+  const folder = await mkdtemp(join(tmpdir(), 'bylaw-pasted-'))
+  const compilerOptions = { paths: { bylaw: [join(root, 'src/index.ts')] }, types: [], noUnusedLocals: true }
+  try {
+    await writeFile(join(folder, 'pasted.mts'), `import { f, service } from 'bylaw'\n\n${text.join('\n')}`)
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: ['pasted.mts'] }),
+    )
+    const said = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
+      ({ stdout }) => ({ stdout }),
+    )
+    assert.equal(said.stdout.replaceAll(/^(?!.*pasted\.mts).*\n/gm, ''), '', text.join('\n'))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
 
 test('R195: a text is cut by characters, so that half of one is never answered', async () => {
   const text = await holds({ x: f.text({ max: 1 }) }, { x: f.text({ max: 4 }) })

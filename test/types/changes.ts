@@ -94,9 +94,37 @@ export const refused = [
   shop.change('v2', 'customers', { about: '', added: ['name'], request: (old) => ({ name: old.last }) }),
   // @ts-expect-error a text
   shop.change('v2', 'customers', { about: '', added: ['name'], request: () => ({ name: 3 }) }),
+  // @ts-expect-error no value of the enum
+  shop.change('v2', 'customers', { about: '', retyped: { status: f.boolean() }, request: () => ({ status: 'open' }) }),
   // @ts-expect-error the old field is missing
   shop.change('v2', 'customers', { about: '', removed: { first: f.text() }, response: () => ({ second: '' }) }),
 ]
+
+/** Literals stay what they are: what a function gives for an enum need not be cast. */
+export const literal = service({
+  name: 'literal',
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' } },
+  resources: {
+    items: {
+      fields: {
+        state: f.enum(['on', 'off'], { default: 'on' }),
+        place: f.object({ side: f.enum(['left', 'right']), tags: f.list(f.enum(['a', 'b'])) }),
+      },
+      access: 'public',
+    },
+  },
+}).change('v2', 'items', {
+  about: 'Enums instead of other kinds.',
+  retyped: { state: f.boolean(), place: f.enum(['west', 'east'], { default: 'west' }) },
+  request: ({ state, place }) => ({
+    state: state ? 'on' : 'off',
+    place: { side: place === 'west' ? 'left' : 'right', tags: ['a'] },
+  }),
+  response: ({ state, place }) => {
+    const name = place.side === 'left' ? 'west' : 'east'
+    return { state: state === 'on', place: name }
+  },
+})
 
 const staff = service({
   name: 'staff',
