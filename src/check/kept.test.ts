@@ -68,6 +68,19 @@ describe('a unique field that is made of others', () => {
       assert.deepEqual(mistakes({ code: unique }, change), [])
     })
   }
+  test('R195: that is unique together with others stays distinct under another type, or is refused', () => {
+    const seats = (request: (old: Record<string, unknown>) => object, retyped: Fields = { row: f.integer() }) =>
+      mistakes(
+        { row: f.text(), hall: f.text() },
+        { retyped, request, response: ({ row }: Record<string, string>) => ({ row: Number(row?.split(' ').at(-1)) }) },
+        { uniques: [['hall', 'row']] },
+      )
+    const says = /^changes\.v2\.items\.retyped\.row: `row` is unique together with others before v2/
+    assert.match(seats(() => ({ row: 'A' }))[0] ?? '', says)
+    assert.match(seats(({ id, row }) => ({ row: `${id} ${row === 0 ? 0 : 1}` }), { row: f.text() })[0] ?? '', says)
+    assert.deepEqual(seats(({ row }) => ({ row: String(row) })), [])
+    assert.deepEqual(seats(({ row, hall }) => ({ row: `${hall} ${row}` })), [])
+  })
   test('R195: is refused where another row has it now', () => {
     const moved = { name: { by: 'userId', to: 'name', field: f.text({ unique: true }) } }
     assert.match(mistakes({ userId: f.ref('users') }, { moved })[0] ?? '', /moved\.name: `name` is unique before v2/)

@@ -39,6 +39,13 @@ export function checkPromises(scene: Scene): void {
         `\`${name}\` is unique before ${change.version}, and nothing keeps it unique from then on: two items could have one value.`,
         `Let ${change.version} have a unique field that \`request\` makes of \`${name}\` alone, or keep \`${name}\` under \`renamed\`.`,
       )
+    if (jointly(one, scene).some((names) => !staysUnique(one, scene, [names])))
+      note(
+        { found },
+        path,
+        `\`${name}\` is unique together with others before ${change.version}, and \`request\` makes one value of several, or several of one.`,
+        `Let \`request\` make it of the old value alone, another one for each, which \`response\` gives back.`,
+      )
     const today = trialField(one)
     if (today && field.kind === 'ref' && today.target === field.target && endOf(today) !== endOf(field))
       note(
@@ -62,8 +69,9 @@ const trialField = ({ path, trial }: Made): Field | undefined =>
   path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
 
 /** Whether a field of before promises anything: functions are tried for these alone. */
-function promising({ change, around }: Scene): boolean {
+function promising({ change, around, own }: Scene): boolean {
   const { removed = {}, retyped = {}, moved = {} } = change
+  if (own.uniques?.flat().some((name) => has(retyped, name))) return true
   const away = Object.values(moved).flatMap(({ field }) => field ?? [])
   const all = [...Object.values(removed), ...Object.values(retyped), ...away]
   return all.map((one) => resolved(one, around.concepts ?? {})).some((one) => one.options.unique || refersIn(one))
@@ -132,19 +140,29 @@ const sample = (
 const other = (field: Field): unknown => otherPlain(termsIn(field))
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Whether fields that are unique in the new version follow from the old one, and from it alone. */
-function staysUnique({ name, field, trial }: Made, { change, own }: Scene): boolean {
-  const { added = [], retyped = {} } = change
+/** The names that are unique together with a field of another type, which is one of them. */
+const jointly = ({ path }: Made, { own }: Scene): readonly (readonly string[])[] =>
+  path.at(-2) === 'retyped' ? (own.uniques ?? []).filter((names) => names.includes(path.at(-1) as string)) : []
+
+/** The names of the new version that alone or together may keep the values of an older field unique. */
+function keepers({ trial }: Made, { change: { added = [], retyped = {} }, own }: Scene): readonly (readonly string[])[] {
   const fresh = [...added, ...Object.keys(retyped)].filter((one) => has(trial.now, one))
   const alone = fresh.filter((one) => trial.now[one]?.options.unique).map((one) => [one])
-  const together = (own.uniques ?? []).filter((names) => names.every((one) => fresh.includes(one)))
+  return [...alone, ...(own.uniques ?? []).filter((names) => names.every((one) => fresh.includes(one)))]
+}
+
+/** Whether fields that are unique in the new version follow from the old one, and from it and those unique with it alone. */
+function staysUnique(one: Made, scene: Scene, sets = keepers(one, scene)): boolean {
+  const { name, field, trial } = one
   const first = sample(trial.old)
+  const joint = jointly(one, scene).flat()
+  const kept = joint.map((now) => oldName(scene.change, now)).map((old) => [old, first[old]])
   const [own1, others, own2] = [
     first,
-    { ...sample(trial.old, other), [name]: first[name] },
+    { ...sample(trial.old, other), ...Object.fromEntries(kept), [name]: first[name] },
     { ...first, [name]: other(field) },
   ].map(trial.up)
-  return [...alone, ...together].some((names) => {
+  return sets.some((names) => {
     if (!own1 || !others || !own2) return true
     const of = (made: Document) => names.map((one) => made[one] ?? null)
     if (!same(of(own1), of(others)) || same(of(own1), of(own2))) return false

@@ -6,6 +6,7 @@ import { load } from '../terminal/load.ts'
 import { databaseFlag, databaseOf } from '../terminal/place.ts'
 import { partingsIn, usesIn } from '../terminal/retired.ts'
 import { dueIn, storeAsItIs } from '../terminal/start.ts'
+import { isReleased } from '../versions/choose.ts'
 
 export const versions: Command = {
   name: 'versions',
@@ -60,7 +61,7 @@ function listed({ declaration, choice, editions }: Service, uses: readonly Use[]
       const own = uses.filter((one) => one.version === version)
       const ended = !choice.served.includes(version) || (choice.ended.get(version) ?? now + 1) <= now
       const stateOf = (from: string | null) => (from !== null && Date.parse(from) <= now ? 'deprecated' : 'served')
-      const state = ended ? 'retired' : stateOf(deprecated)
+      const state = ended ? 'retired' : isReleased(choice, version, now) ? stateOf(deprecated) : 'unreleased'
       const operations = (ended ? [] : partingsIn(editions.get(version))).map((one) => ({
         resource: one.resource,
         operation: one.operation,

@@ -86,8 +86,10 @@ function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
   const isSame = JSON.stringify(has) === JSON.stringify(given.value)
   if (isSame && stored.shape === shape && mark === null) return
   const isOwn = mark === null || mark.given.includes(what) || !given.isNew(collection.epochAt?.(mark.since) ?? '')
-  if (has != null && isOwn && !isSame && !latest)
-    throw new Error(`${says}, and ${place}, which has it today, has ${JSON.stringify(has)}. ${mend}`)
+  if (has != null && isOwn && !isSame && !latest) {
+    const hint = mark?.given.length === 0 ? isAdded(given.collection) : ''
+    throw new Error(`${says}, and ${place}, which has it today, has ${JSON.stringify(has)}. ${hint}${mend}`)
+  }
   const document = { ...seen.document, ...given.put(seen.document) }
   const texts = textsOf(collection, document)
   const kept = former ? withAside(collection, { own: shape, former }, seen, texts) : texts.hidden
@@ -100,6 +102,10 @@ function* give(giving: Giving, { given, key, says, what }: Gift): Steps<void> {
   if (!done) throw moved(given.collection)
   if (latest) yield* retell(cellar, given.collection, key)
 }
+
+/** A row of an older shape has what its own changes say, or the default that no change speaks of. */
+const isAdded = (name: string): string =>
+  `If ${name} had no such field before, name it under \`added\` in a change of ${name}, so that its default gives way. `
 
 const markIn = (hidden: string | null, shape: number): Mark | null =>
   (keptIn(hidden)[shape] as Mark | undefined) ?? null

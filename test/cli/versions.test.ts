@@ -76,6 +76,12 @@ test('R202: bylaw versions lists them with their callers', async () => {
   )
 })
 
+test('R189: a version ahead of its release is listed as such', async () => {
+  const file = declared(", retired: true }, v3: { released: '2999-01-01'")
+  const { stdout } = await run(['versions', file, '--database', database], { cwd: folder })
+  assert.match(stdout, /\nv2 +served .*\n[^]*v3 +unreleased /)
+})
+
 test('R203: a version that has consumers is not left out without a reason', async () => {
   const refusal = async (file: string): Promise<string> => {
     const service = await load(file)

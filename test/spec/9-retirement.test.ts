@@ -282,31 +282,3 @@ doors(
     })
   },
 )
-
-let day = 0
-doors(
-  'versions that end one after the other',
-  service({
-    name: 'ending',
-    versions: {
-      v1: { released: '2024-01-01', deprecated: '2025-01-01', sunset: '2026-01-01' },
-      v2: { released: '2025-01-01', deprecated: '2025-06-01', sunset: '2026-02-01' },
-      v3: { released: '2026-01-01' },
-    },
-    settings: { versions: { enforceSunset: true, default: 'v3' } },
-    resources: { lines: { fields: { text: f.text() }, access: 'public' } },
-  }).change('v3', 'lines', { about: '`notes` are called `lines`.', was: 'notes' }),
-  (door) => {
-    spec('R201 R204', 'lead past one that has ended, under the names of the version that is served', async () => {
-      const link = async (path: string, headers = {}) => (await door.send('GET', path, { headers })).headers.link
-      day = Date.parse('2026-01-15')
-      assert.equal(await link('/v1/notes'), '</v2/notes>; rel="successor-version"')
-      day = Date.parse('2026-02-15')
-      for (const label of ['v1', 'v2']) {
-        assert.equal(await link(`/${label}/notes`), '</v3/lines>; rel="successor-version"')
-        assert.equal(await link('/notes', { version: label }), '</v3/lines>; rel="successor-version"')
-      }
-    })
-  },
-  { now: () => day },
-)

@@ -230,4 +230,35 @@ for (const [store, make] of places)
       assert.deepEqual((await old.ask('GET', `/books/${one.id}`)).json, one)
       assert.deepEqual((await old.ask('GET', `/books/${other.id}`)).json, other)
     })
+
+    test('is refused with the advice to name `added` where the other row has the default of a new field', async (t) => {
+      const place = await make(t)
+      const plans = { prefix: 'pln', fields: { name: f.text() }, access } as const
+      const price = f.decimal({ scale: 2, default: '0.00' })
+      const seats = { prefix: 'sea', fields: { planId: f.ref('plans') }, access } as const
+      const old = nodeOn(
+        place,
+        service({ name, resources: { plans, seats: { ...seats, fields: { ...seats.fields, price } } } }),
+      )
+      t.after(old.close)
+      const planId = (await old.ask('POST', '/plans', { name: 'a' })).json.id
+      const seat = (await old.ask('POST', '/seats', { planId, price: '5.00' })).json
+      const next = service({
+        name,
+        versions: { ...v1, v2: { released: '2025-01-01' } },
+        resources: { plans: { ...plans, fields: { ...plans.fields, price } }, seats },
+      }).change('v2', 'seats', { about: 'Moved.', moved: { price: { by: 'planId', to: 'price' } } })
+      const asked = async (api: typeof next) => {
+        const young = nodeOn(place, api)
+        t.after(() => young.close().catch(() => {}))
+        return (await young.ask('GET', `/v2/plans/${planId}`)).json.price
+      }
+      await assert.rejects(asked(next), (error: Error) => {
+        assert.match(error.message, /is "5.00", and plans\/pln_\w+, which has it today, has "0.00"/)
+        assert.match(error.message, /If plans had no such field before, name it under `added` in a change of plans/)
+        return true
+      })
+      assert.deepEqual((await old.ask('GET', `/seats/${seat.id}`)).json, seat)
+      assert.equal(await asked(next.change('v2', 'plans', { about: 'New.', added: ['price'] }) as never), '5.00')
+    })
   })
