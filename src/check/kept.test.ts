@@ -78,8 +78,14 @@ describe('a unique field that is made of others', () => {
     const says = /^changes\.v2\.items\.retyped\.row: `row` is unique together with others before v2/
     assert.match(seats(() => ({ row: 'A' }))[0] ?? '', says)
     assert.match(seats(({ id, row }) => ({ row: `${id} ${row === 0 ? 0 : 1}` }), { row: f.text() })[0] ?? '', says)
-    assert.deepEqual(seats(({ row }) => ({ row: String(row) })), [])
-    assert.deepEqual(seats(({ row, hall }) => ({ row: `${hall} ${row}` })), [])
+    assert.deepEqual(
+      seats(({ row }) => ({ row: String(row) })),
+      [],
+    )
+    assert.deepEqual(
+      seats(({ row, hall }) => ({ row: `${hall} ${row}` })),
+      [],
+    )
   })
   test('R195: is refused where another row has it now', () => {
     const moved = { name: { by: 'userId', to: 'name', field: f.text({ unique: true }) } }

@@ -145,7 +145,10 @@ const jointly = ({ path }: Made, { own }: Scene): readonly (readonly string[])[]
   path.at(-2) === 'retyped' ? (own.uniques ?? []).filter((names) => names.includes(path.at(-1) as string)) : []
 
 /** The names of the new version that alone or together may keep the values of an older field unique. */
-function keepers({ trial }: Made, { change: { added = [], retyped = {} }, own }: Scene): readonly (readonly string[])[] {
+function keepers(
+  { trial }: Made,
+  { change: { added = [], retyped = {} }, own }: Scene,
+): readonly (readonly string[])[] {
   const fresh = [...added, ...Object.keys(retyped)].filter((one) => has(trial.now, one))
   const alone = fresh.filter((one) => trial.now[one]?.options.unique).map((one) => [one])
   return [...alone, ...(own.uniques ?? []).filter((names) => names.every((one) => fresh.includes(one)))]
