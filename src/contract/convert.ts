@@ -26,8 +26,17 @@ function unlike(source: string, from: Terms, to: Terms): string | undefined {
   if (from.kind === 'date' && to.kind === 'timestamp') return between(`\`\${${source}}T00:00:00.000Z\``, {}, to)
   if (from.kind === 'boolean' && isNumber(to)) return chosen(source, ['1', '0'], to)
   if (to.kind === 'boolean' && from.kind === 'integer') return `${source} !== 0`
+  const [yes, no] = answersIn(from.kind === 'boolean' ? to : from)
+  if (from.kind === 'boolean' && yes !== undefined) return `${source} ? ${code(yes)} : ${code(no)}`
+  if (to.kind === 'boolean' && yes !== undefined) return `${source} === ${code(yes)}`
   return spare(to)
 }
+
+const answers = ['yes no', 'on off', 'true false', 'active inactive', 'enabled disabled', 'open closed']
+
+/** The values of an enum that plainly stand for true and false. */
+const answersIn = ({ values = [] }: Terms): readonly string[] =>
+  answers.map((pair) => pair.split(' ')).find((pair) => pair.every((one) => values.includes(one))) ?? []
 
 const isText = ({ kind }: Terms): boolean => kind === 'text'
 const isNumber = ({ kind }: Terms): boolean => kind === 'integer' || kind === 'bigint' || kind === 'decimal'

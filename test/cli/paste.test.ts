@@ -98,6 +98,8 @@ const pairs: Readonly<Record<string, readonly [before: Field, after: Field]>> = 
   'an integer that becomes a big number': [f.integer(none), f.bigint(none)],
   'an integer that becomes true or false': [f.integer(), f.boolean()],
   'a boolean that becomes an enum': [f.boolean(), f.enum(['yes', 'no'])],
+  'an enum that becomes true or false': [f.enum(['on', 'off', 'idle'], none), f.boolean()],
+  'a boolean that becomes an enum of other words': [f.boolean(none), f.enum(['a', 'b'])],
   'a text that becomes an integer': [f.text(none), f.integer(none)],
   'a text that becomes a decimal': [f.text(), f.decimal({ scale: 2 })],
   'a text that becomes an enum': [f.text(), f.enum(['a', 'b'])],
@@ -222,6 +224,20 @@ test('R195: a text is cut by characters, so that half of one is never answered',
   const path = `/items/${body?.id}`
   assert.equal((await ask('v1', { method: 'GET', path })).body?.x, '😀', text)
   assert.equal((await ask('v1', { method: 'PUT', path, body: { x: '😀' } })).status, 200)
+  await close()
+})
+
+test('R195: true and false become the values of an enum that stand for them', async () => {
+  const { made, text } = pasted({ x: f.enum(['off', 'idle', 'on']) }, lockOf({ x: f.boolean() }))
+  const { ask, close } = await staged(made)
+  for (const [x, word] of [
+    [true, 'on'],
+    [false, 'off'],
+  ]) {
+    const { body } = await ask('v1', { method: 'POST', path: '/items', body: { x } })
+    assert.equal(body?.x, x, text)
+    assert.equal((await ask('v2', { method: 'GET', path: `/items/${body?.id}` })).body?.x, word)
+  }
   await close()
 })
 
