@@ -1,7 +1,7 @@
 /** Finds what a change leaves without a source: values that nothing gives. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import { type Change, targetOf, type Versioned } from '../resources/change.ts'
-import { type ResourceDeclaration, resolved } from '../resources/declaration.ts'
+import { covers, operations, type ResourceDeclaration, resolved, ruleFor } from '../resources/declaration.ts'
 import type { Field } from '../resources/field.ts'
 import { readSettings } from '../resources/settings.ts'
 import { checkOf, isObject } from '../resources/values.ts'
@@ -76,7 +76,8 @@ function checkKinds({ change, path, own, around, found }: Scene): void {
 }
 
 /** What only callers with a scope see is not shown to others by an older version. R169. */
-function checkVeil({ change, path, own, around, found }: Scene): void {
+function checkVeil(scene: Scene): void {
+  const { change, path, own, around, found } = scene
   const { added = [], removed = {}, moved = {} } = change
   const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
   for (const [name, field] of Object.entries(removed))
@@ -89,6 +90,7 @@ function checkVeil({ change, path, own, around, found }: Scene): void {
       )
   for (const [name, { by, to, field }] of Object.entries(moved)) {
     const target = targetOf(own.fields, by, own.parent, around.concepts ?? {})
+    if (target !== undefined) checkReaders(scene, name, target)
     const read = target === undefined ? undefined : around.resources[target]?.fields[to]?.options.read
     if (read !== undefined && field && field.options.read !== read)
       note(
@@ -98,6 +100,30 @@ function checkVeil({ change, path, own, around, found }: Scene): void {
         `Write read: '${read}' at it too.`,
       )
   }
+}
+
+/**
+ * Whoever is answered the items of a version may read the resource that has a moved field now, or the field itself takes the
+ * scope of that resource. Else an older version would show what the newest one refuses. R169, R195.
+ */
+function checkReaders({ change, path, own, around, later, found }: Scene, name: string, target: string): void {
+  const there = around.resources[target]
+  const asked = there && ruleFor(there.access, 'read')
+  if (!there || (asked !== undefined && change.moved?.[name]?.field?.options.read === asked)) return
+  const creates = [own, ...[change, ...later].map(({ methods }) => ({ methods: methods?.added }))].some(
+    ({ methods }, i) => (methods ?? (i === 0 ? operations : [])).includes('create'),
+  )
+  const rules = [ruleFor(own.access, 'read'), ...(creates ? [ruleFor(own.access, 'create')] : [])]
+  const wider = rules.find((rule) => rule !== undefined && !covers(asked, rule))
+  if (wider === undefined) return
+  const isScope = asked !== undefined && asked !== 'authenticated'
+  const field = isScope ? `, or read: '${asked}' in \`field\` of the moved field` : ''
+  note(
+    { found },
+    [...path, 'moved', name],
+    `It would show what \`${target}\` has to callers who may not read \`${target}\`: items of \`${change.resource}\` are answered to '${wider}', and \`access\` of \`${target}\` lets ${asked === undefined ? 'nobody' : `'${asked}'`} read.`,
+    `Write read: '${wider}' in \`access\` of \`${target}\`, or the same rule at both${field}.`,
+  )
 }
 
 const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)

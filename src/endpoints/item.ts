@@ -1,5 +1,5 @@
 /** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
-import { closed } from '../auth/allow.ts'
+import { closed, permits } from '../auth/allow.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Carried, World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -9,6 +9,7 @@ import type { Absent, Claim, Key, Other, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, repeated } from '../idempotency/claim.ts'
 import { type Reference, textsOf } from '../resources/collection.ts'
+import { ruleFor } from '../resources/declaration.ts'
 import { referencesIn } from '../resources/relations.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Address, Hand } from '../resources/row.ts'
@@ -53,9 +54,17 @@ export function itemRead(scene: Scene, asked: Asked): Read {
   return beside.length === 0 ? own : { ...own, beside }
 }
 
-/** What a caller may write. */
-export const handOf = ({ challenge, resource }: Scene, { caller }: Pick<Asked, 'caller'>): Hand => ({
+/** Whether a caller may read the items of a resource, as it is stored. */
+export const mayRead = (caller: Caller, { access }: Resource): boolean => permits(caller, ruleFor(access, 'read'))
+
+/** What a caller may write to a row: of the own resource, or of another one that has fields of it. */
+export const handOf = (
+  { challenge, resource, form }: Scene,
+  { caller }: Pick<Asked, 'caller'>,
+  today = form.today,
+): Hand => ({
   scopes: caller.scopes,
+  blind: !mayRead(caller, today),
   refuse: (field, scopes) => closed(field, 'write', scopes, { caller, challenge, auth: resource.settings.auth }),
 })
 

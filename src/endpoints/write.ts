@@ -11,11 +11,10 @@ import type { Route } from '../flow/route.ts'
 import type { Claiming } from '../idempotency/claim.ts'
 import { noParameters } from '../lists/parameters.ts'
 import { cells as cellsOf, textsOf } from '../resources/collection.ts'
-import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { documentOf, forChange, updatedIn, withUpdated } from '../resources/row.ts'
 import { renaming } from '../versions/ask.ts'
-import { known, toldBy } from '../versions/taking.ts'
+import { isConcealed, isShut, known, toldBy } from '../versions/taking.ts'
 import type { Rows } from '../versions/translate.ts'
 import { rulesOfChange } from './borders.ts'
 import { conditions } from './conditional.ts'
@@ -27,6 +26,7 @@ import {
   itemRead,
   itemReply,
   keyOf,
+  mayRead,
   referencesOf,
   refused,
   type Scene,
@@ -96,7 +96,7 @@ function rendered(scene: Scene, intent: Intent, outcome: Outcome, headers: Recor
 /** The answer to a change of what was there before: without its content for a caller who may change the item and not read it. R168. */
 function changedReply({ form: { today } }: Scene, { call, caller }: Intent, reply: Reply): Reply {
   const short = minimal(call, reply, 204)
-  return permits(caller, ruleFor(today.access, 'read')) ? short : { ...short, status: 204, body: null }
+  return mayRead(caller, today) ? short : { ...short, status: 204, body: null }
 }
 
 /** A PUT answer without content, or with `etag.onPut: verbatim` any, names a tag only for what was stored as it was sent. R123. */
@@ -120,7 +120,7 @@ export function alongOf(
     if (typeof id !== 'string') return [] // the row itself keeps what no other one has
     const key = { id, parent: null, account: intent.caller.account }
     const names = (field: string) => scene.form.names(field, today.name)
-    const hand = toldBy({ names }, handOf(scene, intent))
+    const hand = toldBy({ names }, handOf(scene, intent, today))
     return [
       {
         do: 'decide',
@@ -128,12 +128,12 @@ export function alongOf(
         decide: (seen) => {
           if (seen.is !== 'found') return { do: 'keep' }
           const before = documentOf(today, seen.doc, seen.hidden)
-          const wanted = patch(known({ today }, before, hand))
+          const wanted = patch(known({ today }, before, hand, (...it) => isConcealed(...it) || isShut(...it)))
           const [first] = Object.keys(wanted)
-          if (first === undefined) return { do: 'keep' }
-          admitMove(scene, intent, today, names(first)[0] ?? first)
+          if (first === undefined && !hand.blind) return { do: 'keep' }
+          admitMove(scene, intent, today, names(first ?? '')[0] ?? '')
           const after = renaming({ names }, () => forChange(today, wanted, before, key, hand))
-          const always = today.members.some(({ hidden, name }) => hidden && Object.hasOwn(wanted, name))
+          const always = hand.blind || today.members.some(({ hidden, name }) => hidden && Object.hasOwn(wanted, name))
           return update(today, { ...intent, key }, seen, before, after, always)
         },
       },
@@ -153,12 +153,13 @@ function admitMove(scene: Scene, { caller }: Intent, today: Resource, field: str
 
 /**
  * Makes the write of a request to its own row. A write-only value that is sent counts as a change, in older versions also what such
- * a value is made of: a tag that stays would tell a right guess from a wrong one.
+ * a value is made of, and every write of a caller who may not read the item: a tag that stays would tell a right guess from a wrong one.
  */
 export function updating(scene: Scene): (intent: Intent, seen: Found, before: Document, document: Document) => Write {
   const hidden = concealedIn(scene, (member) => member.hidden)
   return (intent, seen, before, document) => {
-    const always = Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
+    const always =
+      !mayRead(intent.caller, scene.form.today) || Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const write = update(scene.form.today, intent, seen, before, document, always)
     if (write.do === 'update') admitShown(scene, intent.caller, document, seen.beside)
     return write

@@ -1,5 +1,6 @@
 /** Claim: a key as the store keeps it, and what a repeat is answered. Part 4, idempotency of POST. */
 import { hash } from 'node:crypto'
+import { permits } from '../auth/allow.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Asked, Document } from '../flow/intent.ts'
 import type { Claimed } from '../flow/outcome.ts'
@@ -70,7 +71,8 @@ function claim(
   const space = scope === 'caller' ? '' : placeOf(resource)
   return {
     hash: digest(JSON.stringify([whose, space, key])),
-    fingerprint: `1${digest(canonical(payload))}`,
+    // Whoever may not read the items could try their content with the key of a colleague: its own payloads are like no other's.
+    fingerprint: `1${digest(canonical(permits(caller, ruleFor(resource.access, 'read')) ? payload : [...payload, caller.id]))}`,
     time,
     expired: retention === null ? null : time - retention,
     keeps: mode === 'replay',

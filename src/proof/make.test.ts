@@ -65,7 +65,7 @@ test('bodies are taken as they are', () => {
   for (let seed = 0; seed < 200; seed++) {
     const body = bodyFor(resource, { chance: seeded(seed, []), idOf: () => undefined })
     assert.ok(body)
-    forCreate(resource, body, { scopes: new Set(), refuse: (field) => new Error(field) })
+    forCreate(resource, body, { scopes: new Set(), blind: false, refuse: (field) => new Error(field) })
   }
 })
 

@@ -145,6 +145,10 @@ export function ruleFor(access: Access, operation: Operation): Rule | undefined 
   return access[operation] ?? access.write
 }
 
+/** Whether a rule lets everybody whom another one lets. Two scopes cannot be compared. */
+export const covers = (rule: Rule | undefined, other: Rule | undefined): boolean =>
+  rule === 'public' || rule === other || (rule === 'authenticated' && other !== 'public')
+
 /** Whose requests are counted together: those of a caller, of all callers of the tier, or of an address. R181. */
 export const partitions = ['caller', 'tier', 'address'] as const
 export type Partition = (typeof partitions)[number]

@@ -23,8 +23,17 @@ export interface Address {
 /** Who writes: the scopes that were proven, and how a field is refused that takes others. */
 export interface Hand {
   readonly scopes: ReadonlySet<string>
+  /** Whether the caller may not read the item, so that no refusal may depend on a stored value. */
+  readonly blind: boolean
   readonly refuse: (field: string, scopes: readonly string[]) => Error
 }
+
+/** Whether a caller is shown a value: one that is not shown could be found out by trying, if answers depended on it. R169. */
+const sees = ({ hidden, read }: Member, { scopes, blind }: Hand): boolean =>
+  !hidden && !blind && (read === null || scopes.has(read))
+
+/** The hand of a caller who makes an item: nothing is stored yet that could be found out. */
+const making = (hand: Hand): Hand => ({ ...hand, blind: false })
 
 /** The scopes that a caller lacks to write a field. */
 export const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] =>
@@ -36,8 +45,7 @@ export const lacking = ({ write }: Member, { scopes }: Hand): readonly string[] 
  */
 function untouched(member: Member, value: unknown, present: unknown, hand: Hand): unknown {
   const lacks = lacking(member, hand)
-  const seen = !member.hidden && (member.read === null || hand.scopes.has(member.read))
-  const same = seen && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
+  const same = sees(member, hand) && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
   if (!same) throw hand.refuse(member.name, lacks)
   return present
 }
@@ -49,7 +57,7 @@ export function forCreate(resource: Resource, body: Document, hand: Hand): Docum
   report(missing(resource, body, wanted), faults)
   const chosen = resource.settings.resource.id === 'client' && resource.key === null
   const given = members(resource, body, faults, (member, value, at) => {
-    if (lacking(member, hand).length > 0) return untouched(member, value, member.absent, hand)
+    if (lacking(member, hand).length > 0) return untouched(member, value, member.absent, making(hand))
     if (wanted(member)) return member.check(value, at, faults)
     if (chosen && member.name === 'id') return idOf(resource, value, at, faults)
     return fault(faults, at, 'read-only-field', 'is set by the service; leave it out.')
@@ -77,19 +85,24 @@ export function forReplace(
   hand: Hand,
 ): Document {
   const faults: Violation[] = []
-  const stays = (member: Member) => member.hidden || member.from !== 'caller' || lacking(member, hand).length > 0
+  const stays = (member: Member) =>
+    member.hidden ||
+    member.from !== 'caller' ||
+    lacking(member, hand).length > 0 ||
+    (member.immutable && !sees(member, hand))
   report(
     missing(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
     faults,
   )
   const given = members(resource, body, faults, (member, value, at) => {
-    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
+    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address, hand)
     const present = seen ? seen[member.name] : member.absent
-    if (lacking(member, hand).length > 0) return untouched(member, value, present, hand)
-    return written(member, value, at, faults, seen)
+    if (lacking(member, hand).length > 0) return untouched(member, value, present, seen ? hand : making(hand))
+    return written(member, value, at, faults, seen, hand)
   })
   const leftOut = resource.members.filter((member) => member.absent !== undefined && !given.has(member.name))
-  for (const member of leftOut) if (!stays(member)) unchangeable(member, member.absent, `/${member.name}`, faults, seen)
+  for (const member of leftOut)
+    if (!stays(member)) unchangeable(member, member.absent, `/${member.name}`, faults, seen, hand)
   refuse(faults)
   return whole(resource, (member) => {
     if (given.has(member.name)) return given.get(member.name)
@@ -101,35 +114,43 @@ export function forReplace(
 export function forChange(resource: Resource, body: Document, seen: Document, address: Address, hand: Hand): Document {
   const faults: Violation[] = []
   const given = members(resource, body, faults, (member, value, at) => {
-    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address)
+    if (member.from !== 'caller') return kept(resource, member, value, at, faults, seen, address, hand)
     const next = merged(member.field, seen[member.name], value)
     if (lacking(member, hand).length > 0) return untouched(member, next, seen[member.name], hand)
-    return written(member, next, at, faults, seen)
+    return written(member, next, at, faults, seen, hand)
   })
   refuse(faults)
   return whole(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
 }
 
 /** The value of a field as a caller wrote it, over the one it has, if there is one. */
-function written(member: Member, value: unknown, at: string, faults: Violation[], seen: Document | null): unknown {
+function written(
+  member: Member,
+  value: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+  hand: Hand,
+): unknown {
   const before = faults.length
-  const known = seen && !member.hidden ? seen[member.name] : undefined // what is never answered could be guessed by it
+  const known = seen && sees(member, hand) ? seen[member.name] : undefined // what is not shown could be guessed by it
   const next = member.check(value, at, faults, known)
-  if (faults.length === before) unchangeable(member, next, at, faults, seen)
+  if (faults.length === before) unchangeable(member, next, at, faults, seen, hand)
   return next
 }
 
-/** R119. Of a write-only field even the present value is refused, or it could be found out by trying. */
+/** R119. Of a field that the caller is not shown even the present value is refused, or it could be found out by trying. */
 function unchangeable(
-  { name, immutable, hidden }: Member,
+  member: Member,
   next: unknown,
   at: string,
   faults: Violation[],
   seen: Document | null,
+  hand: Hand,
 ): void {
-  if (!immutable || seen === null) return
-  const present = JSON.stringify(seen[name])
-  if (hidden) fault(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
+  if (!member.immutable || seen === null) return
+  const present = JSON.stringify(seen[member.name])
+  if (!sees(member, hand)) fault(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
   else if (present !== JSON.stringify(next))
     fault(faults, at, 'immutable-field', `cannot change; it is ${brief(present)}.`)
 }
@@ -194,8 +215,11 @@ function kept(
   faults: Violation[],
   seen: Document | null,
   address: Address,
+  { blind }: Hand,
 ): unknown {
   if (from === 'service') return seen?.[name]
+  if (blind && name === resource.parent?.field && address.parent === null)
+    return fault(faults, at, 'read-only-field', 'cannot be sent here; leave it out.')
   const own =
     name === resource.parent?.field
       ? (address.parent ?? seen?.[name])

@@ -30,8 +30,8 @@ interface Writer {
 }
 
 /** The caller's hand, for the fields of today: a refusal names the field as the version does. */
-export const toldBy = ({ names }: Pick<Own, 'names'>, { scopes, refuse }: Hand): Hand => ({
-  scopes,
+export const toldBy = ({ names }: Pick<Own, 'names'>, { refuse, ...hand }: Hand): Hand => ({
+  ...hand,
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
 
@@ -58,14 +58,14 @@ export function replaced(own: Own, body: Document, seen: Document | null, writer
   const next = forReplace(resource, body, was, address, hand)
   const named = Object.keys(body).filter((name) => Object.hasOwn(next, name))
   const sent = { ...was, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
-  return changed(own, { was, next, sent }, seen, writer)
+  return changed(own, { body, was, next, sent }, seen, writer)
 }
 
 export function patched(own: Own, body: Document, seen: Document, writer: Writer): Document {
   const { address, hand, rows } = writer
   const was = before(own, known(own, seen, hand), rows)
   const next = forChange(own.resource, body, was, address, hand)
-  return changed(own, { was, next, sent: next }, seen, writer)
+  return changed(own, { body, was, next, sent: next }, seen, writer)
 }
 
 /** Members that a caller gives, the key among them where it makes an item. */
@@ -107,14 +107,18 @@ function withoutSent(own: Own, body: Document, document: Document): Document | n
 }
 
 /** Whether a write must not show what the stored value is: nobody who may try values is shown it. R169. */
-const isConcealed = (member: Member, hand: Hand): boolean =>
+export const isConcealed = (member: Member, hand: Hand): boolean =>
   member.hidden
     ? member.immutable || lacking(member, hand).length > 0
     : member.read !== null && !hand.scopes.has(member.read)
 
+/** Whether a caller who may not read the item is refused a field whatever it sends, so that no refusal depends on the stored value. R119, R169. */
+export const isShut = (member: Member, hand: Hand): boolean =>
+  hand.blind && (member.immutable || lacking(member, hand).length > 0)
+
 /** The stored document as far as its writer may know of it: the rest is null, so that no comparison depends on it. */
-export function known({ today }: Pick<Own, 'today'>, seen: Document, hand: Hand): Document {
-  const concealed = today.members.filter((member) => isConcealed(member, hand)).map(({ name }) => [name, null] as const)
+export function known({ today }: Pick<Own, 'today'>, seen: Document, hand: Hand, isNull = isConcealed): Document {
+  const concealed = today.members.filter((member) => isNull(member, hand)).map(({ name }) => [name, null] as const)
   return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
 }
 
@@ -137,6 +141,7 @@ function upOf({ today, resource, forth }: Own, document: Document): Document {
 
 /** An older document as the caller knows it, as it is wanted, and with nothing changed but what the caller sent. */
 interface Wanted {
+  readonly body: Document
   readonly was: Document
   readonly next: Document
   readonly sent: Document
@@ -146,7 +151,12 @@ interface Wanted {
  * What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost.
  * A field that the caller may not write changes by what was sent alone, to be refused, and not by what was left out.
  */
-function changed(own: Own, { was: shown, next, sent }: Wanted, seen: Document, { address, hand }: Writer): Document {
+function changed(
+  own: Own,
+  { body, was: shown, next, sent }: Wanted,
+  seen: Document,
+  { address, hand }: Writer,
+): Document {
   const { today } = own
   const [was, is] = [upOf(own, shown), upOf(own, next)]
   const asked = sent === next ? is : upOf(own, sent)
@@ -154,7 +164,9 @@ function changed(own: Own, { was: shown, next, sent }: Wanted, seen: Document, {
   for (const member of today.members) {
     const { name, from, field } = member
     const value = (lacking(member, hand).length > 0 ? asked : is)[name]
-    if (from !== 'caller' || value === undefined || same(value, was[name])) continue
+    if (from !== 'caller' || value === undefined) continue
+    const isSent = () => own.names(name).some((one) => Object.hasOwn(body, one))
+    if (isShut(member, hand) ? !isSent() : same(value, was[name])) continue
     patch[name] = patchOf(field, seen[name], value)
   }
   return renaming(own, () => forChange(today, patch, seen, address, toldBy(own, hand)))

@@ -219,3 +219,44 @@ test('a field that nobody could write where it is now has to be read-only for ol
   )
   assert.ok(declared(f.integer({ readOnly: true, default: 0 })))
 })
+
+const ladder = service({
+  name: 'ladder',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  scopes: { judge: 'Read ranks' },
+  resources: {
+    ranks: {
+      prefix: 'ran',
+      fields: { level: f.integer({ filter: true, sort: true }) },
+      access: { read: 'judge', write: 'authenticated' },
+    },
+    players: { prefix: 'pla', fields: { rankId: f.ref('ranks') }, access: 'authenticated' },
+  },
+}).change('v2', 'players', {
+  about: 'The level is that of the rank.',
+  moved: {
+    level: { by: 'rankId', to: 'level', field: f.integer({ default: 0, read: 'judge', filter: true, sort: true }) },
+  },
+})
+
+doors(
+  'fields that moved to rows that not everybody may read',
+  ladder,
+  (door) => {
+    spec('R169 R195', 'are shown with the scope of that resource only, and found by nobody else', async () => {
+      const as = (who: string) => ({ headers: door.as(who) })
+      const rank = (await door.send('POST', '/v2/ranks', { json: { level: 3 }, ...as('judge') })).json.id
+      const made = await door.send('POST', '/v1/players', { json: { rankId: rank }, ...as('ann') })
+      assert.deepEqual([made.status, 'level' in made.json], [201, false])
+      const path = `/v1/players/${made.json.id}`
+      assert.equal('level' in (await door.send('GET', path, as('ann'))).json, false)
+      assert.equal((await door.send('GET', path, as('judge'))).json.level, 3)
+      assert.equal((await door.send('GET', `/v2/ranks/${rank}`, as('ann'))).status, 403)
+      for (const query of ['level=3', 'sort=level'])
+        assert.equal((await door.send('GET', `/v1/players?${query}`, as('ann'))).status, 403, query)
+      for (const level of [3, 4])
+        assert.equal((await door.send('PATCH', path, { json: { level }, ...as('ann') })).status, 403, `${level}`)
+    })
+  },
+  { holders: { ann: { account: 'a', scopes: [] }, judge: { account: 'a', scopes: ['judge'] } } },
+)
