@@ -26,10 +26,6 @@ export function allowOwn({ account }: Caller, { name, collection }: Pick<Resourc
   throw new Problem('access-denied', message)
 }
 
-/** Whether a rule lets a caller do what it is for; without a rule nobody may. */
-export const permits = ({ id, scopes }: Caller, rule: Rule | undefined): boolean =>
-  rule === 'authenticated' ? id !== nobody.id : rule === 'public' || (rule !== undefined && scopes.has(rule))
-
 /** Who asks, and how a caller can prove more. */
 export interface Asking {
   readonly caller: Caller

@@ -1,6 +1,5 @@
 /** Borders: what a request changes in rows beyond its own takes the rights that changing them directly takes. Part 5, authentication. */
-import { permits } from '../auth/allow.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, permits } from '../flow/caller.ts'
 import { type Rule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Scene } from './item.ts'

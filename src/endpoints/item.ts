@@ -1,8 +1,8 @@
 /** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
-import { closed, permits } from '../auth/allow.ts'
+import { closed } from '../auth/allow.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Carried, World } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, permits } from '../flow/caller.ts'
 import type { Asked, Document, Intent } from '../flow/intent.ts'
 import type { Claimed, Duplicate, Outcome, Unmet } from '../flow/outcome.ts'
 import type { Absent, Claim, Key, Other, Read } from '../flow/plan.ts'

@@ -1,7 +1,7 @@
 /** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
 
-import { beyond, permits } from '../auth/allow.ts'
-import type { Caller } from '../flow/caller.ts'
+import { beyond } from '../auth/allow.ts'
+import { type Caller, permits } from '../flow/caller.ts'
 import type { Conditions } from '../flow/intent.ts'
 import type { Decide, Seen, Write } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'

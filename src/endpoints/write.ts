@@ -1,8 +1,8 @@
 /** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
 
-import { beyond, permits } from '../auth/allow.ts'
+import { beyond } from '../auth/allow.ts'
 import { timestampOf } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, permits } from '../flow/caller.ts'
 import type { Asked, Conditions, Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, Found, Seen, Write } from '../flow/plan.ts'

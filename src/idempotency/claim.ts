@@ -1,7 +1,8 @@
 /** Claim: a key as the store keeps it, and what a repeat is answered. Part 4, idempotency of POST. */
+
 import { hash } from 'node:crypto'
-import { permits } from '../auth/allow.ts'
 import { Problem } from '../errors/problem.ts'
+import { permits } from '../flow/caller.ts'
 import type { Asked, Document } from '../flow/intent.ts'
 import type { Claimed } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
