@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Cell } from '../resources/collection.ts'
 import type { Answer } from '../store/cellar.ts'
 import type { Address, Host } from './address.ts'
-import { isOutdated } from './failure.ts'
+import { coded, isOutdated } from './failure.ts'
 import { framed } from './frames.ts'
 import { type Lists, listed, query } from './query.ts'
 
@@ -71,9 +71,8 @@ async function reach(address: Address, host: Host, times: Times): Promise<Connec
   const client = new pg.Client(settings(address, host, times))
   framed((client as unknown as { connection: Parameters<typeof framed>[0] }).connection)
   client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
-  await client.connect().catch((error: Error & { code?: string }) => {
-    error.code ??= 'EPROTO' // the driver gives none where the server's side of the authentication is no protocol
-    throw error
+  await client.connect().catch((error: Error) => {
+    throw coded(error)
   })
   const connection = connected(client, times, !address.pooled)
   if (address.hosts.length > 1) await insistOnPrimary(connection)
@@ -183,8 +182,9 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
         },
         (error) => {
           answered()
-          if (open && isOutdated(error)) close()
-          reject(error)
+          const failure = coded(error)
+          if (open && (isOutdated(failure) || failure.code === 'EPROTO')) close()
+          reject(failure)
         },
       )
       client.query(asked)

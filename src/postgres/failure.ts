@@ -25,6 +25,10 @@ const isUnprepared = (error: unknown): boolean => ['26000', '42P05'].includes(st
 export const isOutdated = (error: unknown): boolean =>
   stateOf(error) === '0A000' && /^cached plan /.test(failureOf(error).message ?? '')
 
+/** A failure that neither the server nor the network gave a code: the driver met something that it did not expect. */
+export const coded = <T extends Error & { code?: string | undefined }>(error: T): T & { code: string } =>
+  Object.assign(error, { code: error.code ?? 'EPROTO' })
+
 /** Another transaction was in the way, a column of before went at the end of a change, or nothing was begun: the same plan can be carried out again. */
 export const isPassing = (error: unknown): boolean =>
   isMoved(error) || ['40001', '40P01', '55P03', '42703'].includes(stateOf(error)) || isUnprepared(error)
@@ -36,10 +40,7 @@ const isLate = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04']
 export function isLost(error: unknown): boolean {
   const [code, state] = [codeOf(error), stateOf(error)]
   if (state !== '') return state.startsWith('08') || ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(state)
-  if (/^(?:E[A-Z_]+|CERT_|ERR_|UNABLE_|DEPTH_|SELF_)/.test(code)) return true
-  return /^Connection terminated|^timeout expired|not queryable|^The server does not support SSL/.test(
-    failureOf(error).message ?? '',
-  )
+  return /^(?:E[A-Z_]+|CERT_|ERR_|UNABLE_|DEPTH_|SELF_)/.test(code)
 }
 
 /** A question about the server itself that this role may not ask, or whose answer could not be read. */

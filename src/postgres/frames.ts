@@ -1,15 +1,20 @@
 /** Frames: checks that what the server sends are messages of its protocol, as the driver trusts whatever comes. The cellar. */
 import type { Socket } from 'node:net'
+import { forgetColumns } from './query.ts'
 
 /** The messages that a server sends, by their first byte. */
 const codes = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
 /** Errors and notices; the driver looks for their end and would never stop where there is none. */
 const [error, notice] = ['E', 'N'].map((code) => code.charCodeAt(0))
+/** Descriptions of columns; the driver would take what is missing from the message behind it. */
+const description = 'T'.charCodeAt(0)
 
 /** The first byte and the length of what follows, which counts itself. */
 const [head, itself] = [5, 4]
-/** A server sends no longer messages, and no longer errors, in bytes. */
-const [longest, longestError] = [2 ** 30, 2 ** 20]
+/** A server sends no longer messages, and no longer errors or descriptions, in bytes. */
+const [longest, longestOfNames] = [2 ** 30, 2 ** 20]
+/** What a column is, behind its name, in bytes. */
+const columnSize = 18
 
 /** Anything of a driver's connection that sets out to listen to its server. */
 interface Listening {
@@ -29,6 +34,7 @@ export function framed(connection: Listening): void {
         listener(chunk)
       } catch (cause) {
         stream.off('data', listener)
+        forgetColumns()
         stream.destroy(Object.assign(noProtocol(cause), { code: 'EPROTO' }))
       }
     })
@@ -48,10 +54,10 @@ function checking(): (chunk: Buffer) => void {
     while (at + head <= bytes.length) {
       const [code, length] = [bytes[at] as number, bytes.readUInt32BE(at + 1)]
       const end = at + 1 + length
-      const isError = code === error || code === notice
-      if (!codes.has(code) || length < itself || length > (isError ? longestError : longest)) throw noProtocol()
-      if (isError && end > bytes.length) break
-      if (isError && !isEnded(bytes.subarray(at + head, end))) throw noProtocol()
+      const isWhole = wholes.get(code)
+      if (!codes.has(code) || length < itself || length > (isWhole ? longestOfNames : longest)) throw noProtocol()
+      if (isWhole && end > bytes.length) break
+      if (isWhole && !isWhole(bytes.subarray(at + head, end))) throw noProtocol()
       at = end
     }
     kept = at < bytes.length ? bytes.subarray(at) : null
@@ -69,3 +75,22 @@ function isEnded(fields: Buffer): boolean {
   }
   return at === fields.length - 1
 }
+
+/** Whether as many columns are described as the first two bytes say, each by a name that ends in a zero and by numbers. */
+function isDescribed(columns: Buffer): boolean {
+  if (columns.length < 2) return false
+  let at = 2
+  for (let left = columns.readUInt16BE(0); left > 0; left--) {
+    const end = columns.indexOf(0, at)
+    if (end < 0) return false
+    at = end + 1 + columnSize
+  }
+  return at === columns.length
+}
+
+/** The messages that are looked at as a whole before the driver has them. */
+const wholes = new Map([
+  [error, isEnded],
+  [notice, isEnded],
+  [description, isDescribed],
+])

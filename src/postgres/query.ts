@@ -28,6 +28,9 @@ interface Column {
 /** The columns of statements that are prepared, by their name. */
 const known = new Map<string, readonly Column[]>()
 
+/** After a server sent something wrong, the columns that it described may be wrong too. */
+export const forgetColumns = (): void => known.clear()
+
 const [bool, int8, int2, int4] = [16, 20, 21, 23]
 const asText = (text: string): string => text
 const readers: Readonly<Record<number, Column['read']>> = {
@@ -127,9 +130,10 @@ export interface Asked {
 export function query(
   { text, values, name }: Asked,
   done: (rows: readonly Answer[]) => void,
-  fail: (error: unknown) => void,
+  fail: (error: Error) => void,
 ) {
   const rows: Answer[] = []
+  let isComplete = false
   let columns = name === undefined ? undefined : known.get(name)
   const own = {
     text,
@@ -146,17 +150,40 @@ export function query(
       readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
     }) => {
       columns = fields.map(({ name, dataTypeID }) => ({ name, read: readers[dataTypeID] ?? asText }))
-      if (name !== undefined) known.set(name, columns)
     },
     handleDataRow: ({ fields }: { readonly fields: readonly (string | null)[] }) => {
-      rows.push(row(columns as readonly Column[], fields))
+      if (fields.length !== columns?.length) throw new Error('A row does not have the columns that were described.')
+      rows.push(row(columns, fields))
     },
-    handleCommandComplete: () => {},
-    handleEmptyQuery: () => {},
-    handleReadyForQuery: () => done(rows),
+    handleCommandComplete: () => {
+      isComplete = true
+    },
+    handleEmptyQuery: () => {
+      isComplete = true
+    },
+    handleReadyForQuery: () => {
+      if (!isComplete) throw failed(fail, 'The server went on before it had answered.')
+      if (name !== undefined && columns) known.set(name, columns)
+      done(rows)
+    },
+    handlePortalSuspended: unexpected,
+    handleCopyInResponse: unexpected,
+    handleCopyData: unexpected,
     handleError: fail,
   }
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
+}
+
+/** Rows are never asked for in parts, and nothing is copied. */
+function unexpected(): never {
+  throw new Error('The server sent a message that answers nothing that it was asked.')
+}
+
+/** The driver does not know any more whose answer it is, so it is not left to it to say so. */
+function failed(fail: (error: Error) => void, message: string): Error {
+  const error = new Error(message)
+  fail(error)
+  return error
 }
 
 function prepared(wire: Wire, { text, values, name }: Asked, describes: boolean): void {

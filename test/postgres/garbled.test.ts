@@ -11,8 +11,16 @@ interface Garbling {
   readonly port: number
   /** Sends bytes to all who are connected now. */
   readonly say: (bytes: Buffer) => void
-  /** What the next one is sent in the place of the server's answer: at once, or to its first question. */
+  /** Ends all connections, and waits until the service has ended them too. */
+  readonly cut: () => Promise<void>
+  /** What is sent in the place of the server's next answer. */
   answer: Buffer | null
+  /** How many answers pass before that one. */
+  skip: number
+  /** What each new connection is sent in the place of the server's first answer, before it is ended. */
+  greeting: Buffer | null
+  /** How many connections were greeted so. */
+  greeted: number
 }
 
 /** Passes everything on between a service and its server, unless it garbles what the server says. */
@@ -28,10 +36,19 @@ async function garbling(t: TestContext, port: number): Promise<Garbling> {
     })
     far.on('close', () => near.destroy())
     near.pipe(far)
+    let isNew = true
     far.on('data', (bytes) => {
-      const said = own.answer ?? bytes
-      own.answer = null
-      near.write(said)
+      const greeting = isNew ? own.greeting : null
+      isNew = false
+      if (greeting) {
+        own.greeted++
+        near.end(greeting)
+        return
+      }
+      const isNext = own.answer !== null && own.skip-- === 0
+      const said = isNext ? (own.answer as Buffer) : bytes
+      if (isNext) own.answer = null
+      if (near.writable) near.write(said)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -42,9 +59,18 @@ async function garbling(t: TestContext, port: number): Promise<Garbling> {
   const own: Garbling = {
     port: (server.address() as { port: number }).port,
     say: (bytes) => {
-      for (const socket of open) socket.write(bytes)
+      for (const socket of open) if (socket.writable) socket.write(bytes)
+    },
+    cut: async () => {
+      const all = [...open]
+      const closed = all.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+      for (const socket of all) socket.end()
+      await Promise.all(closed)
     },
     answer: null,
+    skip: 0,
+    greeting: null,
+    greeted: 0,
   }
   return own
 }
@@ -57,7 +83,20 @@ function message(code: string, body: string | Buffer): Buffer {
   return Buffer.concat([head, content])
 }
 
+/** The columns of an answer: each has a name, and numbers behind it. */
+const columns = (count: number, ...names: readonly string[]): Buffer =>
+  message('T', `\0${String.fromCharCode(count)}${names.map((name) => `${name}\0${'\0'.repeat(18)}`).join('')}`)
+/** A row of one column, and the end of the answer. */
+const rest = [message('D', '\0\x01\0\0\0\x02{}'), message('C', 'SELECT 1\0'), message('Z', 'I')]
+
 const samples: readonly Buffer[] = [
+  columns(3, 'doc'),
+  Buffer.concat([columns(3, 'doc'), ...rest]),
+  Buffer.concat([columns(1, 'doc', 'hidden'), ...rest]),
+  Buffer.concat([columns(0), ...rest]),
+  Buffer.concat([columns(2, 'doc', 'hidden'), ...rest]),
+  message('T', '\0'),
+  message('E', 'SERROR\0MIt has no code.\0\0'),
   Buffer.from('HTTP/1.1 400 '),
   Buffer.from('SSH-2.0-OpenS'),
   message('E', 'MNo end.'),
@@ -113,17 +152,51 @@ test('bytes that are no protocol cost a connection and nothing else, whenever th
   const { json } = await own.call('POST', '/things', { name: 'one' })
   const ask = () => own.call('GET', `/things/${json.id}`)
   const list = () => own.call('GET', '/things?page=1')
-  for (const bytes of [...samples, ...noise(40)]) {
-    between.answer = bytes // to one that is asked something
-    const told = await Promise.race([list(), pause(50)])
-    if (told) assert.ok(told.status < 500 || told.retryAfter !== null, `${told.status} ${bytes.toString('latin1')}`)
-    between.say(bytes) // to all, who are asked nothing
-    await Promise.race([ask(), pause(50)])
-    between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // whoever waits for the rest of a message
-    between.say(Buffer.alloc(64))
-    await untilWell(ask)
-    assert.equal((await ask()).json.name, 'one', bytes.toString('latin1'))
-    await untilWell(list) // it may have been given another of the broken connections
-    assert.equal((await list()).json.data.length, 1)
+  const write = () => own.call('PATCH', `/things/${json.id}`, { count: 1 })
+  let turn = 0
+  for (const bytes of [...samples, ...noise(40)])
+    for (const act of [ask, list, write]) {
+      between.skip = turn++ % 2
+      between.answer = bytes // to one that is asked something
+      const told = await Promise.race([act(), pause(20)])
+      if (told) assert.ok(told.status < 500 || told.retryAfter !== null, `${act.name} ${told.status} ${JSON.stringify(bytes.toString('latin1'))}`)
+      between.answer = null
+      between.say(bytes) // to all, who are asked nothing
+      await Promise.race([ask(), pause(20)])
+      between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // whoever waits for the rest of a message
+      between.say(Buffer.alloc(64))
+      await between.cut() // a list and an item may have different ones
+      await untilWell(ask)
+      assert.equal((await ask()).json.name, 'one', bytes.toString('latin1'))
+      await untilWell(list)
+      assert.equal((await list()).json.data.length, 1)
+    }
+})
+
+test('a new connection whose first answer is no protocol is an outage for the requests that need one', {
+  timeout: 120_000,
+}, async (t) => {
+  const server = await cluster(['shared_buffers=16MB'])
+  t.after(server.close)
+  const between = await garbling(t, server.port)
+  const own = await node(server.url.replace(String(server.port), String(between.port)))
+  t.after(() => void own.close())
+  const { json } = await own.call('POST', '/things', { name: 'one' })
+  const asks = [
+    () => own.call('GET', `/things/${json.id}`),
+    () => own.call('GET', '/things?page=1'),
+    () => own.call('PATCH', `/things/${json.id}`, { name: 'one' }),
+  ]
+  for (const bytes of [...samples, ...noise(20)]) {
+    between.greeting = bytes
+    between.greeted = 0
+    await between.cut()
+    for (const { status, retryAfter } of await Promise.all(asks.map((ask) => ask()))) {
+      assert.equal(status, 503, `after ${JSON.stringify(bytes.toString('latin1'))}`)
+      assert.match(retryAfter ?? '', /^[1-9]\d*$/)
+    }
+    assert.ok(between.greeted > 0)
+    between.greeting = null
+    for (const ask of asks) await untilWell(ask)
   }
 })
