@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { isDeed, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import type { Misfits } from '../resources/bounds.ts'
-import { attend, attendance, depart, insistence } from '../schema/state.ts'
+import { attend, attendance, depart, forgetLost, insistence } from '../schema/state.ts'
 import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
 import { meta, type Statement } from '../store/compile.ts'
 import { postgres } from '../store/dialect.ts'
@@ -138,6 +138,7 @@ function attending(
     if (saying === undefined) return
     await saying // else what is on its way would come behind the farewell
     await said(depart(postgres, node))
+    await said(forgetLost(postgres))
   }
   return { begin, end }
 }

@@ -164,8 +164,29 @@ export function* attend({ mark, now }: Dialect, node: string, name: string): Ste
   }
 }
 
-export function* depart({ mark, now }: Dialect, node: string): Steps<void> {
-  yield { text: `DELETE FROM ${nodes} WHERE node = ${mark(1)} OR seen < ${now} - ${silence * 10}`, values: [node] }
+export function* depart({ mark }: Dialect, node: string): Steps<void> {
+  yield { text: `DELETE FROM ${nodes} WHERE node = ${mark(1)}`, values: [node] }
+}
+
+/** Forgets nodes that did not depart; only by a clock that nobody sets, as rows of running nodes would be deleted too. */
+export function* forgetLost({ now }: Dialect): Steps<void> {
+  yield { text: `DELETE FROM ${nodes} WHERE seen < ${now} - ${silence * 10}`, values: [] }
+}
+
+/** What a node of another declaration said last, where the clock says that this was long ago, or is yet to come. */
+export interface Sign {
+  readonly node: string
+  readonly seen: number
+}
+
+export function* doubtful({ mark, now }: Dialect, name: string): Steps<readonly Sign[]> {
+  const text = `SELECT node, seen FROM ${nodes} WHERE name <> ${mark(1)} AND abs(seen - ${now}) >= ${silence} ORDER BY node`
+  return (yield { text, values: [name] }) as unknown as readonly Sign[]
+}
+
+/** Forgets a node, unless it said since that it runs. */
+export function* forget({ mark }: Dialect, { node, seen }: Sign): Steps<void> {
+  yield { text: `DELETE FROM ${nodes} WHERE node = ${mark(1)} AND seen = ${mark(2)}`, values: [node, seen] }
 }
 
 /** The nodes that run another declaration than the one with a name. */

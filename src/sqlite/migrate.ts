@@ -10,13 +10,17 @@ import type { Change, State } from '../schema/schema.ts'
 import {
   type Applied,
   after,
+  attendance,
   bare,
   besideEarlier,
   type Carried,
   changeOf,
+  doubtful,
   type Fate,
   fitting,
+  forget,
   formerOf,
+  insistence,
   nameOf,
   others,
   type Plan,
@@ -49,9 +53,29 @@ export const standingOf = (run: Run, collections: readonly Collection[]): Standi
 /** Another process that starts at the same time waits and then finds nothing left to do. */
 export function migrate(db: DatabaseSync, collections: readonly Collection[], consent: Consent = {}): Applied {
   const run = runner(db)
+  const { state, change } = standingOf(run, collections)
+  if (state !== null && change.steps.length > 0) hear(run, nameOf(change.after))
   ahead(db, run, collections, consent)
   return together(db, () => carriedOut(db, run, collections, consent))
 }
+
+/**
+ * Waits until each node that seems to be gone has said that it runs, or would have. A clock that was set makes running nodes seem to
+ * be gone, but they go on saying so at the same pace. It holds no lock meanwhile. Those that said nothing are forgotten.
+ */
+function hear(run: Run, name: string): void {
+  const before = finish(doubtful(sqlite, name), run)
+  const until = performance.now() + attendance + 2 * insistence
+  const silent = () => {
+    const now = new Map(finish(doubtful(sqlite, name), run).map(({ node, seen }) => [node, seen]))
+    return before.filter(({ node, seen }) => now.get(node) === seen)
+  }
+  let rest = before
+  for (; rest.length > 0 && performance.now() < until; rest = silent()) Atomics.wait(pausing, 0, 0, 100)
+  for (const sign of rest) finish(forget(sqlite, sign), run)
+}
+
+const pausing = new Int32Array(new SharedArrayBuffer(4))
 
 /** Refuses a change before its first step, or says what it may drop. */
 function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
@@ -84,6 +108,7 @@ function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection
 /** One plan, whole or not at all. */
 export function carry(db: DatabaseSync, collections: readonly Collection[], plan: Plan, consent: Consent): Carried {
   const run = runner(db)
+  if (stateOf(run) !== null) hear(run, nameOf(plan.to))
   return together(db, () => {
     const before = stateOf(run)
     const is = readiness(plan, before)

@@ -159,7 +159,11 @@ test('bytes that are no protocol cost a connection and nothing else, whenever th
       between.skip = turn++ % 2
       between.answer = bytes // to one that is asked something
       const told = await Promise.race([act(), pause(20)])
-      if (told) assert.ok(told.status < 500 || told.retryAfter !== null, `${act.name} ${told.status} ${JSON.stringify(bytes.toString('latin1'))}`)
+      if (told)
+        assert.ok(
+          told.status < 500 || told.retryAfter !== null,
+          `${act.name} ${told.status} ${JSON.stringify(bytes.toString('latin1'))}`,
+        )
       between.answer = null
       between.say(bytes) // to all, who are asked nothing
       await Promise.race([ask(), pause(20)])
