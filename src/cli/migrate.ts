@@ -74,7 +74,7 @@ async function run(given: Given): Promise<number> {
   const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
   const target = targetOf(given, database)
   if (word === 'plan' && name !== undefined) return writeDown(service, target, folder, name)
-  return agreed({ ...consentOf(given), surveys: [callersLeft(service, Date.now())] }, async (consent) => {
+  return agreed({ ...consentOf(given), surveys: [callersLeft(service)] }, async (consent) => {
     const migration = await migrationOf(service, database, consent)
     const work = { service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration }
     try {

@@ -131,7 +131,7 @@ const announcing =
   }
 
 /** A worker that is replaced leaves nothing out that the first process did not. */
-const surveysOf = (service: Service) => (isMember ? [] : [callersLeft(service, Date.now())])
+const surveysOf = (service: Service) => (isMember ? [] : [callersLeft(service)])
 
 function workersOf(given: Given, database: string): number {
   const { text, from } = given.worth('workers') ?? { text: '1', from: '' }

@@ -81,7 +81,7 @@ async function open(given: Given): Promise<Stage | null> {
     if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
     const database = databaseOf(given, service)
     await say({ files: [...files], mendable: false })
-    const surveys = [callersLeft(service, Date.now())]
+    const surveys = [callersLeft(service)]
     const consent = await agreed({ ...consentOf(given), surveys }, (own) => admitted(service, database, own))
     await turnCome()
     const steps: string[] = []

@@ -126,6 +126,10 @@ export interface Asked {
   readonly name: string | undefined
 }
 
+interface Description {
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+}
+
 /** A statement as the driver takes it. */
 export function query(
   { text, values, name }: Asked,
@@ -134,6 +138,9 @@ export function query(
 ) {
   const rows: Answer[] = []
   let isComplete = false
+  const complete = (): void => {
+    isComplete = true
+  }
   let columns = name === undefined ? undefined : known.get(name)
   const own = {
     text,
@@ -144,31 +151,21 @@ export function query(
       else prepared(wire, { text, values, name }, columns === undefined)
       return null
     },
-    handleRowDescription: ({
-      fields,
-    }: {
-      readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
-    }) => {
+    handleRowDescription: ({ fields }: Description) => {
       columns = fields.map(({ name, dataTypeID }) => ({ name, read: readers[dataTypeID] ?? asText }))
     },
     handleDataRow: ({ fields }: { readonly fields: readonly (string | null)[] }) => {
       if (fields.length !== columns?.length) throw new Error('A row does not have the columns that were described.')
       rows.push(row(columns, fields))
     },
-    handleCommandComplete: () => {
-      isComplete = true
-    },
-    handleEmptyQuery: () => {
-      isComplete = true
-    },
+    handleCommandComplete: complete,
+    handleEmptyQuery: complete,
     handleReadyForQuery: () => {
       if (!isComplete) throw failed(fail, 'The server went on before it had answered.')
       if (name !== undefined && columns) known.set(name, columns)
       done(rows)
     },
-    handlePortalSuspended: unexpected,
-    handleCopyInResponse: unexpected,
-    handleCopyData: unexpected,
+    ...neverAsked,
     handleError: fail,
   }
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
@@ -177,6 +174,12 @@ export function query(
 /** Rows are never asked for in parts, and nothing is copied. */
 function unexpected(): never {
   throw new Error('The server sent a message that answers nothing that it was asked.')
+}
+
+const neverAsked = {
+  handlePortalSuspended: unexpected,
+  handleCopyInResponse: unexpected,
+  handleCopyData: unexpected,
 }
 
 /** The driver does not know any more whose answer it is, so it is not left to it to say so. */

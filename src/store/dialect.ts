@@ -42,6 +42,8 @@ export interface Dialect {
   readonly spread: ((table: string) => readonly string[]) | null
   /** The time of the database, in milliseconds. */
   readonly now: string
+  /** The same, where the clock of a machine that may be wrong is not believed. */
+  readonly due: string
   /** Whether the schema can change while rows are read and written; steps are then told so that they can be carried out twice. */
   readonly online: boolean
   /** Refuses rows of shapes below one: what does so for all that is written from now on, and what proves it of the rows that are there. */
@@ -71,6 +73,9 @@ export function shortened(name: string): string {
 }
 
 /** What the database says to nodes whose declaration it has left behind. */
+const wallTime = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+const databaseTime = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)'
+
 const belowFloor = 'The rows of this table are written in a newer shape now.'
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -91,7 +96,8 @@ export const sqlite: Dialect = {
   fused: false,
   gathers: false,
   spread: null,
-  now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  now: wallTime,
+  due: `(SELECT min(${wallTime}, coalesce(max(CAST(value AS INTEGER)) + 300000, ${wallTime})) FROM bylaw_meta WHERE name = 'certain')`,
   online: false,
   floor: (table, shape) => ({
     before: ['insert', 'update'].flatMap((deed) => {
@@ -128,7 +134,8 @@ export const postgres: Dialect = {
   fused: true,
   gathers: true,
   spread: null,
-  now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)',
+  now: databaseTime,
+  due: databaseTime,
   online: true,
   floor: (table, shape) => {
     const alter = `ALTER TABLE ${quoted(table)}`

@@ -25,10 +25,11 @@ export async function admitRetired(service: Service, store: Store, now: number):
 }
 
 /** The same before the first step of a change. A node of the former declaration, which starts again between the phases, leaves nothing out. R203. */
-export const callersLeft = (service: Service, now: number): Survey =>
-  function* ({ change: { before } }) {
+export const callersLeft = (service: Service): Survey =>
+  function* ({ change: { before }, dialect }) {
     const outcome = before?.layout.shared.includes(uses) ? yield* usage() : null
-    const hazard = outcome?.is === 'usage' ? hazardOf(service, outcome.uses, now) : null
+    const [row] = yield { text: `SELECT ${dialect.due} AS time`, values: [] }
+    const hazard = outcome?.is === 'usage' ? hazardOf(service, outcome.uses, Number(row?.time)) : null
     return hazard ? [hazard] : []
   }
 

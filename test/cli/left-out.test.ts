@@ -92,6 +92,25 @@ for (const [store, make] of places)
       assert.equal(await stop(), 0)
     })
 
+    test('keeps a service from starting, even where the clock of its machine is ahead of all their requests', async (t) => {
+      const place = await called(t, make)
+      const days = 40 * 86_400_000
+      const NODE_OPTIONS = `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+${days}`
+      const refused = async () => {
+        const { code, stderr } = await run(['serve', 'second.ts', '--port', '0', '--database', place.url], {
+          cwd,
+          env: { NODE_OPTIONS },
+        })
+        assert.equal(code, 1)
+        assert.match(stderr, says)
+      }
+      await refused()
+      if (store === 'PostgreSQL') return
+      await place.rows(`UPDATE bylaw_uses SET last = last - ${days}`)
+      await place.rows(`UPDATE bylaw_meta SET value = CAST(value - ${days} AS TEXT) WHERE name IN ('clock', 'certain')`)
+      await refused() // the clock of the whole machine seems to be ahead
+    })
+
     test('is left out by no node of the former declaration that starts again between the phases', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, await load(`${cwd}/first.ts`))

@@ -240,7 +240,7 @@ const upgrading: Mutants = {
     file: 'cli/serve.ts',
     changes: [
       { from: 'import { callersLeft, warnOfEnds }', to: 'import { admitRetired, warnOfEnds }' },
-      { from: 'isMember ? [] : [callersLeft(service, Date.now())]', to: '[]' },
+      { from: 'isMember ? [] : [callersLeft(service)]', to: '[]' },
       {
         from: 'if (!isMember) warnOfEnds(',
         to: 'await admitRetired(service, store, Date.now())\n  if (!isMember) warnOfEnds(',
