@@ -113,3 +113,9 @@ export function* usage(): Steps<Outcome> {
   }))
   return { is: 'usage', uses: found }
 }
+
+/** The time of the database that something may be judged by. */
+export function* timeOf({ due }: Dialect): Steps<number> {
+  const [row] = yield { text: `SELECT ${due} AS time`, values: [] }
+  return Number(row?.time)
+}

@@ -5,7 +5,7 @@ import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/house.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
-import { usage } from '../store/callers.ts'
+import { timeOf, usage } from '../store/callers.ts'
 import { uses } from '../store/compile.ts'
 import { isReleased } from '../versions/choose.ts'
 import { complaint } from './complaint.ts'
@@ -28,8 +28,7 @@ export async function admitRetired(service: Service, store: Store, now: number):
 export const callersLeft = (service: Service): Survey =>
   function* ({ change: { before }, dialect }) {
     const outcome = before?.layout.shared.includes(uses) ? yield* usage() : null
-    const [row] = yield { text: `SELECT ${dialect.due} AS time`, values: [] }
-    const hazard = outcome?.is === 'usage' ? hazardOf(service, outcome.uses, Number(row?.time)) : null
+    const hazard = outcome?.is === 'usage' ? hazardOf(service, outcome.uses, yield* timeOf(dialect)) : null
     return hazard ? [hazard] : []
   }
 
