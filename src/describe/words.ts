@@ -16,7 +16,7 @@ function general({ settings }: Service): string {
 }
 
 function versions({ choice, declaration }: Service, label: string): string {
-  const { carriers, usual, fromFeatures } = choice
+  const { carriers, usual, latest, fromFeatures } = choice
   const ways = {
     path: `the path (\`/${label}/…\`)`,
     query: `the query (\`?version=${label}\`)`,
@@ -28,7 +28,7 @@ function versions({ choice, declaration }: Service, label: string): string {
       ? 'the features of the caller decide'
       : usual === null
         ? 'the request is refused'
-        : `${usual} answers`
+        : `${latest ? 'the latest released version' : usual} answers`
   const how = `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`
   return [how, ...partingOf(declaration.versions?.[label] ?? {})].join(' ')
 }

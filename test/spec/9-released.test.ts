@@ -38,7 +38,10 @@ doors(
       }
       assert.equal((await door.send('GET', '/openapi/v3.json')).status, 404)
       assert.doesNotMatch((await door.send('GET', '/.well-known/api-catalog')).text, /v3/)
-      assert.match((await door.send('GET', '/openapi.json')).text, /"2\.0\.0"/)
+      const { text } = await door.send('GET', '/openapi.json')
+      assert.match(text, /"2\.0\.0"/)
+      assert.match(text, /where nothing names a version, the latest released version answers/)
+      assert.doesNotMatch(text, /v3/)
     })
     spec('R192', 'is not the latest one', async () => {
       clock = Date.parse('2026-08-31T23:59:59Z')
