@@ -120,6 +120,27 @@ doors(
       }
     })
 
+    spec('R130', 'dates that are none are ignored, in every version and with every method', async () => {
+      const all = ['', 'yesterday', '0', 'Fri, 31 Feb 2026 09:04:10 GMT', new Date(start + 60_000).toISOString()]
+      for (const path of (await made()).flatMap((one) => [one, one.replace(/^(\/v\d)?/, '/v1')]))
+        for (const date of all) {
+          time = start + 60_000
+          assert.equal((await sinceRead(door, path, date)).status, 200, `${path} ${date}`)
+          for (const method of ['GET', 'PATCH', 'PUT'])
+            assert.equal((await since(door, method, path, date)).status, 200, `${method} ${path} ${date}`)
+        }
+    })
+
+    spec('R130', 'a list is read again whatever date is given', async () => {
+      await made()
+      time = start + 60_000
+      for (const path of ['/goods', '/v1/goods', '/shops', '/boxes'])
+        for (const ahead of [-3_600_000, -1000, 0, 3_600_000]) {
+          const { status, headers } = await sinceRead(door, path, dateAt(ahead))
+          assert.deepEqual([status, headers['last-modified']], [200, undefined], `${path} ${ahead}`)
+        }
+    })
+
     spec('R130 R126', 'in an older version the date of another row that is shown counts too', async () => {
       time = start
       const shop = (await door.send('POST', '/shops', { json: { city: 'Rome' } })).json.id
