@@ -14,7 +14,7 @@ export {
 } from './aside.ts'
 export { type Cell, type Column, cellIn, cells, columnIn, columnOf, folded } from './column.ts'
 export type { FieldRules } from './rules.ts'
-export { aside, type Given, type Members } from './shape.ts'
+export { aside, completed, type Given, type Members } from './shape.ts'
 
 import type { Texts } from './aside.ts'
 import type { Column } from './column.ts'

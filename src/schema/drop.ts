@@ -1,18 +1,28 @@
 /** Drop: copies values aside in the transaction that drops them. The cellar. */
-import { type Collection, hasAside, type Members, type Stored } from '../resources/collection.ts'
+import {
+  brought,
+  type Collection,
+  hasAside,
+  keptIn,
+  type Ladder,
+  type Members,
+  type Stored,
+} from '../resources/collection.ts'
 import type { Answer, Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { copied, valueAt } from '../store/dropped.ts'
+import { type Copy, copied, valueAt } from '../store/dropped.ts'
 import { sources } from '../store/kinds.ts'
+import { heirOf, placed } from '../store/layout.ts'
 import type { Surveyed } from './hazard.ts'
 import { allowedIn, heldIn, type Lossy, lossyIn, nameOfLoss } from './losses.ts'
-import { nameOf, others } from './state.ts'
+import { fitting, formerOf, nameOf, others } from './state.ts'
 
 /** What a change may drop. */
 export interface Dropping {
   readonly lossy: ReadonlyMap<string, Lossy>
   readonly allowed: ReadonlySet<string>
+  readonly filling: ReadonlyMap<string, Filling>
   readonly rights: Remembered
   /** The time of copies; null for the clock of the database. */
   readonly time: number | null
@@ -28,15 +38,44 @@ export interface Rights {
 /** The rights of fields by path, as they were when they were last declared, by what their collection is called. */
 type Remembered = Readonly<Record<string, Readonly<Record<string, Rights>>>>
 
+/** A collection whose rows are written again with fills. */
+interface Filling {
+  /** Without its fills, which shows what they replace. */
+  readonly unfilled: Collection & Ladder
+  readonly shape: number
+  /** The fields with a fill by path; of nested ones the outermost. */
+  readonly paths: readonly string[]
+}
+
+type Fields = Collection['fields']
+
+const filledPaths = (fields: Fields, at = ''): string[] =>
+  fields.flatMap(({ name, fill, inner }) => (fill ? [at + name] : filledPaths(inner, `${at}${name}.`)))
+
+const withoutFills = (fields: Fields): Fields =>
+  fields.map((one) => ({ ...one, fill: null, inner: withoutFills(one.inner) }))
+
+function fillingIn({ change, collections, dialect }: Surveyed): Map<string, Filling> {
+  const was = formerOf(change.before)
+  const known = fitting(collections, change.after, dialect)
+  const all = placed(known, change.after).flatMap(({ collection, table: { shape } }): [string, Filling][] => {
+    const [paths, old] = [filledPaths(collection.fields), heirOf(collection, known, was)]
+    if (paths.length === 0 || !old || old.shape === shape) return []
+    return [[collection.name, { unfilled: { ...collection, fields: withoutFills(collection.fields) }, shape, paths }]]
+  })
+  return new Map(all)
+}
+
 /** What a change drops; the rights are those of the declaration that had the fields, which is not at hand any more. */
 export function* dropping(surveyed: Surveyed, names: readonly string[], now: () => number | null): Steps<Dropping> {
-  const all = lossyIn(surveyed)
+  const [all, filling] = [lossyIn(surveyed), fillingIn(surveyed)]
   const rights = all.length === 0 ? {} : yield* remembered(surveyed.dialect)
   return {
     lossy: new Map(all.map((one) => [one.collection.name, one])),
     allowed: allowedIn(all, names),
+    filling,
     rights,
-    time: all.length === 0 ? null : now(),
+    time: all.length + filling.size === 0 ? null : now(),
   }
 }
 
@@ -44,8 +83,8 @@ export function* dropping(surveyed: Surveyed, names: readonly string[], now: () 
  * Whether a change needs the table of copies. Beside nodes of the former declaration it does even if no value is there yet: these may
  * write some until the second phase drops them, and a node that starts now has to know of the table to delete the copies of rows.
  */
-export function* dropsSome({ lossy, allowed }: Dropping, { change, dialect }: Surveyed): Steps<boolean> {
-  if (allowed.size > 0) return true
+export function* dropsSome({ lossy, allowed, filling }: Dropping, { change, dialect }: Surveyed): Steps<boolean> {
+  if (allowed.size > 0 || filling.size > 0) return true
   return lossy.size > 0 && (yield* others(dialect, nameOf(change.after))).length > 0
 }
 
@@ -58,25 +97,24 @@ interface Rewritten {
 
 /** Copies what a row loses by being written in the new shape. */
 export function* drop(
-  { lossy: all, allowed, rights, time }: Dropping,
-  collection: Collection,
+  { lossy: all, allowed, filling, rights, time }: Dropping,
+  collection: Collection & Ladder,
   row: Answer & Stored,
   { document, hidden }: Rewritten,
   dialect: Dialect,
 ): Steps<void> {
-  const lossy = all.get(collection.name)
-  if (!lossy || hasAside(hidden)) return // what nodes of the former declaration know of it is still there
+  if (hasAside(hidden)) return // what nodes of the former declaration know of it is still there
+  const [lossy, fills] = [all.get(collection.name), filling.get(collection.name)]
+  if (fills)
+    for (const copy of replaced(fills, collection, row, document, time))
+      yield copied(collection, fills.shape, copy, dialect)
+  if (!lossy) return
   for (const held of heldIn(lossy, row)) {
     const { path, value } = held
     if (!allowed.has(nameOfLoss(lossy, path))) throw unallowed(lossy, path, row)
     const own = rights[collection.called ?? collection.name]?.[path] ?? { hidden: false, read: [], write: [] }
-    const key = {
-      account: (row.account ?? null) as string | null,
-      parent: (row.parent ?? null) as string | null,
-      id: row.id as string,
-    }
     const copy = {
-      key,
+      key: keyIn(row),
       field: path,
       kind: lossy.was.kinds[path] as string,
       value,
@@ -87,6 +125,43 @@ export function* drop(
     yield { ...copied(collection, lossy.shape, copy, dialect), ahead: true }
   }
 }
+
+const keyIn = (row: Answer): Copy['key'] => ({
+  account: (row.account ?? null) as string | null,
+  parent: (row.parent ?? null) as string | null,
+  id: row.id as string,
+})
+
+/** The values that fills replace: those of the row itself or, where nodes of two declarations ran, of what was kept for the former one. */
+function replaced(
+  { unfilled, shape, paths }: Filling,
+  collection: Collection & Ladder,
+  row: Answer & Stored,
+  document: Members,
+  time: number | null,
+): Copy[] {
+  const former = Object.entries(keptIn(row.hidden)).flatMap(([of, one]) =>
+    Number(of) >= shape || Array.isArray(one) ? [] : [{ doc: JSON.stringify(one), hidden: null, shape: Number(of) }],
+  )
+  const views = [row, ...former].map((one) => [unfilled, collection].map((by) => brought(by, shape, one).document))
+  const rights = rightsOf(collection.fields)
+  const kinds = new Map(sources(collection.fields, {}).map(({ path, kind }) => [path, kind]))
+  return paths.flatMap((path) => {
+    const now = JSON.stringify(valueAt(document, path))
+    const values = views.map((view) => view.map((one) => valueAt(one, path)))
+    const found = values.find(([was, is]) => JSON.stringify(was) !== JSON.stringify(is) && JSON.stringify(is) === now)
+    if (found?.[0] === undefined) return []
+    const rest = filledMark + JSON.stringify(valueAt(document, listOf(path)))
+    const own = { field: path, kind: kinds.get(path) as string, rights: JSON.stringify(rights[path]) }
+    return [{ ...own, key: keyIn(row), value: found[0], rest, time }]
+  })
+}
+
+/** Begins what took the place of a copied value, with the list around it, in the place of what a list holds without the value. */
+export const filledMark = '='
+
+/** The field itself or, of a field in a list, that list. */
+export const listOf = (path: string): string => path.replace(/\.\*.*$/, '')
 
 /** A value that was written between the survey and this step. */
 const unallowed = (lossy: Lossy, path: string, row: Answer): Error =>

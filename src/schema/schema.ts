@@ -221,8 +221,11 @@ function lossOf(one: Collection, was: TableLayout): string {
   const fate = isConverted(one, was)
     ? 'becomes what the changes of versions make of it'
     : 'goes to bylaw_dropped, if --allow-loss names it'
-  return gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`
+  const filled = one.fields.some(hasFill) ? '; what a fill replaces goes to bylaw_dropped' : ''
+  return (gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`) + filled
 }
+
+const hasFill = ({ fill, inner }: Collection['fields'][number]): boolean => fill !== null || inner.some(hasFill)
 
 /** From now on nobody writes rows of before; those that are there are written again. */
 function filled(difference: Difference): Step[] {

@@ -1,14 +1,14 @@
 /** Undrop: puts dropped values back into the rows that were not written in those fields since. The cellar. */
 import type { Violation } from '../errors/problem.ts'
 import type { Key } from '../flow/plan.ts'
-import { brought, type Collection, cells, type Members, textsOf } from '../resources/collection.ts'
+import { brought, type Collection, cells, completed, type Members, textsOf } from '../resources/collection.ts'
 import type { Cellar, Shelf, Steps } from '../store/cellar.ts'
 import { updateText } from '../store/compile.ts'
 import { keyValues, quoted } from '../store/dialect.ts'
-import { type CopyRow, copiesAfter, findDropped, isRecord, withoutCopy } from '../store/dropped.ts'
+import { type CopyRow, copiesAfter, findDropped, isRecord, valueAt, withoutCopy } from '../store/dropped.ts'
 import { sources } from '../store/kinds.ts'
 import { remark } from '../store/spread.ts'
-import { listAround, type Rights, rightsOf } from './drop.ts'
+import { filledMark, listAround, listOf, type Rights, rightsOf } from './drop.ts'
 import { storedIn } from './losses.ts'
 import type { State } from './schema.ts'
 import type { Fate, Standing } from './state.ts'
@@ -76,8 +76,10 @@ function* putBack(cellar: Cellar, shelf: Shelf, key: Key, copy: CopyRow): Steps<
   }
   if (copy.written) return 'written'
   const { document } = brought(collection, shape, storedIn(row))
-  if (!isBlank(collection.fields, document, path)) return 'written'
-  if (copy.rest !== '' && !holds(listAround(document, path), JSON.parse(copy.rest))) return 'changed'
+  const isFilled = copy.rest.startsWith(filledMark)
+  if (isFilled && !isAsFilled(collection, document, path, copy.rest)) return 'written'
+  if (!isFilled && !isBlank(collection.fields, document, path)) return 'written'
+  if (!isFilled && copy.rest !== '' && !holds(listAround(document, path), JSON.parse(copy.rest))) return 'changed'
   const value = JSON.parse(copy.value) as unknown
   const whole = placed(document, path.split('.'), value) as Members | undefined
   if (!whole) return 'changed'
@@ -117,6 +119,13 @@ function isBlank(fields: Fields, value: unknown, path: string): boolean {
   if (rest.length > 0) return isBlank(field.inner, own, rest.join('.'))
   if (own == null || (typeof own === 'object' && Object.keys(own).length === 0)) return true
   return JSON.stringify(own) === JSON.stringify(field.absent)
+}
+
+/** Whether a field, or the list around it, is as a fill left it; a decimal may have more digits by now. */
+function isAsFilled({ fields }: Collection, document: Members, path: string, rest: string): boolean {
+  const at = listOf(path)
+  const then = placed(document, at.split('.'), JSON.parse(rest.slice(filledMark.length))) as Members | undefined
+  return then !== undefined && holds(valueAt(document, at), valueAt(completed(fields, then), at))
 }
 
 /** Whether a list holds what it held when values of its items were dropped; its items may have more members by now. */

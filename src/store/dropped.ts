@@ -43,7 +43,10 @@ export interface Copy {
   readonly value: unknown
   /** Who could see and write it. */
   readonly rights: string
-  /** What the list around it holds without it, so that it is put back into that very list alone; empty elsewhere. */
+  /**
+   * What the list around it holds without it, so that it is put back into that very list alone; empty elsewhere. Where a fill replaced
+   * the value, an equals sign and the fill, or the list around it.
+   */
   readonly rest: string
   /** When; null for the clock of the database. */
   readonly time: number | null
@@ -65,7 +68,12 @@ export function copied(collection: Collection, shape: number, copy: Copy, dialec
   ]
   const keys = [...home, ...keyColumns(collection), 'shape']
   const where = keys.map((name, i) => `${name} = ${dialect.mark(texts.length + i + 1)}`).join(' AND ')
-  const again = ['kind', 'value', 'rights', 'rest', 'written', 'time'].map((name) => `${name} = excluded.${name}`)
+  // A fill that replaces a former fill keeps the value that a client wrote.
+  const isKept = `excluded.rest LIKE '=%' AND ${dropped}.rest LIKE '=%' AND ${dropped}.written = 0`
+  const older = ['kind', 'value', 'rights', 'written'].map(
+    (name) => `${name} = CASE WHEN ${isKept} THEN ${dropped}.${name} ELSE excluded.${name} END`,
+  )
+  const again = [...older, 'rest = excluded.rest', 'time = excluded.time']
   return {
     text: `INSERT INTO ${dropped} (${[...home, ...names].join(', ')}) SELECT ${[...home, ...values].join(', ')}
       FROM ${quoted(collection.table)} WHERE ${where}

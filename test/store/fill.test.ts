@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, f } from 'bylaw'
+import { add, copies, drop, during, undrop } from '../help/drops.ts'
 import { asked, freshFile, things } from '../help/file.ts'
+import { alive, applied, nodeOn, places } from '../help/places.ts'
 
 interface Case {
   readonly title: string
@@ -122,3 +124,71 @@ describe('fill', () => {
     assert.deepEqual(await ranks(f.integer({ sort: true, max: 5 })), [1, 5])
   })
 })
+
+const plain = f.text({ default: 'x' })
+const wide = { state: f.enum(['a', 'b', 'c']), name: plain }
+const narrow = { state: f.enum(['a', 'b'], { fill: 'a' }), name: plain }
+
+for (const [name, made] of places)
+  describe(`values that a fill replaces (${name})`, () => {
+    for (const { title, before, body, after } of cases.slice(2))
+      test(`are kept and put back once the declaration is wider again: ${title}`, async (t) => {
+        const place = await made(t)
+        await add(place, things(before), body)
+        const doc = async () => (await place.rows('SELECT doc, hidden FROM things'))[0]
+        const first = await doc()
+        await drop(place, after)
+        assert.equal((await copies(place)).length, 1)
+        await drop(place, before)
+        const [told] = await undrop(place, things(before))
+        assert.match(told as string, /: put back$/)
+        assert.deepEqual(await doc(), first)
+        assert.deepEqual(await copies(place), [])
+      })
+
+    test('stay where a client wrote the field since, and rows that fit leave no copy', async (t) => {
+      const place = await made(t)
+      const states = ['c', 'c', 'c', 'b']
+      const [a, b, c] = await add(place, things(wide), ...states.map((state) => ({ state })))
+      await drop(place, narrow)
+      assert.deepEqual(await copies(place), ['state "c"', 'state "c"', 'state "c"'])
+      await during(place, things(narrow), async (ask) => {
+        await ask('PATCH', `/things/${a}`, { name: 'y' })
+        await ask('PATCH', `/things/${b}`, { state: 'b' })
+        await ask('PATCH', `/things/${b}`, { state: 'a' })
+        await ask('DELETE', `/things/${c}`)
+      })
+      assert.deepEqual(await undrop(place, things(narrow)), [
+        'things.state: does not fit what is declared',
+        'things.state: was written since',
+      ])
+      await drop(place, wide)
+      assert.deepEqual(await undrop(place, things(wide)), ['things.state: put back', 'things.state: was written since'])
+      const all = await during(place, things(wide), async (ask) => (await ask('GET', '/things')).json.data)
+      assert.deepEqual(all.map(({ state }: { state: string }) => state).sort(), ['a', 'b', 'c'])
+    })
+
+    test('are those of the client where one fill replaced another', async (t) => {
+      const place = await made(t)
+      await add(place, things(wide), { state: 'c' })
+      await drop(place, narrow)
+      await drop(place, { state: f.enum(['b'], { fill: 'b' }), name: plain })
+      assert.deepEqual(await copies(place), ['state "c"'])
+      await drop(place, wide)
+      assert.deepEqual(await undrop(place, things(wide)), ['things.state: put back'])
+    })
+
+    test('are kept by the end of a change beside nodes of the former declaration', async (t) => {
+      const place = await made(t)
+      const filtered = (fields: typeof wide | typeof narrow) => things({ ...fields, extra: f.text({ optional: true }) })
+      const old = nodeOn(place, things(wide))
+      const { id } = (await old.ask('POST', '/things', { state: 'c' })).json
+      await alive(place)
+      const fresh = nodeOn(place, filtered(narrow))
+      await fresh.ask('PATCH', `/things/${id}`, { name: 'y' })
+      await Promise.all([old.close(), fresh.close()])
+      await place.rows('DELETE FROM bylaw_nodes')
+      await applied(place, filtered(narrow))
+      assert.deepEqual(await copies(place), ['state "c"'])
+    })
+  })
