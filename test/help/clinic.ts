@@ -1,7 +1,7 @@
-/** A service in which much is hidden from some callers: accounts, scopes of fields, write-only fields, cascades, moved fields, own keys. */
+/** A service that hides much from some callers: by accounts, scopes, write-only fields and resources that they may write and not read. */
 import { f, type Service, service } from 'bylaw'
 
-/** What a declaration may dare. Where one of these is not safe, the service refuses to start, or refuses the request. */
+/** Risky parts of a declaration. Where one is not safe, the service refuses to start, or refuses the request. */
 export interface Daring {
   /** Plans belong to nobody, and to change them takes a scope; an older version has their price in customers. */
   readonly sharedPlans?: boolean
@@ -78,6 +78,12 @@ export function clinic({ sharedPlans, sharedRooms, guardedVisits }: Daring = {})
         access: 'authenticated',
         settings: { resource: { id: 'client' } },
       },
+      drops: {
+        prefix: 'drp',
+        owner: 'accountId',
+        fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
+        access: { read: 'pii', write: 'authenticated' },
+      },
       ...(sharedRooms && rooms),
     },
   } as const
@@ -88,6 +94,7 @@ export function clinic({ sharedPlans, sharedRooms, guardedVisits }: Daring = {})
       about: 'The price of a customer is that of its plan.',
       moved: { price: { by: 'planId', to: 'price' } },
     })
+    .change('v2', 'drops', { about: 'The body is called `text`.', renamed: { body: 'text' } })
     .change('v2', 'tags', { about: 'The colour is called `hue`.', renamed: { colour: 'hue' } })
 }
 type Changing = Service & { change: (...change: unknown[]) => Changing }

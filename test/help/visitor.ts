@@ -35,7 +35,7 @@ export interface Pool {
 
 export const versions = ['v3', 'v2', 'v1'] as const
 export type Version = (typeof versions)[number]
-const all = ['customers', 'visits', 'tags', 'labels', 'plans', 'rooms', 'bookings'] as const
+const all = ['customers', 'visits', 'tags', 'labels', 'plans', 'drops', 'rooms', 'bookings'] as const
 export type Collection = (typeof all)[number]
 /** The end of identifiers that nothing has: one for each row that is not there. */
 const nowhere = '0000000000000000000000000'
@@ -43,6 +43,7 @@ const prefixes: Partial<Record<Collection, string>> = {
   customers: 'cus',
   visits: 'vis',
   plans: 'pln',
+  drops: 'drp',
   rooms: 'roo',
   bookings: 'boo',
 }
@@ -89,6 +90,8 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
   for (const customer of pool.ids.customers.slice(0, 2))
     pool.ids.visits.push(await post('amy', `/customers/${customer}/visits`, { text: 'a', cost }))
   for (const name of ['red', 'blue']) pool.ids.tags.push(await post('amy', '/tags', { name, hue: name, note }))
+  for (const text of ['a', hidden.words])
+    pool.ids.drops.push(await post('amy', '/drops', { text, seal: hidden.seal }, `amy-drop${text === 'a' ? '' : '-2'}`))
   for (const id of ['lab_one', 'lab_two']) pool.ids.labels.push(await post('amy', '/labels', { id, text: id }))
   if (has('rooms')) {
     pool.ids.rooms.push(await post('amy', '/rooms', { name: 'A' }))
@@ -150,7 +153,8 @@ async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool:
     const answer = await world.send('sam', edit < edits ? request : { method: 'GET', path: '/v3/tags/red' })
     pool.tags.push(answer.headers.etag ?? '')
     // The tag of a caller who sees as little as the visitor: only the account tells the two apart.
-    pool.others.push((await world.send('sue', { method: 'GET', path: '/v3/tags/red' })).headers.etag ?? '')
+    for (const path of ['/v3/tags/red', '/v3/tags', '/v1/tags'])
+      pool.others.push((await world.send('sue', { method: 'GET', path })).headers.etag ?? '')
   }
 }
 
@@ -182,6 +186,7 @@ const members: Record<Collection, Record<string, (choose: Chooser, pool: Pool) =
     note: ({ one }) => one([...texts, null]),
   },
   labels: { text: ({ one }) => one(texts) },
+  drops: { text: ({ one }) => one(texts), seal: ({ one }) => one([...texts, null]) },
   rooms: { name: ({ one }) => one(texts) },
   bookings: { text: ({ one }) => one(texts) },
 }
@@ -193,7 +198,7 @@ const required: readonly string[] = ['title', 'name', 'planId', 'text']
 export const renamed: Record<Version, Partial<Record<Collection, Readonly<Record<string, string>>>>> = {
   v3: {},
   v2: { customers: { name: 'title' } },
-  v1: { customers: { name: 'title' }, tags: { hue: 'colour' } },
+  v1: { customers: { name: 'title' }, tags: { hue: 'colour' }, drops: { text: 'body' } },
 }
 
 /** The body of an older version that says the same. */
@@ -233,12 +238,14 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const there = all.filter((one) => has('rooms') || (one !== 'rooms' && one !== 'bookings'))
   const name = choose.one([...there, 'customers', 'customers'] as const)
   const version = choose.one(versions)
-  const method = choose.one(['GET', 'GET', 'POST', 'PUT', 'PATCH', 'PATCH', 'DELETE'])
-  const isList = method === 'POST' || (method === 'GET' && choose.once(2))
+  const method = choose.one(['GET', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'PATCH', 'DELETE'])
+  const isRead = method === 'GET' || method === 'HEAD'
+  const isList = method === 'POST' || (isRead && choose.once(2))
   const headers: Record<string, string> = {}
   const tag = () => choose.one(['*', ...pool.tags])
-  if (choose.once(method === 'GET' ? 2 : 5)) headers[choose.one(['if-match', 'if-none-match'])] = tag()
-  if (choose.once(4)) headers['idempotency-key'] = choose.one(['amy-0', 'amy-1', 'sam-0', 'sam-2', 'new-1', 'new-2'])
+  if (choose.once(isRead ? 2 : 5)) headers[choose.one(['if-match', 'if-none-match'])] = tag()
+  if (choose.once(4))
+    headers['idempotency-key'] = choose.one(['amy-0', 'amy-1', 'amy-drop', 'sam-0', 'sam-2', 'new-1', 'new-2'])
   // A PUT tells a taken identifier from an unknown one, so it is sent where both worlds have the same.
   const others = method === 'PUT' && prefixes[name] ? [] : pool.foreign[name]
   const id = choose.one([...pool.ids[name], ...pool.ids[name], ...others, ...pool.ids[name]])
@@ -250,7 +257,7 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
       ? `/${parents}/${parent}/${name}`
       : `/${name}`
     : `/${name}/${id}`
-  const query = isList && method === 'GET' ? queryOf(choose, name, version, pool) : ''
+  const query = isList && isRead ? queryOf(choose, name, version, pool) : ''
   const body = ['POST', 'PUT', 'PATCH'].includes(method)
     ? bodyOf(choose, name, pool, method !== 'PATCH' && !choose.once(6))
     : null

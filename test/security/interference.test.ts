@@ -184,9 +184,9 @@ for (const [store, runs, make] of grounds)
               const own = reading(pool, has)[i] as string
               return [own, await world.send('ann', { method: 'GET', path: own })]
             })
-          for (const path of ['/v3/tags/red', '/v1/tags/red'])
+          for (const path of ['/v3/tags/red', '/v1/tags/red', '/v3/tags', '/v1/tags'])
             await same(async ({ world, pool }) => {
-              const headers = { 'if-none-match': pool.others.join(', ') }
+              const headers = { 'if-none-match': pool.others.filter((tag) => tag !== '').join(', ') }
               return [`${path} with tags of others`, await world.send('ann', { method: 'GET', path, headers })]
             })
         } finally {
