@@ -1,6 +1,6 @@
 /** Chooses by numbers, so that random requests can be repeated and shrunk. */
 
-/** Takes numbers one after the other as choices; where they end, the first of all. */
+/** Uses one number for each choice; when no number is left, chooses the first option. */
 export function chooser(numbers: readonly number[]) {
   let at = 0
   const next = (): number => numbers[at++] ?? 0

@@ -1,4 +1,4 @@
-/** Random requests of a caller that may see little, made from numbers, so that two worlds are asked the same. */
+/** Makes random requests of a caller with few rights from numbers, so that two worlds get the same requests. */
 
 import { type Chooser, chooser } from './chooser.ts'
 import type { Who } from './clinic.ts'
@@ -18,11 +18,11 @@ export interface Hidden {
   readonly foreign: number
   /** How often the other account has changed the item whose address both accounts use. */
   readonly edits: number
-  /** A text in all of them. */
+  /** A text that all rows of the other account contain. */
   readonly words: string
 }
 
-/** What was learnt of a world by those who prepared it, and by the visitor since. */
+/** Identifiers, tags and cursors that requests can use: from the preparation, and from answers to the visitor. */
 export interface Pool {
   readonly ids: Record<Collection, string[]>
   /** Identifiers of the other account: those in the first half are there in every world. */
@@ -60,7 +60,7 @@ const empty = (): Record<Collection, string[]> => Object.fromEntries(all.map((na
 export type Has = (thing: 'rooms' | 'foreign plans') => boolean
 
 /** Fills a world: rows of the visitor's account by a colleague who sees everything, and rows of another account. */
-// long because: it is one story
+// long because: the rows are made in one order
 export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Promise<Pool> {
   const pool: Pool = { ids: empty(), foreign: empty(), tags: [], others: [], cursors: [] }
   const idOf = ({ headers }: Reply): string => (headers.location ?? '').split('/').at(-1) as string
@@ -161,7 +161,7 @@ async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool:
 const texts = ['a', 'A-1', 'B-2', 'N0', 'red', 'x'] as const
 const numbers = [0, 1, 7, 9] as const
 
-/** The members of each collection as the newest version writes them, each with values that may be right by chance. */
+/** The members of each collection in the newest version. Few values, so that a random one often equals the stored one. */
 const members: Record<Collection, Record<string, (choose: Chooser, pool: Pool) => unknown>> = {
   plans: {
     title: ({ one }) => one(texts),
@@ -190,7 +190,7 @@ const members: Record<Collection, Record<string, (choose: Chooser, pool: Pool) =
   rooms: { name: ({ one }) => one(texts) },
   bookings: { text: ({ one }) => one(texts) },
 }
-/** What the visitor may rarely write: sent now and then only, as such requests are refused whole. */
+/** Members that the visitor may rarely write. They are sent seldom, as one of them refuses the whole request. */
 const guarded: readonly string[] = ['cost', 'ssn', 'contact', 'score', 'rank', 'code', 'note', 'seal']
 const required: readonly string[] = ['title', 'name', 'planId', 'text']
 

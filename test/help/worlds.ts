@@ -1,4 +1,4 @@
-/** A world: one service on a database of its own, with a clock and identifiers that are the same in every world. */
+/** A world: a service on its own database. Clock and identifiers are the same in every world. */
 
 import type { Holder } from '../../src/flow/credential.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
@@ -43,7 +43,7 @@ function bytesOf(source: string): (pool: Uint8Array) => Uint8Array {
   }
 }
 
-// long because: its acts share the clock and the identifiers
+// long because: its functions share the clock and the identifiers
 export async function worldOf<Who extends string>(
   service: Service,
   url: string,

@@ -1,4 +1,4 @@
-/** Attempts on a service, by the risks of the OWASP API top ten of 2023, and their refusals. Part 5, authentication. */
+/** Attacks on a service, grouped by the OWASP API top ten of 2023, and their refusals. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -42,7 +42,7 @@ const holders = {
 const unknown = 'ord_01h455vb4pex5vsknk084sn02q'
 const deep = (levels: number): string => '{"labels":'.concat('['.repeat(levels), ']'.repeat(levels), '}')
 
-/** An attempt: who, what, and the status and the type that refuse it. `{id}` is an order of another account, `{own}` one of the own. */
+/** An attack: caller, request, and the status and type of the refusal. `{id}` is an order of another account, `{own}` one of the caller's. */
 type Attempt = readonly [
   who: keyof typeof holders | null,
   method: string,
@@ -221,13 +221,13 @@ doors(
       }
     }
 
-    it('API3: what a caller may not see is in no answer', async () => {
+    it('API3: no answer holds a field that the caller may not see', async () => {
       const mine = await made('user', { secret: 'hush-hush' })
       for (const path of [`/orders/${mine}`, '/orders', '/orders?title[like]=by%25'])
         assert.doesNotMatch((await send('user', 'GET', path)).text, /hush|phone|secret/)
     })
 
-    it('API6: a repeated order with one key is one order', async () => {
+    it('API6: an order that is repeated with the same key is made once', async () => {
       const headers = { 'idempotency-key': 'buy-once' }
       const all = await Promise.all(
         Array.from({ length: 10 }, () => send('user', 'POST', '/orders', { json: { title: 'once' }, headers })),
@@ -259,7 +259,7 @@ doors(
       }
     })
 
-    it('API8: answers say how they are to be read, and nothing of the inside', async () => {
+    it('API8: answers carry their security headers and no internal detail', async () => {
       const answers = [
         await send('user', 'GET', '/orders'),
         await send(null, 'GET', '/orders'),
@@ -274,7 +274,7 @@ doors(
       assert.equal(answers[1]?.headers['cache-control'], 'no-store')
     })
 
-    it('no secret is written down, whatever was refused', async () => {
+    it('no refusal writes a secret to the log', async () => {
       const secret = 'bylaw_s3cr3t'
       await send(null, 'GET', `/orders?access_token=${secret}`)
       await send(null, 'GET', '/orders', {

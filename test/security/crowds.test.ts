@@ -1,4 +1,4 @@
-/** Many connections at once: idle ones, and such that say little for long, keep nobody else out. Part 8, limits. */
+/** Many idle or slow connections at once do not keep other clients out. Part 8, limits. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { it } from 'node:test'
@@ -11,7 +11,7 @@ doors(
   'many connections',
   api,
   (door) => {
-    /** Opens connections that say something and then no more. */
+    /** Opens connections that send some bytes and then stall. */
     const opened = (count: number, says: string): Promise<Socket[]> =>
       Promise.all(
         Array.from(

@@ -1,4 +1,4 @@
-/** Non-interference: what a caller may not see changes nothing that it is answered, and what it may not write stays as it is. Part 5. */
+/** Non-interference: hidden data changes no answer, and a caller changes nothing that it may not write. Part 5. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { type Reply, type World, worldOf } from '../help/worlds.ts'
 
 const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Where a file costs no wait for a disk, if there is such a place. */
+/** Database files lie in memory where the system offers that, so that no run waits for a disk. */
 const quick = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 interface Ground {
@@ -45,7 +45,7 @@ const grounds: readonly (readonly [store: string, runs: number, make: () => Prom
   ],
 ]
 
-/** A world with its data, and what was learnt of it. */
+/** A world with its data, and the identifiers, tags and cursors that requests can use. */
 interface Filled {
   readonly world: World<Who>
   readonly pool: Pool
@@ -81,7 +81,7 @@ const hiddenOf = (own: string): fc.Arbitrary<Hidden> =>
 const steps = fc.array(fc.array(fc.nat(210), { minLength: 30, maxLength: 30 }), { minLength: 4, maxLength: 24 })
 const settings = (numRuns: number) => ({ seed, numRuns, endOnFailure: false, interruptAfterTimeLimit: 120_000 })
 
-/** All of an answer that a caller could learn from, with the identifiers of others by their number. */
+/** An answer as text for comparison; identifiers of the other account are replaced by their number, as they differ between worlds. */
 function learnt({ status, headers, text }: Reply, { foreign }: Pool): string {
   const { date: _, ...rest } = headers
   let told = JSON.stringify([status, rest, text])
@@ -90,7 +90,7 @@ function learnt({ status, headers, text }: Reply, { foreign }: Pool): string {
   return told
 }
 
-/** The visitor uses what it was answered itself. */
+/** Adds the tags, cursors and identifiers of an answer to those that later requests can use. */
 function kept({ headers, json }: Reply, { asked, pool }: { asked: Asked; pool: Pool }): void {
   if (headers.etag) pool.tags.push(headers.etag)
   if (json?.pagination?.nextCursor) pool.cursors.push(json.pagination.nextCursor)
@@ -122,7 +122,7 @@ const documentOf = ({ doc, hidden }: Record<string, unknown>): Record<string, un
   ...JSON.parse(String(hidden ?? '{}')),
 })
 
-/** What differs between two states although the visitor, who has no scope, may not write it directly. */
+/** Lists the differences between two states that the visitor, who has no scope, could not make directly. */
 function trespasses(api: Service, before: Awaited<ReturnType<typeof dumped>>, after: typeof before): string[] {
   const complaints: string[] = []
   for (const key of new Set([...before.keys(), ...after.keys()])) {
@@ -147,22 +147,22 @@ function trespasses(api: Service, before: Awaited<ReturnType<typeof dumped>>, af
   return complaints
 }
 
-/** Declarations that are only safe where the service refuses them at start, or the requests that would cross a border. */
+/** Declarations that are safe only if the service refuses them at start, or refuses the requests that cross a border. */
 const daring: readonly Daring[] = [{}, { sharedPlans: true }, { sharedRooms: true }, { guardedVisits: true }]
 const started = (given: Daring): Service | null => {
   try {
     return clinic(given)
   } catch (error) {
-    assert.match(String(error), /scope|account/, 'it is refused for what it would let through')
+    assert.match(String(error), /scope|account/, 'the refusal names the scope or the account')
     return null
   }
 }
 
 for (const [store, runs, make] of grounds)
-  describe(`what is hidden from a caller (${store}, seed ${seed})`, () => {
+  describe(`non-interference (${store}, seed ${seed})`, () => {
     const api = clinic()
     const has: Has = (thing) => thing === 'foreign plans'
-    it('R170 R172: changes no answer that the caller gets, and no later read', async () => {
+    it('R170 R172: hidden data changes no answer that the caller gets, and no later read', async () => {
       const property = fc.asyncProperty(hiddenOf('A-1'), hiddenOf('B-2'), steps, async (a, b, given) => {
         const both = [await filled(api, make, a, has), await filled(api, make, b, has)] as const
         try {

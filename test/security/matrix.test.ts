@@ -1,4 +1,4 @@
-/** Every caller, every resource, every operation, every kind of row: what is another account's is what nobody has. Part 5, authentication. */
+/** Every caller, resource, operation and kind of row: a row of another account is answered like one that does not exist. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -12,7 +12,7 @@ const kinds: readonly Kind[] = ['own', 'foreign', 'unknown', 'gone', 'gone of ot
 const callers: readonly (Who | null)[] = [null, 'nil', 'ann', 'amy', 'bob', 'bea']
 const nowhere = '01h455vb4pex5vsknk084sn02q'
 
-/** What a new item of each resource is made from; `mark` names whose it is, and must never be seen by others. */
+/** The body of a new item of each resource; `mark` names its owner, and must never be answered to other callers. */
 const bodies: Readonly<Record<string, (mark: string) => Record<string, unknown>>> = {
   products: (mark) => ({ name: mark }),
   deals: (mark) => ({ name: mark }),
@@ -29,7 +29,7 @@ doors(
     const send = (who: Who | null, method: string, path: string, { headers, ...sent }: Sent = {}): Promise<Answer> =>
       door.send(method, path, { ...sent, headers: { ...(who && door.as(who)), ...headers } })
 
-    /** Makes an item with all that it lies below, and gives its path and the one of what it lies below. */
+    /** Makes an item and its parents; returns its path and that of its parent. */
     async function made(who: Who, name: string, mark: string): Promise<{ path: string; below: string }> {
       const { parent } = resource(name)
       const above = parent
@@ -41,7 +41,7 @@ doors(
       return { path: answer.headers.location as string, below }
     }
 
-    /** The path of a request for a kind of row. */
+    /** The path of a request, by the kind of row. */
     async function pathTo(route: Route, template: string, kind: Kind, who: Who, mark: string): Promise<string> {
       const { name, parent, collection } = route.resource
       const others: Who = who === 'bob' || who === 'bea' ? 'ann' : 'bob'
@@ -132,21 +132,21 @@ describe('the matrix itself', () => {
 
 const resource = (name: string) => tenants.resources.get(name) ?? assert.fail(name)
 
-/** The same path with identifiers that nobody has. */
+/** The same path with identifiers that do not exist. */
 const unknownFor = (path: string, mark: string): string =>
   path
     .replaceAll(/\b([a-z]{3})_[0-9a-z]{26}/g, `$1_${nowhere}`)
     .replaceAll(mark.slice(-20), 'n'.repeat(20))
     .replaceAll(mark.slice(-8), 'n'.repeat(8))
 
-/** What stands for an identifier in a path. */
+/** Finds the identifiers in a path. */
 const idsIn = (path: string): string =>
   path
     .split('/')
     .filter((part) => /^[a-z]{3}_|^[0-9a-fn]{8,}$/.test(part))
     .join('|') || '$^'
 
-/** A body whose key is the one of the address. */
+/** A body with the key of the address. */
 const keyed = (path: string, name: string, json: Record<string, unknown>): Record<string, unknown> => {
   const { key } = resource(name)
   const last = path.split('/').at(-1) as string
