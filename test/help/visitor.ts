@@ -208,6 +208,9 @@ export const bodyIn = (version: Version, name: Collection, body: object): object
 function bodyOf(choose: Chooser, name: Collection, pool: Pool, whole: boolean): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   const isBold = choose.once(3)
+  // A single guarded value is sent alone now and then: beside others its refusal would say nothing of it.
+  const [isAlone, only] = [choose.once(3), choose.one(Object.keys(members[name]))]
+  if (isAlone && !whole) return { [only]: members[name][only]?.(choose, pool) }
   for (const [member, make] of Object.entries(members[name])) {
     const isWanted = (choose.once(3) && (isBold || !guarded.includes(member))) || (whole && required.includes(member))
     const value = make(choose, pool)

@@ -189,6 +189,15 @@ for (const [store, runs, make] of grounds)
               const headers = { 'if-none-match': pool.others.filter((tag) => tag !== '').join(', ') }
               return [`${path} with tags of others`, await world.send('ann', { method: 'GET', path, headers })]
             })
+          for (const seal of ['A-1', 'B-2', 'a'])
+            await same(async ({ world }) => {
+              const headers = { 'idempotency-key': 'amy-drop' }
+              const json = { text: 'a', seal }
+              return [
+                `${seal} with the key of a colleague`,
+                await world.send('ann', { method: 'POST', path: '/v3/drops', headers, json }),
+              ]
+            })
         } finally {
           for (const one of both) await one.close()
         }
