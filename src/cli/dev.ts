@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { allowLossFlag } from '../terminal/consent.ts'
+import { keepInFlag } from '../terminal/keep.ts'
 import { allowMisfitsFlag } from '../terminal/misfits.ts'
 import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/place.ts'
 import type { Word } from './turn.ts'
@@ -22,6 +23,7 @@ export const dev: Command = {
     database: databaseFlag,
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
+    'keep-in': keepInFlag,
   },
   examples: ['bylaw dev api.ts', 'bylaw dev api.ts --port 8080 --database sqlite::memory:'],
   run,

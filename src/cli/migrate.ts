@@ -10,6 +10,7 @@ import type { Service } from '../service.ts'
 import { type Command, declarationFile, type Given } from '../terminal/command.ts'
 import { complaint } from '../terminal/complaint.ts'
 import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
+import { keepInFlag } from '../terminal/keep.ts'
 import { load } from '../terminal/load.ts'
 import { allowMisfitsFlag } from '../terminal/misfits.ts'
 import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
@@ -36,6 +37,7 @@ export const migrate: Command = {
     plans: plansFlag,
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
+    'keep-in': keepInFlag,
   },
   examples: [
     'bylaw migrate plan api.ts --database sqlite:./data/orders.db',

@@ -8,6 +8,7 @@ import { type Command, declarationFile, type Given } from '../terminal/command.t
 import { complaint } from '../terminal/complaint.ts'
 import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
 import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
+import { keepInFlag } from '../terminal/keep.ts'
 import { load, mistakesText } from '../terminal/load.ts'
 import { allowMisfitsFlag, warnOfMisfits } from '../terminal/misfits.ts'
 import {
@@ -62,6 +63,7 @@ export const serve: Command = {
     },
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
+    'keep-in': keepInFlag,
     drain: {
       value: 'T',
       env: 'DRAIN',

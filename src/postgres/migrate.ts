@@ -139,7 +139,7 @@ async function admitted({ ask, collections, consent }: Work, change: Change): Pr
   const surveyed = { change, collections, dialect }
   await finishLater(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), ask)
   const found = await finishLater(
-    dropping(surveyed, allowLoss, () => null),
+    dropping(surveyed, consent, () => null),
     ask,
   )
   const isUsed = await finishLater(dropsSome(found, surveyed), ask)

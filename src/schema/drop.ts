@@ -14,7 +14,7 @@ import type { Dialect } from '../store/dialect.ts'
 import { type Copy, copied, valueAt } from '../store/dropped.ts'
 import { sources } from '../store/kinds.ts'
 import { heirOf, placed } from '../store/layout.ts'
-import type { Surveyed } from './hazard.ts'
+import type { Consent, DroppedValue, Surveyed } from './hazard.ts'
 import { allowedIn, heldIn, type Lossy, lossyIn, nameOfLoss } from './losses.ts'
 import { fitting, formerOf, nameOf, others } from './state.ts'
 
@@ -24,6 +24,7 @@ export interface Dropping {
   readonly allowed: ReadonlySet<string>
   readonly filling: ReadonlyMap<string, Filling>
   readonly rights: Remembered
+  readonly keep: Consent['keep']
   /** The time of copies; null for the clock of the database. */
   readonly time: number | null
 }
@@ -67,14 +68,19 @@ function fillingIn({ change, collections, dialect }: Surveyed): Map<string, Fill
 }
 
 /** What a change drops; the rights are those of the declaration that had the fields, which is not at hand any more. */
-export function* dropping(surveyed: Surveyed, names: readonly string[], now: () => number | null): Steps<Dropping> {
+export function* dropping(
+  surveyed: Surveyed,
+  { allowLoss = [], keep }: Consent,
+  now: () => number | null,
+): Steps<Dropping> {
   const [all, filling] = [lossyIn(surveyed), fillingIn(surveyed)]
   const rights = all.length === 0 ? {} : yield* remembered(surveyed.dialect)
   return {
     lossy: new Map(all.map((one) => [one.collection.name, one])),
-    allowed: allowedIn(all, names),
+    allowed: allowedIn(all, allowLoss),
     filling,
     rights,
+    keep,
     time: all.length + filling.size === 0 ? null : now(),
   }
 }
@@ -97,7 +103,7 @@ interface Rewritten {
 
 /** Copies what a row loses by being written in the new shape. */
 export function* drop(
-  { lossy: all, allowed, filling, rights, time }: Dropping,
+  { lossy: all, allowed, filling, rights, keep, time }: Dropping,
   collection: Collection & Ladder,
   row: Answer & Stored,
   { document, hidden }: Rewritten,
@@ -106,8 +112,10 @@ export function* drop(
   if (hasAside(hidden)) return // what nodes of the former declaration know of it is still there
   const [lossy, fills] = [all.get(collection.name), filling.get(collection.name)]
   if (fills)
-    for (const copy of replaced(fills, collection, row, document, time))
+    for (const copy of replaced(fills, collection, row, document, time)) {
+      keep?.(plain(collection, copy))
       yield copied(collection, fills.shape, copy, dialect)
+    }
   if (!lossy) return
   for (const held of heldIn(lossy, row)) {
     const { path, value } = held
@@ -122,9 +130,17 @@ export function* drop(
       rest: restOf(lossy, document, path),
       time,
     }
+    keep?.(plain(collection, copy))
     yield { ...copied(collection, lossy.shape, copy, dialect), ahead: true }
   }
 }
+
+const plain = ({ name }: Collection, { key, field, value }: Copy): DroppedValue => ({
+  collection: name,
+  ...key,
+  field,
+  value,
+})
 
 const keyIn = (row: Answer): Copy['key'] => ({
   account: (row.account ?? null) as string | null,

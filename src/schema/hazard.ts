@@ -25,12 +25,24 @@ export interface Surveyed {
 /** Looks for hazards of one sort; it only reads. */
 export type Survey = (surveyed: Surveyed) => Steps<readonly Hazard[]>
 
+/** A value that a change drops, with the row that held it. */
+export interface DroppedValue {
+  readonly collection: string
+  readonly account: string | null
+  readonly parent: string | null
+  readonly id: string
+  readonly field: string
+  readonly value: unknown
+}
+
 /** What an operator decides about a change, and where the change is reported. */
 export interface Consent {
   /** The fields whose stored values may be dropped, as `notes.text`. */
   readonly allowLoss?: readonly string[]
   /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
   readonly allowMisfits?: boolean
+  /** Writes a copy of a dropped value outside of the database, before the transaction that drops it is committed. */
+  readonly keep?: (copy: DroppedValue) => void
   /** Whether a database that was used before is opened as it is: nothing of it is judged or changed. */
   readonly asItIs?: boolean
   /** Surveys besides that of losses. They run at every start, whether or not there are steps. */

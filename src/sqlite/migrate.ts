@@ -82,7 +82,7 @@ function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
   const { allowLoss = [], surveys = [] } = consent
   finish(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), run)
   const found = finish(
-    dropping(surveyed, allowLoss, () => clock(run).now()),
+    dropping(surveyed, consent, () => clock(run).now()),
     run,
   )
   if (finish(dropsSome(found, surveyed), run)) for (const text of droppedTable(sqlite)) run({ text, values: [] })

@@ -6,6 +6,7 @@ import { type Consent, isRefusal, type Refusal, refusal, refused } from '../sche
 import type { Service } from '../service.ts'
 import type { Flag, Given } from './command.ts'
 import { complaint } from './complaint.ts'
+import { keeper } from './keep.ts'
 import { migrationOf } from './start.ts'
 
 export const allowLossFlag: Flag = {
@@ -19,7 +20,10 @@ export const consentOf = (given: Given): Consent => ({
     .map((one) => one.trim())
     .filter((one) => one !== ''),
   allowMisfits: given.on('allow-misfits'),
+  ...keptBy(given.worth('keep-in')?.text),
 })
+
+const keptBy = (file: string | undefined): Pick<Consent, 'keep'> => (file ? { keep: keeper(file) } : {})
 
 /** Refuses a declaration that the database cannot be changed for without loss, and changes nothing; gives what it was asked with. */
 export async function admitted(service: Service, database: string, consent: Consent): Promise<Consent> {

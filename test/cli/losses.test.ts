@@ -1,6 +1,6 @@
 /** No command drops stored values without permission: not at a start, not on a file save, not with reviewed plans. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, launch, post, run, served } from '../help/command.ts'
@@ -57,6 +57,22 @@ describe('stored values', { concurrency: 3 }, () => {
     const again = await served(['api.ts', ...database], { cwd })
     assert.equal((await notesAt(again.url))[0]?.othr, 'and me')
     assert.equal(await again.stop(), 0)
+  })
+
+  test('are written into a new file of the owner alone where it is asked for', async () => {
+    const cwd = await stored()
+    writeFileSync(join(cwd, 'api.ts'), after)
+    const drop = ['migrate', 'apply', 'api.ts', ...database, '--allow-loss', 'notes.other', '--keep-in']
+    writeFileSync(join(cwd, 'old.ndjson'), 'old\n')
+    const refused = await run([...drop, 'old.ndjson'], { cwd })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /old\.ndjson: it exists already\. No value was dropped/)
+    assert.equal(readFileSync(join(cwd, 'old.ndjson'), 'utf8'), 'old\n')
+    assert.equal((await run([...drop, 'new.ndjson'], { cwd })).code, 0)
+    assert.equal(statSync(join(cwd, 'new.ndjson')).mode & 0o777, 0o600)
+    const { id, ...rest } = JSON.parse(readFileSync(join(cwd, 'new.ndjson'), 'utf8'))
+    assert.match(id, /^not_/)
+    assert.deepEqual(rest, { collection: 'notes', account: null, parent: null, field: 'other', value: 'and me' })
   })
 
   test('dev goes on serving the declaration before, with a locked contract too', async () => {
