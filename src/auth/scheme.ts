@@ -92,7 +92,7 @@ const dotted = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
 const token = /e(?:y[ABIJ]|w[klop01])[\w-]{10,}\..*/
 /** What can be an API key whose prefix was lost or mangled: its checksum decides, and of what is longer than any id nothing is shown. */
 const run = /[0-9A-Za-z]{49,}/g
-const mostOfRun = 100
+const mostOfRun = 128
 const escaped = /%(?:u00)?([0-9a-f]{2})/gi
 /** A character of ASCII in more bytes of UTF-8 than it needs, which lenient readers of logs accept. */
 const overlong = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g

@@ -2,7 +2,7 @@
 import type { Terms } from '../contract/terms.ts'
 import { bodyField, keyForm } from '../idempotency/key.ts'
 import { informationOf } from '../lists/page.ts'
-import { covers, ruleFor } from '../resources/declaration.ts'
+import { isReadByWriters } from '../resources/declaration.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 
 import { type Part, pascal, present, type Ref, type Shelf } from './shelf.ts'
@@ -45,8 +45,7 @@ export function createRef(resource: Resource, around: Around): Ref {
 
 /** What a PUT leaves out keeps its value where it is never answered, takes scopes, or cannot change and some callers may not read it; all else has to be there. R111. */
 export function replaceRef(resource: Resource, around: Around): Ref {
-  const { access } = resource
-  const isRead = covers(ruleFor(access, 'read'), ruleFor(access, 'replace'))
+  const isRead = isReadByWriters(resource)
   const stays = ({ hidden, write, immutable }: Member) => hidden || write.length > 0 || (immutable && !isRead)
   const needed = resource.members.filter((one) => one.from === 'caller' && one.absent === undefined && !stays(one))
   return kept(resource, 'Replace', around, {

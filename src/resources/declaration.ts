@@ -149,6 +149,10 @@ export function ruleFor(access: Access, operation: Operation): Rule | undefined 
 export const covers = (rule: Rule | undefined, other: Rule | undefined): boolean =>
   rule === 'public' || rule === other || (rule === 'authenticated' && other !== 'public')
 
+/** Whether everybody who may replace items of a resource may read them too. */
+export const isReadByWriters = ({ access }: { readonly access: Access }): boolean =>
+  covers(ruleFor(access, 'read'), ruleFor(access, 'replace'))
+
 /** Whose requests are counted together: those of a caller, of all callers of the tier, or of an address. R181. */
 export const partitions = ['caller', 'tier', 'address'] as const
 export type Partition = (typeof partitions)[number]

@@ -2,6 +2,7 @@
 import { brief, fault } from '../errors/place.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { type Cell, cells, type Texts, textsOf } from './collection.ts'
+import { isReadByWriters } from './declaration.ts'
 import type { Field } from './field.ts'
 import { checked } from './members.ts'
 import { keyValue, type Member, type Resource } from './resource.ts'
@@ -89,7 +90,7 @@ export function forReplace(
     member.hidden ||
     member.from !== 'caller' ||
     lacking(member, hand).length > 0 ||
-    (member.immutable && !sees(member, hand))
+    (member.immutable && !(sees(member, hand) && isReadByWriters(resource)))
   report(
     missing(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
     faults,

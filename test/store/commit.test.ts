@@ -49,6 +49,6 @@ for (const [at, told] of [
     assert.equal(((await repeated.json()) as { old_id: string }).old_id, id)
     const list = (await (await call('/things')).json()) as { pagination: { totalRecords: number } }
     assert.equal(list.pagination.totalRecords, 1)
-    assert.equal(errors.length, 2)
+    assert.equal(errors.length, 1, 'the log has one line a second while the database is down')
   })
 }
