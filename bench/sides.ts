@@ -37,6 +37,8 @@ const served = (database: string, declaration: string) => (port: number) => [
 ]
 
 async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
+  const applied = [main, 'migrate', 'apply', join(here, 'guarded.ts'), '--database', database]
+  insistently(() => execFileSync(process.execPath, applied))
   const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
   const made = [main, ...words, '--database', database, '--json']
   const { key } = JSON.parse(insistently(() => execFileSync(process.execPath, made, { encoding: 'utf8' })))
