@@ -46,7 +46,7 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     const apart = health(call, house)
     if (apart) return await apart
     admitStrain(house, call.id) //                                         503
-    pass.leave = enter(house.store, settings.limits.concurrency) //              503
+    pass.leave = enter(house.store, settings.limits.concurrency) //        503
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
     if (told) return staying(call, await withRoom(call, await told, pass), pass)
