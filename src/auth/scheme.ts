@@ -97,7 +97,7 @@ const escaped = /%(?:u00)?([0-9a-f]{2})/gi
 /** A character of ASCII in more bytes of UTF-8 than it needs, which lenient readers of logs accept. */
 const overlong = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g
 /** Any text that one of the rules above could change. Most texts are none, and every request is logged. */
-const suspect = /[%\x7f-\uffff]|bylaw|[0-9a-z]{49}|\.[\w-]*\./i
+const suspect = /[%\x7f-\uffff]|bylaw|(?<![0-9a-z])[0-9a-z]{49}|\.[\w-]*\./i
 const mostLayers = 8
 const hidden = '***'
 

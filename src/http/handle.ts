@@ -50,13 +50,14 @@ export async function answer(call: Call, house: House): Promise<Reply> {
     admitHost(call, house.hosts) //                                        421
     const told = document(call, house) //                                   400, 401, 404, 405, 410
     if (told) return staying(call, await withRoom(call, await told, pass), pass)
-    const said = versionIn(call, service, dueTime(world)) //               400, 404, 410
+    const now = dueTime(world)
+    const said = versionIn(call, service, now) //                          400, 404, 410
     const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     const hinted = early ? await known(call, 'public', house) : null //    R191
     if (hinted?.problem) rate = await spend(house, call, nobody) //        a failed attempt counts, whatever it asked for
     admitRate(rate) //                                                     429
     if (hinted?.problem) throw hinted.problem //                           401
-    passage = chosen(said, hinted?.caller ?? nobody, service, dueTime(world)) // 400
+    passage = chosen(said, hinted?.caller ?? nobody, service, now) //      400
     const match = find(call, passage, service) //                          400, 404
     if ('status' in match) return staying(call, labelled(match, passage, house), pass)
     if (call.method === 'OPTIONS') {

@@ -25,16 +25,20 @@ export function dressed(method: string, route: Route, reply: Reply): Reply {
 /** Whether an answer is the same whoever asks. */
 const isForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.veiled
 
-export const varied = (auth: Settings['auth']): string => ['Accept-Encoding', ...credentialHeaders(auth)].join(', ')
+export const varied = (auth: Settings['auth']): string => `Accept-Encoding, ${credentialHeaders(auth).join(', ')}`
+
+const standard: readonly string[] = ['Authorization']
 
 /** The headers that say who calls. */
 export const credentialHeaders = ({ apiKeyHeader }: Settings['auth']): readonly string[] =>
-  apiKeyHeader === null ? ['Authorization'] : ['Authorization', apiKeyHeader]
+  apiKeyHeader === null ? standard : [...standard, apiKeyHeader]
 
-/** Adds names of headers to \`Vary\` that it does not have. R145. */
+/** Adds names of headers to `Vary` that it does not have. R145. */
 export function vary(headers: Record<string, string>, names: readonly string[]): void {
-  const known = headers.Vary?.split(', ') ?? []
-  headers.Vary = [...known, ...names.filter((name) => !known.includes(name))].join(', ')
+  for (const name of names) {
+    const known = headers.Vary
+    if (!`, ${known},`.includes(`, ${name},`)) headers.Vary = known ? `${known}, ${name}` : name
+  }
 }
 
 /** How long an answer may be used without asking again: not at all, unless declared. R143. */
