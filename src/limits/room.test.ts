@@ -20,6 +20,7 @@ test('answers beyond the bound wait until others have left, in their order', asy
   const waiting = [1, 2, 3].map(async (n) => {
     const space = await enter(of(quarter))
     order.push(n)
+    space.set(quarter) // it is made
     return space
   })
   await turns(10)

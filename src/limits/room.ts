@@ -11,9 +11,9 @@ export const small = MiB / 16
 const heavy = MiB / 4
 /** So many turns of the event loop may go by before the next heavy answer, while each of them brings something. */
 const mostTurns = 32
-/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made; a heavy one counts as four. */
+/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made; a heavy one counts as six, so that two are made at a time and small ones beside them. */
 const mostMaking = 16
-const weightOf = (bytes: number): number => (bytes < heavy ? 1 : 4)
+const weightOf = (bytes: number): number => (bytes < heavy ? 1 : 6)
 /** How long a request waits for room, in milliseconds, and how many do at most. */
 const patience = 5000
 const mostWaiting = 10_000

@@ -1,14 +1,15 @@
 /** Misfits: finds rows that do not fit a declaration that allows less than the one applied last, and remembers what was found. The cellar. */
 import { type Bounds, heirIn, isNarrower, joined, type Misfit, type Misfits } from '../resources/bounds.ts'
-import type { Collection } from '../resources/collection.ts'
+import { type Collection, type Index, indexesOf } from '../resources/collection.ts'
 import type { Steps } from '../store/cellar.ts'
 import { meta } from '../store/compile.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { epochAt, isConverted } from '../store/epoch.ts'
+import { fitting } from '../store/width.ts'
 import { type Consent, type Hazard, type Surveyed, survey } from './hazard.ts'
 import { eachRow, type Standing, standingIn } from './rows.ts'
 import { besideEarlier } from './state.ts'
-import { tally } from './tally.ts'
+import { type Tally, tally } from './tally.ts'
 
 /** What a database remembers of the declaration that was applied last, and of the rows that did not fit it. */
 export interface Memory {
@@ -30,6 +31,8 @@ interface Narrowed extends Misfit {
   readonly field: string
   readonly bounds: Bounds
   readonly addresses: boolean
+  /** Whether an index of the declaration cannot take the values, as the database indexes shorter texts only. */
+  readonly overlong: boolean
 }
 
 /** A field to judge: because it became narrower, because its misfits may be gone, or because nothing is known of its rows. */
@@ -79,12 +82,18 @@ export function* sighted({ change, collections, dialect }: Surveyed, clock: () =
     const doubts = doubtsOf(standing, known)
     const still = Object.entries(known?.misfits[standing.name] ?? {})
     const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
-    const found = yield* counted(standing, doubts, dialect, () => clock() < until)
+    const { found, longest } = yield* counted(standing, doubts, dialect, () => clock() < until)
     misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
     for (const { name: field, why } of doubts) {
       const [misfit, rule] = [found[field], collection.rules.get(field)]
       if (why === 'narrower' && misfit && rule && misfit.rows > 0)
-        narrowed.push({ ...misfit, ...rule, collection: collection.name, field })
+        narrowed.push({
+          ...misfit,
+          ...rule,
+          collection: collection.name,
+          field,
+          overlong: longest(field) > mostIndexed(collection, field, dialect),
+        })
     }
   }
   const some = Object.fromEntries(Object.entries(misfits).filter(([, fields]) => Object.keys(fields).length > 0))
@@ -97,14 +106,24 @@ function* counted(
   doubts: readonly Doubt[],
   dialect: Dialect,
   isTime: () => boolean,
-): Steps<Record<string, Misfit>> {
-  if (doubts.length === 0) return {}
+): Steps<{ readonly found: Record<string, Misfit>; readonly longest: Tally['longest'] }> {
+  if (doubts.length === 0) return { found: {}, longest: () => 0 }
   const own = tally(shelf.collection.rules, doubts)
   const whole = yield* eachRow(shelf, dialect, (row) => {
     own.see(row)
     return isTime()
   })
-  return own.misfits(whole)
+  return { found: own.misfits(whole), longest: own.longest }
+}
+
+/** The most bytes that the indexes of a field take: those of short texts hold the whole value, those of long ones its beginning. */
+function mostIndexed(collection: Collection, field: string, dialect: Dialect): number {
+  const own = collection.columns.find((column) => column.field === field)?.name
+  const isWhole = ({ columns }: Index) =>
+    fitting(collection, columns, dialect, false).some((name) => name === own || name === `-${own}`)
+  return own && indexesOf(collection).some(isWhole)
+    ? (dialect.widest ?? Number.POSITIVE_INFINITY)
+    : Number.POSITIVE_INFINITY
 }
 
 function doubtsOf({ shelf: { collection }, was, name }: Standing, known: Memory | null): Doubt[] {
@@ -177,8 +196,8 @@ export function* admitted(surveyed: Surveyed, consent: Consent, sighting: Sighti
 
 /** Why a declaration is not applied: it allows less, and rows do not fit it. */
 function misfitHazards({ narrowed }: Sighting, allow: boolean): Hazard[] {
-  const refused = narrowed.filter(({ addresses }) => addresses || !allow)
-  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses }) => {
+  const refused = narrowed.filter(({ addresses, overlong }) => addresses || overlong || !allow)
+  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses, overlong }) => {
     const count = `${more ? 'at least ' : ''}${rows} ${rows === 1 ? 'row' : 'rows'} of ${collection}`
     const named = ids.length < rows ? `the first: ${ids.join(', ')}` : ids.join(', ')
     const about = `${count} would not fit \`${field}\` as it is declared now: ${says.replace(/\.$/, '')} (${named})`
@@ -190,7 +209,12 @@ function misfitHazards({ narrowed }: Sighting, allow: boolean): Hazard[] {
       mends: [
         ['If these rows get a value', fill],
         ['If it had another name', `${field}: f.${bounds.kind}({ …, was: 'the former name' })`],
-        ['If they may stay as they are', '--allow-misfits'],
+        overlong
+          ? [
+              'If they may stay as they are',
+              'declare a longer `max`, or no filter, sort and unique: they are too long for its index',
+            ]
+          : ['If they may stay as they are', '--allow-misfits'],
       ],
     }
   })

@@ -8,6 +8,8 @@ export interface Tally {
   readonly see: (row: Row) => void
   /** The misfits of each field, where there are any; `whole` says that all rows were seen. */
   readonly misfits: (whole: boolean) => Record<string, Misfit>
+  /** The most bytes of a text of the field that does not fit. */
+  readonly longest: (field: string) => number
 }
 
 /** So many rows are named where nobody asked for all. */
@@ -22,7 +24,7 @@ interface Judged {
 export function tally(rules: FieldRules, judged: readonly Judged[], mostNamed = fewNamed): Tally {
   const counts = judged.map(({ name, wide }) => {
     const { bounds, check } = rules.get(name) as NonNullable<ReturnType<FieldRules['get']>>
-    return { name, check, known: wide, rows: 0, ids: [] as string[], says: '', wide: wide ?? bounds }
+    return { name, check, known: wide, rows: 0, ids: [] as string[], says: '', wide: wide ?? bounds, longest: 0 }
   })
   return {
     see: (row) => {
@@ -32,6 +34,7 @@ export function tally(rules: FieldRules, judged: readonly Judged[], mostNamed = 
         count.check(value ?? null, `/${count.name}`, faults)
         if (!faults[0]) continue
         count.rows++
+        if (typeof value === 'string') count.longest = Math.max(count.longest, Buffer.byteLength(value))
         if (count.ids.length < mostNamed) count.ids.push(nameOf(row))
         count.says ||= faults[0].message
         if (count.known === null) count.wide = widened(count.wide, value)
@@ -44,5 +47,6 @@ export function tally(rules: FieldRules, judged: readonly Judged[], mostNamed = 
       })
       return Object.fromEntries(told)
     },
+    longest: (field) => counts.find(({ name }) => name === field)?.longest ?? 0,
   }
 }

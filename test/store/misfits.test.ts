@@ -1,6 +1,7 @@
 /** Proves that rows which do not fit a declaration that became narrower are counted before it is applied, and described as they are afterwards. The cellar. */
 // long because: one entry for each way in which a field can become narrower
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { type Declaration, type Field, f, type Service, service } from 'bylaw'
 import { type Testing, testing } from 'bylaw/testing'
@@ -301,6 +302,19 @@ for (const [store, make] of places)
       assert.match(await reason(() => open(api(f.text({ pattern: '^[0-9]+$' })), true)), /could not be reached/)
       const back = await ready(open(api(f.text())))
       assert.equal((await back.call('/things/abc')).status, 200)
+    })
+
+    test('values that are too long for the index of the narrower field are only allowed where the database has no such bound', async (t) => {
+      const open = opening(t, await make(t))
+      const text = (max: number, options = {}) => things({ code: f.text({ max, filter: true, ...options }) })
+      const old = open(text(10_000))
+      const [long = ''] = await fill(old, [{ code: randomBytes(3000).toString('hex') }])
+      await old.close()
+      const refusal = await reason(() => open(text(300), true))
+      assert.match(refusal, store === 'SQLite' ? /^$/ : /1 row of things would not fit `code`.*too long for its index/s)
+      assert.doesNotMatch(refusal, /--allow-misfits/)
+      const own = await ready(open(text(300, { fill: 'short' })))
+      assert.equal((await json(await own.call(`/things/${long}`))).code, 'short')
     })
 
     test('a database that remembers nothing starts, and describes what it holds', async (t) => {
