@@ -35,7 +35,7 @@ function runOf(
   const words = [
     '--conditions=bylaw-source',
     '--test',
-    `--test-reporter=${join(checkout, 'test/help/count.ts')}`,
+    `--test-reporter=${join(checkout, 'test/help/report.ts')}`,
     '--test-reporter-destination=stdout',
     'a.test.mjs',
   ]

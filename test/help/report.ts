@@ -1,0 +1,109 @@
+/** Reports a whole test run: one line for each folder, each failure as soon as it is known, and the counts in the last line. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, relative } from 'node:path'
+import type { TestEvent } from 'node:test/reporters'
+import { needs } from './programs.ts'
+
+interface Folder {
+  readonly files: Set<string>
+  passed: number
+  failed: number
+  milliseconds: number
+}
+
+interface Run {
+  readonly folders: Map<string, Folder>
+  /** The titles of the open suites of each file, outermost first. */
+  readonly titles: Map<string, string[]>
+  /** Names of tests that were left out, by the reason. */
+  readonly left: Map<string, string[]>
+  passed: number
+  failed: number
+}
+
+const isTerminal = process.stdout.isTTY === true && process.env.CI !== 'true'
+const clear = isTerminal ? '\r\x1b[K' : ''
+
+/** Node reports each file for itself, and the whole run last. The counts are also written to the file that `TEST_COUNT_FILE` names. */
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const run: Run = { folders: new Map(), titles: new Map(), left: new Map(), passed: 0, failed: 0 }
+  for await (const event of events) {
+    if (event.type === 'test:start') open(run, event.data)
+    else if (event.type === 'test:pass') yield pass(run, event.data)
+    else if (event.type === 'test:fail') yield clear + failure(run, event.data)
+    else if (event.type === 'test:summary')
+      yield event.data.file === undefined ? total(run, event.data.counts) : close(run, event.data, event.data.file)
+  }
+}
+
+function open({ titles }: Run, { name, nesting, file = '' }: { name: string; nesting: number; file?: string }): void {
+  titles.set(file, [...(titles.get(file) ?? []).slice(0, nesting), name])
+}
+
+interface Passed {
+  readonly name: string
+  readonly file?: string
+  readonly skip?: string | boolean
+  readonly details: { readonly type?: string | undefined }
+}
+
+function pass(run: Run, { name, skip, details }: Passed): string {
+  if (typeof skip === 'string' && skip.startsWith(needs)) run.left.set(skip, [...(run.left.get(skip) ?? []), name])
+  if (details.type !== 'suite') run.passed++
+  return isTerminal ? `${clear}${run.passed} passed, ${run.failed} failed  ${name.slice(0, 60)}` : ''
+}
+
+interface Failed {
+  readonly name: string
+  readonly nesting: number
+  readonly file?: string
+  readonly line?: number
+  readonly details: { readonly error: Error & { readonly failureType?: string } }
+}
+
+/** A suite that failed because of a test in it was reported with the test. */
+function failure(run: Run, { name, nesting, file = '', line, details: { error } }: Failed): string {
+  if (error.failureType === 'subtestsFailed') return ''
+  run.failed++
+  const title = [...(run.titles.get(file) ?? []).slice(0, nesting), name].join(' > ')
+  const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause ?? error)
+  return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${cause.replace(/^/gm, '    ')}\n\n`
+}
+
+interface Summary {
+  readonly counts: { readonly passed: number; readonly tests: number }
+  readonly duration_ms: number
+}
+
+function close({ folders }: Run, { counts, duration_ms }: Summary, file: string): string {
+  const name = dirname(relative('.', file))
+  const folder = folders.get(name) ?? { files: testsIn(name), passed: 0, failed: 0, milliseconds: 0 }
+  folders.set(name, folder)
+  folder.files.delete(basename(file))
+  folder.passed += counts.passed
+  folder.failed += counts.tests - counts.passed
+  folder.milliseconds += duration_ms
+  if (folder.files.size > 0) return ''
+  folders.delete(name)
+  return clear + line(name, folder)
+}
+
+const testsIn = (folder: string): Set<string> =>
+  new Set(readdirSync(folder).filter((name) => name.endsWith('.test.ts')))
+
+const line = (name: string, { passed, failed, milliseconds }: Folder): string =>
+  `${name.padEnd(20)} ${String(passed).padStart(5)} passed, ${failed} failed, ${(milliseconds / 1000).toFixed(1)} s\n`
+
+function total({ folders, left }: Run, { passed, tests }: Summary['counts']): string {
+  // A test that was left out for another reason, or cancelled, proved nothing, so it does not pass.
+  const accepted = process.env.BYLAW_TEST_ALL === undefined ? [...left.values()].flat().length : 0
+  const failed = tests - passed - accepted
+  if (failed > 0) process.exitCode = 1
+  const file = process.env.TEST_COUNT_FILE
+  if (file) writeFileSync(file, `${passed} ${failed}\n`)
+  const unfinished = [...folders].map(([name, folder]) => line(name, folder))
+  const missing = [...left].map(
+    ([reason, names]) => `${names.length} left out, ${reason}\n${names.map((name) => `  - ${name}\n`).join('')}`,
+  )
+  return `${clear}${unfinished.join('')}\n${missing.length > 0 ? `${missing.join('')}\n` : ''}${passed} passed, ${failed} failed\n`
+}
