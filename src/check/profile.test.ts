@@ -34,12 +34,6 @@ table('names of resources (R2)', [
   ],
   ['events, while nothing streams', () => shop({ events: open }), ''],
   [
-    'events, beside the stream',
-    () => shop({ events: open }, { settings: { events: { stream: 'on' } } }),
-    'resources.events',
-    'the service itself',
-  ],
-  [
     'one table for two',
     () => shop({ orders: open, 'orders-view': { ...open, plural: true } }),
     'resources.orders-view',
@@ -174,6 +168,16 @@ table('what a resource has', [
     () => orders({ states: {}, operations: {}, events: true }),
     'resources.orders.states, resources.orders.operations, resources.orders.events',
     '`states` is not offered by this release',
+  ],
+  [
+    'settings of a later release',
+    () =>
+      shop(
+        { orders: open },
+        { settings: { patch: { jsonPatch: true }, resource: { links: true }, events: { stream: true } } },
+      ),
+    'settings.patch, settings.resource.links, settings.events',
+    '`patch` is not offered by this release',
   ],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],
   ['fields that are a list', () => orders({ fields: [open.fields.name] }), 'resources.orders.fields', 'a list'],

@@ -95,7 +95,7 @@ function checkCollectionName({ name, given, settings }: Judged, ground: Ground):
       `Name the thing itself, as \`${kebab(name).slice(verb.length + 1) || 'cancellations'}\`; the verbs are a setting, path.verbs.`,
     )
   if (/^v\d+$/.test(name)) note(ground, path, 'The name reads like a version.', 'Name what the items are.')
-  const taken = ['healthz', 'readyz', 'openapi', ...(settings.events.stream ? ['events'] : [])].includes(name)
+  const taken = ['healthz', 'readyz', 'openapi'].includes(name)
   if (taken || /^(bylaw|sqlite)([-_]|$)/.test(name))
     note(ground, path, 'The name is kept for the service itself.', 'Write another name.')
 }

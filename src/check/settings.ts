@@ -7,6 +7,9 @@ import { type Ground, note, type Path } from './soundness.ts'
 
 const outside = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
+/** What the conventions name and only a later release offers. */
+const later = /^(resource\.links|patch|events)$/
+
 export function noteSetting(
   ground: Pick<Ground, 'found'>,
   before: Path,
@@ -21,6 +24,7 @@ export function noteSetting(
       `\`${path}\` is no setting of a declaration.`,
       'Leave it out here and give it as a flag of `bylaw serve` or in the environment.',
     )
+  else if (later.test(path)) note(ground, at, `\`${path}\` is not offered by this release.`, 'Leave it out.')
   else if (reason === 'unknown') note(ground, at, `There is no setting \`${path}\`.`, guessed(name, allowed))
   else if (reason === 'value')
     note(

@@ -591,6 +591,12 @@ test('every option of a field is weighed', () => {
   assert.deepEqual([...new Set(Object.values(takes).flat())].sort(), [...known.split(' '), ...quiet].sort())
 })
 
+test('a setting that only one of two releases knows is no difference', () => {
+  const contract = contractOf(declared)
+  const more = { ...contract, settings: { ...contract.settings, 'patch.jsonPatch': true } }
+  assert.deepEqual([differences(more, contract), differences(contract, more)], [[], []])
+})
+
 test('every setting is weighed', () => {
   const settings = readSettings({}, undefined, false, () => {})
   assert.deepEqual(unweighed(settings), [])

@@ -53,8 +53,9 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // A setting that is not in the older one was not known to the release that wrote it.
-  return Object.keys(before.settings).flatMap((path) => {
+  // A release knows only its own settings: one that a contract does not name had no effect when it was written.
+  const known = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
+  return known.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
     const followed = kept.some((name) => !own(name, path))
     const general = followed ? setting(`settings.${path}`, path, had, has) : []

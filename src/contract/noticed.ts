@@ -56,7 +56,6 @@ const scales: Readonly<Record<string, Scale>> = {
   'resource.id': fixed,
   'resource.putCreates': turnedOn,
   'resource.putRevives': turnedOn,
-  'resource.links': turnedOn,
   'resource.compress': quiet, // negotiated with each request
   'dates.acceptOffsets': turnedOn,
   'metadata.keys': quiet, // these three stand at each field of metadata
@@ -87,7 +86,6 @@ const scales: Readonly<Record<string, Scale>> = {
   'idempotency.wait': quiet, // times and places of waiting; the answer to waiting stays the same
   'idempotency.waiters': quiet,
   'idempotency.methods': members,
-  'patch.jsonPatch': turnedOn,
   'prefer.minimalOnCreate': fixed, // decides whether the answer to POST has content where the client prefers none
   'etag.mode': steps('off', 'weak', 'strong'),
   'etag.onPut': steps('verbatim', 'with-content'),
@@ -126,9 +124,6 @@ const scales: Readonly<Record<string, Scale>> = {
   'versions.idle': quiet,
   'dropped.retention': quiet, // copies of dropped values are never answered
   'versions.enforceSunset': quiet, // announced with each answer of the version
-  'events.payload': steps('thin', 'full'),
-  'events.format': fixed,
-  'events.stream': turnedOn,
   'deprecation.format': fixed,
   'openapi.version': fixed,
   'openapi.public': turnedOn,

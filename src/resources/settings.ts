@@ -220,7 +220,6 @@ const table = {
     id: ids,
     putCreates: toggle(true),
     putRevives: toggle(false),
-    links: toggle(false),
     compress: toggle(true),
   }),
   dates: { acceptOffsets: toggle(false) },
@@ -256,7 +255,6 @@ const table = {
     waiters: count(1000),
     methods: keyed,
   }),
-  patch: perResource({ jsonPatch: toggle(false) }),
   prefer: perResource({ minimalOnCreate: toggle(false) }),
   etag: perResource({ mode: choice('strong', 'weak', 'off'), onPut: choice('with-content', 'verbatim') }),
   concurrency: perResource({ required: toggle(false) }),
@@ -319,11 +317,6 @@ const table = {
     enforceSunset: toggle(false),
     idle: time(30 * 24 * 60 * 60 * second),
   },
-  events: {
-    payload: choice('full', 'thin'),
-    format: choice('standard-webhooks', 'cloudevents'),
-    stream: toggle(false),
-  },
   deprecation: { format: choice('true', 'rfc9745') },
   openapi: { version: choice('3.1', '3.2'), public: toggle(true) },
   serverTiming: toggle(false),
@@ -340,7 +333,6 @@ type Local =
   | 'resource'
   | 'list'
   | 'idempotency'
-  | 'patch'
   | 'prefer'
   | 'etag'
   | 'concurrency'
