@@ -2,12 +2,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type pg from 'pg'
-import { idSource } from '../src/resources/id.ts'
+import { idSource } from '../src/formats/id.ts'
+import { encodeRow } from '../src/resources/document.ts'
 import type { Resource } from '../src/resources/resource.ts'
-import { rowOf } from '../src/resources/row.ts'
-import { openStore } from '../src/sqlite/open.ts'
-import { texts } from '../src/store/compile.ts'
-import { postgres, sqlite } from '../src/store/dialect.ts'
+import { statementTexts } from '../src/sql/compile.ts'
+import { postgresDialect, sqliteDialect } from '../src/sql/dialect.ts'
+import { openSqlite } from '../src/sqlite/open.ts'
 import { openStore as openAny } from '../src/terminal/open.ts'
 import library from './library.ts'
 
@@ -54,17 +54,17 @@ export function* manyBooks(rows: number): Generator<Book> {
 
 /** The values of the statement that inserts a book. */
 export function insertValues(book: Book): (string | number | bigint | null)[] {
-  const { doc, hidden, cells } = rowOf(library.resources.get('books') as Resource, { ...book })
+  const { doc, hidden, cells } = encodeRow(library.resources.get('books') as Resource, { ...book })
   return [book.id, 1, 1, doc, hidden, ...cells]
 }
 
 /** A new file with so many books. */
 export function fill(file: string, rows: number): void {
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) rmSync(file + end)
-  void openStore(`sqlite:${file}`, collections, 'apply').close()
+  void openSqlite(`sqlite:${file}`, collections, 'apply').close()
   const db = new DatabaseSync(file)
   const { collection } = library.resources.get('books') as Resource
-  const insert = db.prepare(texts(collection, sqlite).insert)
+  const insert = db.prepare(statementTexts(collection, sqliteDialect).insert)
   db.exec('PRAGMA synchronous = OFF; BEGIN')
   for (const book of manyBooks(rows)) insert.run(...insertValues(book))
   db.exec('COMMIT')
@@ -77,7 +77,7 @@ const atOnce = 1000
 export async function fillPostgres(client: pg.Client, url: string, books: readonly Book[]): Promise<void> {
   await (await openAny(library, url, 'apply')).close()
   const { collection } = library.resources.get('books') as Resource
-  const [head = ''] = texts(collection, postgres).insert.split(' VALUES ')
+  const [head = ''] = statementTexts(collection, postgresDialect).insert.split(' VALUES ')
   for (let from = 0; from < books.length; from += atOnce) {
     const rows = books.slice(from, from + atOnce).map(insertValues)
     const width = rows[0]?.length ?? 0

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fetchDoor } from '../src/http/fetch.ts'
-import { gate } from '../src/http/house.ts'
 import { listen } from '../src/http/node.ts'
+import { callerGate } from '../src/http/server-context.ts'
 import { realWorld } from '../src/http/world.ts'
-import { openStore } from '../src/sqlite/open.ts'
+import { openSqlite } from '../src/sqlite/open.ts'
 import { collections, fill } from './books.ts'
 import books from './library.ts'
 
@@ -19,10 +19,10 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const file = join(folder, 'books.db')
 console.log(`making ${rows} rows`)
 fill(file, rows)
-const store = openStore(`sqlite:${file}`, collections, 'apply')
+const store = openSqlite(`sqlite:${file}`, collections, 'apply')
 const log = { error: console.error, warn: () => {}, info: () => {} }
 const world = realWorld([store.secret])
-const house = { service: books, store, world, authenticate: gate(books, store, world), log, open: () => true }
+const house = { service: books, store, world, authenticate: callerGate(books, store, world), log, open: () => true }
 const door = fetchDoor(house)
 const get = async (path: string, headers: Record<string, string> = {}) => {
   const answer = await door(new Request(`http://localhost${path}`, { headers }))

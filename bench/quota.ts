@@ -6,14 +6,14 @@ import type { Call, World } from '../src/flow/call.ts'
 import { nobody } from '../src/flow/caller.ts'
 import type { Store } from '../src/flow/store.ts'
 import { fetchDoor } from '../src/http/fetch.ts'
-import { answer } from '../src/http/handle.ts'
-import { gate } from '../src/http/house.ts'
+import { handle } from '../src/http/handle.ts'
+import { callerGate } from '../src/http/server-context.ts'
 import { realWorld } from '../src/http/world.ts'
-import { admitRate, rated, spend } from '../src/limits/quota.ts'
+import { addQuotaHeaders, admitQuota, spendQuota } from '../src/limits/quota.ts'
 import { quotasOf } from '../src/limits/tier.ts'
 import type { DeclaredTiers } from '../src/resources/declaration.ts'
 import { service } from '../src/service.ts'
-import { openStore } from '../src/sqlite/open.ts'
+import { openSqlite } from '../src/sqlite/open.ts'
 import library from './library.ts'
 import { median } from './report.ts'
 
@@ -38,16 +38,16 @@ async function check(callers: number): Promise<number> {
   const store = { execute: async () => ({ is: 'spent', used: 1, until: Date.now() + 3_600_000 }) } as unknown as Store
   const all = Array.from({ length: callers }, (_, n) => ({ ...nobody, id: `key:caller-${n}`, tier: 'pro' }))
   const house = { ...houseOf(), store }
-  for (const caller of all) await spend(house, call, caller)
+  for (const caller of all) await spendQuota(house, call, caller)
   const stretch = 100_000
   const times: number[] = []
   for (let round = 0; round < 11; round++) {
     const began = performance.now()
     for (let n = 0; n < stretch; n++) {
-      const rate = spend(house, call, all[n % callers] as (typeof all)[number])
+      const rate = spendQuota(house, call, all[n % callers] as (typeof all)[number])
       if (rate instanceof Promise) throw new Error('A check in the process waits for nobody.')
-      admitRate(rate)
-      rated({ status: 200, headers: {}, body: null }, rate)
+      admitQuota(rate)
+      addQuotaHeaders({ status: 200, headers: {}, body: null }, rate)
     }
     times.push(((performance.now() - began) * 1000) / stretch)
   }
@@ -76,14 +76,14 @@ async function turned(without: () => Promise<number>, counted: () => Promise<num
 /** A service with one book, and how long some reads of it take. */
 async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   const own = service({ ...library.declaration, tiers })
-  const store = openStore(
+  const store = openSqlite(
     'sqlite::memory:',
     [...own.resources.values()].map(({ collection }) => collection),
     'apply',
   )
   const world = realWorld([store.secret])
   const log = { error: console.error, warn: () => {}, info: () => {} }
-  const house = { service: own, store, world, authenticate: gate(own, store, world), log, open: () => true }
+  const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const body = JSON.stringify({ title: 'Emma', status: 'listed', price: '9.50', blurb: 'x'.repeat(200) })
   const headers = { 'content-type': 'application/json' }
   const made = await fetchDoor(house)(new Request('http://localhost/books', { method: 'POST', body, headers }))
@@ -96,7 +96,7 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   return async () => {
     const began = performance.now()
     for (let n = 0; n < 1000; n++) {
-      const { status } = await answer(read, house)
+      const { status } = await handle(read, house)
       if (status !== 200) throw new Error(`A read was answered with ${status}.`)
     }
     return performance.now() - began
@@ -105,13 +105,13 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
 
 /** Checks that have to ask a store on disk, 64 at a time, each for another caller: in microseconds. */
 async function first(): Promise<number> {
-  const store = openStore(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
+  const store = openSqlite(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
   const house = { ...houseOf(), store }
   const [count, under] = [20_000, 64]
   let next = 0
   const began = performance.now()
   const client = async () => {
-    while (next < count) await spend(house, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
+    while (next < count) await spendQuota(house, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
   }
   await Promise.all(Array.from({ length: under }, client))
   const took = ((performance.now() - began) * 1000) / count

@@ -1,6 +1,6 @@
 /** `npm run bench:versions`: an item and a list of 50 in the newest version and three versions back, in turn, as ratios. */
 import { fetchDoor } from '../src/http/fetch.ts'
-import { gate } from '../src/http/house.ts'
+import { callerGate } from '../src/http/server-context.ts'
 import { realWorld } from '../src/http/world.ts'
 import { openStore } from '../src/terminal/open.ts'
 import history from '../test/help/history.ts'
@@ -8,7 +8,7 @@ import history from '../test/help/history.ts'
 const store = await openStore(history, 'sqlite::memory:', 'apply')
 const world = realWorld([store.secret])
 const log = { error: console.error, warn: () => {}, info: () => {} }
-const authenticate = gate(history, store, world)
+const authenticate = callerGate(history, store, world)
 const door = fetchDoor({ service: history, store, world, log, authenticate, open: () => true })
 const ask = async (path: string, json?: object) => {
   const sent = json

@@ -1,8 +1,8 @@
 /** The public face of bylaw: what a declaration is written with, and nothing else. */
 export { Problem } from './errors/problem.ts'
+export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './fields/field.ts'
 export type { Change, Comparison, ResourceChange } from './resources/change.ts'
 export type { Access, Deprecation, Mistake, ResourceDeclaration, VersionDeclaration } from './resources/declaration.ts'
-export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './resources/field.ts'
 export type {
   CreateInput,
   FilterName,
@@ -12,5 +12,5 @@ export type {
   Row,
   SortName,
 } from './resources/infer.ts'
-export type { DeclaredSettings, ResourceSettings } from './resources/settings.ts'
 export { type Declaration, type Service, service } from './service.ts'
+export type { DeclaredSettings, ResourceSettings } from './settings.ts'

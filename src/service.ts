@@ -1,14 +1,16 @@
 /** Makes a declaration into one frozen Service: everything is checked, named and prepared here. Part 1. */
 
-import { metadata } from './auth/metadata.ts'
+import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
-import { changeMistakes } from './check/changes.ts'
-import { declarationMistakes } from './check/mistakes.ts'
-import { editions } from './endpoints/methods.ts'
-import { type Catalogue, type DeclaredError, extend } from './errors/catalogue.ts'
-import type { Branch, Edition, Place, Route } from './flow/route.ts'
+import { withStoredVersions } from './changes/stored.ts'
+import { changeMistakes } from './check/change-mistakes.ts'
+import { declarationMistakes } from './check/declaration-mistakes.ts'
+import { servedVersions } from './endpoints/served-versions.ts'
+import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
+import type { Field, Fields } from './fields/field.ts'
+import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
-import type { Change, Comparison, ResourceChange, Versions } from './resources/change.ts'
+import type { Change, Comparison, ResourceChange } from './resources/change.ts'
 import type {
   Concepts,
   DeclaredTiers,
@@ -16,25 +18,24 @@ import type {
   Mistake,
   Operation,
   ResourceDeclaration,
+  Versions,
 } from './resources/declaration.ts'
-import type { Field, Fields } from './resources/field.ts'
 import type {
-  Before,
-  Checked,
+  ChangeTypes,
+  DeclarationBefore,
   FieldName,
   NewDocument,
   NewFields,
   OldDocument,
   OldFields,
   ResourceName,
-  Told,
   VersionName,
 } from './resources/infer.ts'
-import { type Resource, resource } from './resources/resource.ts'
-import { type DeclaredSettings, readSettings, type Settings } from './resources/settings.ts'
-import { type Choice, choiceOf } from './versions/choose.ts'
-import { withEpochs } from './versions/epoch.ts'
-import { going, type Notice, noticesOf } from './versions/retire.ts'
+import type { CheckedDeclaration } from './resources/infer-faults.ts'
+import { makeResource, type Resource } from './resources/resource.ts'
+import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
+import { type VersionChoice, versionChoice } from './versions/choose.ts'
+import { operationNotices, type VersionNotice, versionNotices } from './versions/notices.ts'
 
 export interface Declaration {
   readonly name: string
@@ -60,13 +61,13 @@ export interface Service<D extends Declaration = Declaration> {
   /** Null where no tiers are declared. */
   readonly quotas: Quotas | null
   /** The versions, retired ones too, by their names. */
-  readonly editions: ReadonlyMap<string, Edition>
-  readonly choice: Choice
-  readonly notices: ReadonlyMap<string, Notice>
+  readonly editions: ReadonlyMap<string, ServedVersion>
+  readonly choice: VersionChoice
+  readonly notices: ReadonlyMap<string, VersionNotice>
   /** What is told of operations that go, and of the places that have them. */
-  readonly going: ReadonlyMap<Route | Place, Notice>
-  readonly places: readonly Place[]
-  readonly tree: Branch
+  readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
+  readonly places: readonly Endpoint[]
+  readonly tree: RouteTree
   /** All methods that any place offers. */
   readonly methods: string
   /** How a caller is asked who it is. R165. */
@@ -75,8 +76,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly documents: ReadonlyMap<string, string>
 }
 
-type None = Record<never, never>
-interface Facts<
+type NoMembers = Record<never, never>
+interface ChangeTypesOf<
   Was extends string,
   Removed,
   Added extends readonly unknown[],
@@ -99,20 +100,20 @@ interface Facts<
 }
 
 /** A service whose versions are still being told. */
-export interface Changing<D extends Declaration, At = D> extends Service<D> {
+export interface ServiceWithChanges<D extends Declaration, At = D> extends Service<D> {
   /** Tells what a version changed of a resource, under the name that it has there; the newest change comes first. */
   change<
     R extends ResourceName<At>,
     const Was extends string = string,
-    const Removed extends Fields = None,
+    const Removed extends Fields = NoMembers,
     const Added extends readonly FieldName<At, R>[] = readonly [],
-    const Renamed extends Readonly<Record<string, FieldName<At, R>>> = None,
-    const Retyped extends { readonly [K in FieldName<At, R>]?: Field } = None,
-    const Required extends { readonly [K in FieldName<At, R>]?: unknown } = None,
-    const Mapped extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = None,
-    const Shown extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = None,
-    const Moved extends NonNullable<ResourceChange['moved']> = None,
-    T extends Told = Facts<Was, Removed, Added, Renamed, Retyped, Required, Mapped, Shown, Moved>,
+    const Renamed extends Readonly<Record<string, FieldName<At, R>>> = NoMembers,
+    const Retyped extends { readonly [K in FieldName<At, R>]?: Field } = NoMembers,
+    const Required extends { readonly [K in FieldName<At, R>]?: unknown } = NoMembers,
+    const Mapped extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = NoMembers,
+    const Shown extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = NoMembers,
+    const Moved extends NonNullable<ResourceChange['moved']> = NoMembers,
+    T extends ChangeTypes = ChangeTypesOf<Was, Removed, Added, Renamed, Retyped, Required, Mapped, Shown, Moved>,
     // Type parameters that are constant keep literals, which the deferred types of the fields would let widen to texts.
     const Request extends NewFields<At, R, T> = NewFields<At, R, T>,
     const Response extends OldFields<At, T> = OldFields<At, T>,
@@ -142,22 +143,24 @@ export interface Changing<D extends Declaration, At = D> extends Service<D> {
       readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
       readonly sorts?: Readonly<Record<string, readonly string[]>>
     },
-  ): Changing<D, Before<At, R, T>>
+  ): ServiceWithChanges<D, DeclarationBefore<At, R, T>>
 }
 
 /** Checks a declaration and makes the service it declares; all mistakes are reported at once. R219. */
-export function service<const D extends Declaration>(declared: Checked<D, Declaration>): Changing<D> {
+export function service<const D extends Declaration>(
+  declared: CheckedDeclaration<D, Declaration>,
+): ServiceWithChanges<D> {
   const declaration = declared as D
-  refuse(declaration, declarationMistakes(declaration))
-  return changing(declaration, [])
+  throwMistakes(declaration, declarationMistakes(declaration))
+  return serviceWithChanges(declaration, [])
 }
 
 /** What follows from the declaration alone is there at once; with changes to come, when it is first asked for. */
 // long because: one line for each part of a service
-function changing<D extends Declaration>(declaration: D, changes: readonly Change[]): Changing<D> {
-  let made: Made | undefined
+function serviceWithChanges<D extends Declaration>(declaration: D, changes: readonly Change[]): ServiceWithChanges<D> {
+  let made: PreparedParts | undefined
   const ready = () => {
-    made ??= prepared(declaration, changes)
+    made ??= prepareService(declaration, changes)
     return made
   }
   if (!declaration.versions) ready()
@@ -166,45 +169,45 @@ function changing<D extends Declaration>(declaration: D, changes: readonly Chang
     changes,
     name: declaration.name,
     change: (version: string, resource: string, change: object) =>
-      changing(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
+      serviceWithChanges(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
   }
-  const members = following.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
-  return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as Changing<D>
+  const members = preparedNames.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
+  return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as ServiceWithChanges<D>
 }
 
-type Made = Omit<Service, 'declaration' | 'changes' | 'name'>
-const following: readonly (keyof Made)[] = [
+type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name'>
+const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['settings', 'resources', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-function prepared(declaration: Declaration, changes: readonly Change[]): Made {
-  refuse(declaration, changeMistakes(declaration, changes))
+function prepareService(declaration: Declaration, changes: readonly Change[]): PreparedParts {
+  throwMistakes(declaration, changeMistakes(declaration, changes))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
   const declared = new Map(
-    Object.entries(declaration.resources).map(([name, one]) => [name, resource(name, one, around)]),
+    Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
   )
-  const resources = withEpochs(declared, { declaration, changes, settings })
+  const resources = withStoredVersions(declared, { declaration, changes, settings })
   const { tokens } = settings.auth
-  const issued = tokens && metadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
+  const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const all = editions({ declaration, changes, today: resources, settings, challenge })
+  const all = servedVersions({ declaration, changes, today: resources, settings, challenge })
   const labels = all.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
-  const newest = all.at(-1) as Edition
-  const notices = noticesOf(all, declaration, served, settings)
+  const newest = all.at(-1) as ServedVersion
+  const notices = versionNotices(all, declaration, served, settings)
   return {
     settings,
     resources,
-    errors: extend(declaration.errors ?? {}),
+    errors: extendCatalogue(declaration.errors ?? {}),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(all.map((one) => [one.label, one])),
-    choice: choiceOf(declaration, changes, served, settings),
+    choice: versionChoice(declaration, changes, served, settings),
     notices,
-    going: going(all, declaration, notices, settings),
-    places: newest.places,
+    going: operationNotices(all, declaration, notices, settings),
+    places: newest.endpoints,
     tree: newest.tree,
     methods: newest.methods,
     challenge,
@@ -213,7 +216,7 @@ function prepared(declaration: Declaration, changes: readonly Change[]): Made {
 }
 
 /** Throws all mistakes of a declaration, which the error carries as data too. */
-function refuse(declaration: unknown, mistakes: readonly Mistake[]): void {
+function throwMistakes(declaration: unknown, mistakes: readonly Mistake[]): void {
   if (mistakes.length === 0) return
   const name = (declaration as Declaration | null)?.name
   const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}: ${reason}\n   ${mend}`)

@@ -3,11 +3,11 @@ import type { Authenticate } from './auth/authenticate.ts'
 import { callerOf } from './flow/credential.ts'
 import type { Store } from './flow/store.ts'
 import { fetchDoor } from './http/fetch.ts'
-import { gate, type Log } from './http/house.ts'
+import { callerGate, type Log } from './http/server-context.ts'
 import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
-import { previewing } from './versions/choose.ts'
+import { previewVersions } from './versions/choose.ts'
 
 /** Who a test calls as: whoever it is to be, without a key. */
 export interface As {
@@ -17,7 +17,7 @@ export interface As {
   readonly features?: readonly string[]
 }
 
-type Asking = RequestInit & {
+type TestRequest = RequestInit & {
   /** Sent as the content. */
   readonly json?: unknown
   /** Who calls; without it, whoever the headers prove. */
@@ -26,11 +26,11 @@ type Asking = RequestInit & {
 
 export interface Testing {
   /** Sends a request: a path, and what fetch takes, with `json` for the content and `as` for who calls. */
-  readonly call: (path: string, init?: Asking) => Promise<Response>
+  readonly call: (path: string, init?: TestRequest) => Promise<Response>
   readonly close: () => Promise<void>
 }
 
-interface Terms {
+interface TestingOptions {
   readonly database?: string
   readonly log?: Log
   /** The fields whose stored values may be dropped, as `notes.text`. */
@@ -39,40 +39,41 @@ interface Terms {
   readonly allowMisfits?: boolean
 }
 
-const silent: Log = { error: () => {}, warn: () => {}, info: () => {} }
+const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} }
 
 export function testing(
   service: Service,
-  { database = 'sqlite::memory:', log = silent, allowLoss = [], allowMisfits = false }: Terms = {},
+  { database = 'sqlite::memory:', log = silentLog, allowLoss = [], allowMisfits = false }: TestingOptions = {},
 ): Testing {
   const report = (step: string) => log.info({ step }, 'The database was changed.')
   const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
   const house =
-    opened instanceof Promise ? opened.then((store) => doors(service, store, log)) : doors(service, opened, log)
+    opened instanceof Promise ? opened.then((store) => openDoors(service, store, log)) : openDoors(service, opened, log)
   if (house instanceof Promise) house.catch(() => {}) // told by the first call
   return {
     call: async (path, { as, ...init } = {}) =>
-      (await house).doorOf(as)(new Request(`http://localhost${path}`, sent(init))),
+      (await house).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
     close: async () => (await house).close(),
   }
 }
 
 /** A door for each who calls. */
-function doors(service: Service, store: Store, log: Log) {
+function openDoors(service: Service, store: Store, log: Log) {
   const world = realWorld([store.secret], store.clock)
-  const whole = { ...service, choice: previewing(service.choice, 'all') }
-  const house = { service: whole, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const whole = { ...service, choice: previewVersions(service.choice, 'all') }
+  const house = { service: whole, store, world, authenticate: callerGate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)
-  const doorOf = (as: As | undefined) => (as === undefined ? door : fetchDoor({ ...house, authenticate: callerAs(as) }))
+  const doorOf = (as: As | undefined) =>
+    as === undefined ? door : fetchDoor({ ...house, authenticate: authenticateAs(as) })
   return { doorOf, close: store.close }
 }
 
-const callerAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
+const authenticateAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
   const caller = callerOf('test', { account, scopes, tier, features })
   return () => caller
 }
 
-function sent({ json, ...init }: Omit<Asking, 'as'>): RequestInit {
+function requestInit({ json, ...init }: Omit<TestRequest, 'as'>): RequestInit {
   if (json === undefined) return init
   const headers = new Headers(init.headers)
   if (!headers.has('content-type')) headers.set('content-type', 'application/json')

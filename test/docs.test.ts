@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { readSettings } from '../src/resources/settings.ts'
+import { readSettings } from '../src/settings.ts'
 import type { Command } from '../src/terminal/command.ts'
 import { allProofs, conformance } from './help/conformance.ts'
 import { blocksOf, matches, Page } from './help/pages.ts'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { cellarOnly, circles, empty, floors, names, openings, packages, rooms, world } from './help/house.ts'
 import { functions, longFiles, longFunctions } from './help/lengths.ts'
-import { imports, mask, type Source, sources } from './help/source.ts'
+import { type Source, sources } from './help/source.ts'
 
 const root = new URL('../', import.meta.url)
 const files = sources(root)
@@ -14,7 +14,7 @@ const dependencies = Object.keys({ ...declared.dependencies, ...declared.peerDep
 /** A made-up house: path and text in turn. */
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
 const lines = (count: number, text: string): string => Array.from({ length: count }, () => text).join('\n')
-const lists = (text: string): Source[] => made({ 'src/lists/query.ts': text })
+const lists = (text: string): Source[] => made({ 'src/lists/list-query.ts': text })
 
 function quiet(complaints: readonly string[]): void {
   assert.ok(complaints.length === 0, `\n${complaints.join('\n')}`)
@@ -49,28 +49,28 @@ describe('the house', () => {
 describe('floors', () => {
   const on = (path: string, name: string) => floors(made({ [path]: `import type { A } from '${name}'` }))
   test('a lower floor and the own room are allowed', () => {
-    quiet(on('src/lists/query.ts', '../flow/intent.ts'))
-    quiet(on('src/lists/query.ts', './sort.ts'))
+    quiet(on('src/lists/list-query.ts', '../flow/intent.ts'))
+    quiet(on('src/lists/list-query.ts', './sort.ts'))
     quiet(on('src/service.ts', './endpoints/route.ts'))
     quiet(on('src/index.ts', './testing.ts'))
-    quiet(on('src/sqlite/open.ts', '../resources/collection.ts'))
+    quiet(on('src/sqlite/open.ts', '../rows/collection.ts'))
   })
   test('up is refused, types too', () => {
     complains(
       on('src/flow/plan.ts', '../lists/query.ts'),
       'src/flow/plan.ts:1',
       '../lists/query.ts',
-      'errors, resources',
+      'errors, formats',
       'Move',
     )
     complains(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
   })
   test('rooms on one floor do not know each other', () => {
-    complains(on('src/lists/query.ts', '../auth/allow.ts'), 'src/lists/query.ts:1')
+    complains(on('src/lists/list-query.ts', '../auth/allow.ts'), 'src/lists/list-query.ts:1')
     complains(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
   })
   test('the cellar sees a resource only as a collection', () => {
-    complains(on('src/sqlite/open.ts', '../resources/field.ts'), 'resources/collection.ts')
+    complains(on('src/sqlite/open.ts', '../resources/field.ts'), 'rows/collection.ts')
   })
   test('nothing outside of src is imported', () => {
     complains(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
@@ -106,7 +106,12 @@ describe('circles', () => {
 describe('rooms', () => {
   const at = (path: string) => rooms(made({ [path]: '' }))
   test('the rooms of the plan are allowed', () => {
-    for (const path of ['src/lists/query.ts', 'src/service.ts', 'src/lists/query.test.ts', 'test/help/house.ts'])
+    for (const path of [
+      'src/lists/list-query.ts',
+      'src/service.ts',
+      'src/lists/list-query.test.ts',
+      'test/help/house.ts',
+    ])
       quiet(at(path))
   })
   test('other places are refused', () => {
@@ -134,7 +139,7 @@ describe('names', () => {
     quiet(names(made({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })))
   })
   test('and in what is exported', () => {
-    complains(names(lists('\nexport class QueryManager {}')), 'src/lists/query.ts:2', 'QueryManager')
+    complains(names(lists('\nexport class QueryManager {}')), 'src/lists/list-query.ts:2', 'QueryManager')
     quiet(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
   })
 })
@@ -150,7 +155,7 @@ describe('openings', () => {
       '/** Reads filters */',
       '// Reads filters.',
     ]) {
-      complains(openings(lists(text)), 'src/lists/query.ts:1', 'full stop')
+      complains(openings(lists(text)), 'src/lists/list-query.ts:1', 'full stop')
     }
   })
 })
@@ -177,9 +182,9 @@ describe('packages', () => {
 describe('SQL', () => {
   test('is spoken in the cellar only', () => {
     const text = 'const a = 1\nconst b = `SELECT ${a} FROM b`'
-    complains(cellarOnly(lists(text)), 'src/lists/query.ts:2', 'SELECT', 'src/store')
+    complains(cellarOnly(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
     complains(cellarOnly(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
-    quiet(cellarOnly(made({ 'src/store/compile.ts': text })))
+    quiet(cellarOnly(made({ 'src/sql/compile.ts': text })))
     quiet(cellarOnly(lists('// a SELECT is made of it\nconst select = 1')))
   })
 })
@@ -187,13 +192,13 @@ describe('SQL', () => {
 describe('the world', () => {
   test('is touched where the plan says it', () => {
     const text = "import { readFileSync } from 'node:fs'\nconst now = Date.now()"
-    for (const path of ['src/cli/dev.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/limits/rate.ts'])
+    for (const path of ['src/cli/dev.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/limits/meter.ts'])
       quiet(world(made({ [path]: text })))
-    assert.equal(world(made({ 'src/store/compile.ts': text })).length, 2)
+    assert.equal(world(made({ 'src/sql/compile.ts': text })).length, 2)
     assert.equal(world(lists(text)).length, 2)
   })
   test('file, clock and chance are refused elsewhere', () => {
-    complains(world(lists("import net from 'node:net'")), 'src/lists/query.ts:1', 'node:net', 'handed in')
+    complains(world(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
     complains(world(lists('const at = new Date()')), 'new Date()')
     complains(world(lists('const n = Math.random()')), 'Math.random')
     complains(world(lists('const id = crypto.randomUUID()')), 'randomUUID')
@@ -214,7 +219,7 @@ describe('lengths', () => {
     quiet(longFiles(house(lines(300, 'a()'))))
     complains(
       longFiles(house(lines(301, 'a()'))),
-      'src/lists/query.ts has 301 lines',
+      'src/lists/list-query.ts has 301 lines',
       'allowed are 300',
       '// long because:',
     )
@@ -236,7 +241,7 @@ describe('lengths', () => {
       const [above, own] = head.startsWith('c') && head.includes('\n') ? head.split('\n') : ['', head]
       const of = (count: number) => `${above}\n${body(own as string, count - (own as string).split('\n').length + 1)}\n`
       quiet(longFunctions(house(of(40))))
-      complains(longFunctions(house(of(41))), `src/lists/query.ts:2 ${name} has 41 lines`, 'directly above')
+      complains(longFunctions(house(of(41))), `src/lists/list-query.ts:2 ${name} has 41 lines`, 'directly above')
       quiet(longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)))
     })
   }
@@ -251,48 +256,5 @@ describe('lengths', () => {
   test('braces in words do not count', () => {
     const text = 'function f() {\n  return `}${a ? "}" : \'}\'}}` + /[}/]}/.source // }\n}\nconst after = 1\n'
     assert.deepEqual(functions(text), [{ name: 'f', from: 1, to: 3 }])
-  })
-})
-
-describe('reading source', () => {
-  test('comments and words are blanked, places stay', () => {
-    const text = "a('//b') /* c */ + `d${e('f')}g` // h"
-    assert.equal(mask(text).code, "a('//b')         + `d${e('f')}g`     ")
-    assert.equal(mask(text).bare, "a('   ')         + ` ${e(' ')} `     ")
-  })
-  test('a division is no pattern', () => {
-    assert.equal(mask("a / b + 'c' / d").bare, "a / b + ' ' / d")
-    assert.equal(mask("x = /a'[/]b/ + 'c'").bare, "x = /      / + ' '")
-  })
-  test('imports are found however they are written', () => {
-    const text = [
-      "import a, { b } from './a.ts'",
-      "import type {\n  C,\n} from '../c.ts'",
-      "import 'node:fs'",
-      "export { d } from './d.ts'",
-      "// import e from './e.ts'",
-      "const f = `\nimport f from './f.ts'\n`",
-      "const g = await import('./g.ts')",
-    ].join('\n')
-    const found = imports({ path: 'src/lists/query.ts', text }).map(({ name, file, line, typeOnly }) => [
-      name,
-      file,
-      line,
-      typeOnly,
-    ])
-    assert.deepEqual(found, [
-      ['./a.ts', 'src/lists/a.ts', 1, false],
-      ['../c.ts', 'src/c.ts', 2, true],
-      ['node:fs', undefined, 5, false],
-      ['./d.ts', 'src/lists/d.ts', 6, false],
-      ['./g.ts', 'src/lists/g.ts', 11, false],
-    ])
-  })
-  test('a test file without a test is told', () => {
-    complains(
-      empty(made({ 'src/lists/query.test.ts': "// test('a')\nimport { test } from 'node:test'" })),
-      'holds no test',
-    )
-    quiet(empty(made({ 'src/lists/query.test.ts': "test('a', () => {})" })))
   })
 })

@@ -1,10 +1,10 @@
 /** `npm start`: serves the example on port 3000, with rows to begin with, and shows what to try. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { testing } from 'bylaw/testing'
-import { createLine } from '../../src/cli/trial.ts'
-import { tell } from '../../src/terminal/complaint.ts'
-import { readableLog } from '../../src/terminal/readable.ts'
-import { start, storeOf, untilSignal } from '../../src/terminal/start.ts'
+import { curlCreate } from '../../src/cli/sample-request.ts'
+import { printError } from '../../src/terminal/command-error.ts'
+import { readableLog } from '../../src/terminal/readable-log.ts'
+import { openStoreFor, startService, untilSignal } from '../../src/terminal/start.ts'
 import api from './api.ts'
 import { seed } from './seed.ts'
 
@@ -36,16 +36,16 @@ async function run(): Promise<number> {
   const database = `sqlite:${file}`
   const order = await firstOrder(database)
   const [port, host, log] = [Number(process.env.PORT || 3000), process.env.HOST || '127.0.0.1', readableLog()]
-  const { url, stop } = await start(api, { store: await storeOf(api, database, 'apply'), port, host, log })
+  const { url, stop } = await startService(api, { store: await openStoreFor(api, database, 'apply'), port, host, log })
   const ended = untilSignal(log, () => stop({ grace: 0, drain: 1000 }))
   console.log(`bylaw serves ${api.name} at ${url}, from ${file}. Try:\n`)
   console.log(`  curl '${url}/orders?sort=total&order=desc&page_size=3'`)
   if (order) {
     console.log(`  curl -i ${url}/orders/${order.id}`)
-    console.log(`  ${createLine(`${url}/orders`, { customerId: order.customerId, currency: 'EUR', total: '120.00' })}`)
+    console.log(`  ${curlCreate(`${url}/orders`, { customerId: order.customerId, currency: 'EUR', total: '120.00' })}`)
   }
   console.log('')
   return ended
 }
 
-process.exit(await run().catch(tell))
+process.exit(await run().catch(printError))

@@ -1,13 +1,13 @@
 /** Decides whether a caller may do what a route does. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
-import type { Rule } from '../resources/declaration.ts'
+import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Settings } from '../resources/settings.ts'
-import { missing } from './scheme.ts'
+import type { Settings } from '../settings.ts'
+import { missingCredentials } from './scheme.ts'
 
 /** Refuses a caller without the scope that the rule names. Who is known at all was settled before. R168, R169. */
-export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
+export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): void {
   if (rule === 'public' || rule === 'authenticated' || scopes.has(rule)) return
   throw new Problem(
     'insufficient-scope',
@@ -20,24 +20,28 @@ export function allow({ scopes }: Caller, rule: Rule, challenge: string): void {
 }
 
 /** Refuses a caller that has no account where items belong to accounts: it could neither have any nor make one. R168, R170. */
-export function allowOwn({ account }: Caller, { name, collection }: Pick<Resource, 'name' | 'collection'>): void {
+export function allowAccount({ account }: Caller, { name, collection }: Pick<Resource, 'name' | 'collection'>): void {
   if (collection.account === null || account) return
   const message = `The items of ${name} belong to accounts, and the credentials name none. Use a key that was made for an account, or a token that says which it is for.`
   throw new Problem('access-denied', message)
 }
 
 /** Who asks, and how a caller can prove more. */
-export interface Asking {
+export interface ChallengeContext {
   readonly caller: Caller
   readonly challenge: string
   readonly auth: Pick<Settings['auth'], 'apiKeyHeader'>
 }
 
 /** The refusal of what a request would do to rows of another resource, where its rule does not let the caller. R165, R169. */
-export function beyond(doing: string, rule: Rule | undefined, { caller, challenge, auth }: Asking): Problem {
+export function otherRowsRefusal(
+  doing: string,
+  rule: AccessRule | undefined,
+  { caller, challenge, auth }: ChallengeContext,
+): Problem {
   if (rule === undefined)
     return new Problem('access-denied', `To ${doing} is for nobody, as no rule of \`access\` says who may.`)
-  if (caller.id === nobody.id) return missing(challenge, auth)
+  if (caller.id === nobody.id) return missingCredentials(challenge, auth)
   return new Problem('insufficient-scope', `To ${doing} takes the scope ${rule}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
     extra: { scope: rule },
@@ -45,13 +49,13 @@ export function beyond(doing: string, rule: Rule | undefined, { caller, challeng
 }
 
 /** The refusal of a field that takes scopes which the caller does not have; without credentials it has none yet. R165, R169. */
-export function closed(
+export function restrictedFieldRefusal(
   field: string,
   doing: string,
   scopes: readonly string[],
-  { caller, challenge, auth }: Asking,
+  { caller, challenge, auth }: ChallengeContext,
 ): Problem {
-  if (caller.id === nobody.id) return missing(challenge, auth)
+  if (caller.id === nobody.id) return missingCredentials(challenge, auth)
   const scope = scopes.join(' ')
   const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
   return new Problem('insufficient-scope', `To ${doing} ${field} takes ${named}, which the credentials do not have.`, {

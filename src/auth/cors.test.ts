@@ -1,8 +1,8 @@
 /** What pages of other origins are told, case by case. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeclaredSettings, readSettings } from '../resources/settings.ts'
-import { share } from './cors.ts'
+import { type DeclaredSettings, readSettings } from '../settings.ts'
+import { addCorsHeaders } from './cors.ts'
 
 const app = 'https://app.example.com'
 
@@ -14,7 +14,7 @@ function told(
 ): Record<string, string> {
   const declared = { cors, ...(apiKeyHeader && { auth: { apiKeyHeader } }) } as DeclaredSettings
   const reply = { status, headers: { ...headers }, body: null }
-  share(
+  addCorsHeaders(
     { method, headers: asked },
     reply,
     readSettings(declared, undefined, false, ({ path }) => assert.fail(path)),
@@ -52,7 +52,7 @@ test('the older rate limit fields can be read by pages where they are sent', () 
   const reply = { status: 200, headers: {} as Record<string, string>, body: null }
   const declared = { cors: { origins: [app] }, rateLimit: { headers: 'x-ratelimit' } } as DeclaredSettings
   const settings = readSettings(declared, undefined, false, ({ path }) => assert.fail(path))
-  share({ method: 'GET', headers: { origin: app } }, reply, settings)
+  addCorsHeaders({ method: 'GET', headers: { origin: app } }, reply, settings)
   const exposed = (reply.headers['Access-Control-Expose-Headers'] as string).split(', ')
   for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit'])
     assert.ok(exposed.includes(name), name)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failures } from './failures.ts'
+import { makeFailureCounter } from './failures.ts'
 
 const tooMany = ({ type }: { readonly type?: string }) => type === 'too-many-requests'
 
 test('the thirty-first bad credential of an address within a minute is refused with 429, until the minute is over', () => {
-  const { add } = failures()
+  const { add } = makeFailureCounter()
   for (let i = 0; i < 30; i++) add('192.0.2.7', `key ${i}`, i)
   assert.throws(
     () => add('192.0.2.7', 'another', 1000),
@@ -17,7 +17,7 @@ test('the thirty-first bad credential of an address within a minute is refused w
 })
 
 test('a credential that is sent again and again is refused itself, and keeps out no other one', () => {
-  const { add } = failures()
+  const { add } = makeFailureCounter()
   for (let i = 0; i < 30; i++) add('192.0.2.7', 'revoked', i)
   assert.throws(
     () => add('192.0.2.7', 'revoked', 1000),
@@ -29,13 +29,13 @@ test('a credential that is sent again and again is refused itself, and keeps out
 })
 
 test('addresses beyond number do not fill the memory, and the newest are kept', () => {
-  const { add } = failures()
+  const { add } = makeFailureCounter()
   for (let i = 0; i < 20_000; i++) add(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 'key', 0)
   for (let i = 0; i < 30; i++) add('192.0.2.7', `key ${i}`, 0)
   assert.throws(() => add('192.0.2.7', 'another', 1), tooMany)
 })
 
 test('where nobody knows the address, nothing is counted', () => {
-  const { add } = failures()
+  const { add } = makeFailureCounter()
   for (let i = 0; i < 100; i++) add('', `key ${i}`, 0)
 })

@@ -1,18 +1,18 @@
 /** Counts the credentials that an address failed with, so that keys cannot be tried without end. Part 5; part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
-import { blockOf } from '../flow/address.ts'
+import { clientBlock } from '../flow/network.ts'
 
-const most = 30
-const window = 60_000
+const mostFailures = 30
+const failureWindow = 60_000
 const mostAddresses = 10_000
 
-interface Count {
+interface FailureCount {
   /** How often each credential failed, by its digest. */
   readonly failed: Map<string, number>
   readonly until: number
 }
 
-export interface Failures {
+export interface FailureCounter {
   /**
    * Counts a credential that is not valid, and refuses it with 429 where the address has failed with too many credentials, or with
    * this one too often. Valid credentials never come here, so nobody is kept out by a neighbour. R184.
@@ -20,29 +20,30 @@ export interface Failures {
   readonly add: (address: string, digest: string, now: number) => void
 }
 
-export function failures(): Failures {
-  const counts = new Map<string, Count>()
+export function makeFailureCounter(): FailureCounter {
+  const counts = new Map<string, FailureCount>()
   return {
     add: (address, digest, now) => {
-      const block = blockOf(address)
+      const block = clientBlock(address)
       if (block === '') return
       let count = counts.get(block)
       if (!count || count.until <= now) {
         counts.delete(block) // the oldest counts come first in the map
         if (counts.size >= mostAddresses) counts.delete(counts.keys().next().value as string)
-        count = { failed: new Map(), until: now + window }
+        count = { failed: new Map(), until: now + failureWindow }
         counts.set(block, count)
       }
       const same = count.failed.get(digest) ?? 0
-      if (same >= most || count.failed.size >= most) throw refusal(same >= most, count.until - now)
+      if (same >= mostFailures || count.failed.size >= mostFailures)
+        throw tooManyFailures(same >= mostFailures, count.until - now)
       count.failed.set(digest, same + 1)
     },
   }
 }
 
-function refusal(isSame: boolean, wait: number): Problem {
+function tooManyFailures(isSame: boolean, wait: number): Problem {
   const message = isSame
-    ? `This credential was sent ${most} times and is not valid. Get another one.`
-    : `This credential is not valid, as ${most} others were that this address has sent. Try again later; valid credentials are taken at any time.`
+    ? `This credential was sent ${mostFailures} times and is not valid. Get another one.`
+    : `This credential is not valid, as ${mostFailures} others were that this address has sent. Try again later; valid credentials are taken at any time.`
   return new Problem('too-many-requests', message, { headers: { 'Retry-After': String(Math.ceil(wait / 1000)) } })
 }

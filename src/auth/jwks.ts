@@ -1,9 +1,9 @@
 /** The public keys of an authorization server, as they are now: fetched, kept, and fetched again when they change. Part 5, authentication. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Problem } from '../errors/problem.ts'
-import { isObject } from '../resources/values.ts'
+import { isObject } from '../fields/value-check.ts'
 
-const fresh = 10 * 60_000
+const keySetLife = 10 * 60_000
 const coolDown = 30_000
 /** A server that does not answer is asked again after so long. */
 const pause = 5000
@@ -11,10 +11,10 @@ const patience = 5000
 const mostBytes = 1024 * 1024
 
 /** Fetches the text of a URL. */
-export type Fetch = (url: string) => Promise<string>
+export type FetchText = (url: string) => Promise<string>
 
 /** Not followed elsewhere, not waited for without end, and not read without bound. */
-export const fetchText: Fetch = async (url) => {
+export const fetchText: FetchText = async (url) => {
   const answer = await fetch(url, {
     redirect: 'error',
     signal: AbortSignal.timeout(patience),
@@ -31,7 +31,7 @@ export const fetchText: Fetch = async (url) => {
 
 /** Gives the key that a token was signed with. */
 // long because: its steps share what was fetched
-export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGetKey {
+export function keySet(url: string, get: FetchText, now: () => number): JWTVerifyGetKey {
   let keys: ReturnType<typeof createLocalJWKSet> | null = null
   let fetched = 0
   let asked = Number.NEGATIVE_INFINITY
@@ -41,7 +41,7 @@ export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGet
   async function load(): Promise<void> {
     asked = now()
     try {
-      keys = createLocalJWKSet(usable(JSON.parse(await get(url))))
+      keys = createLocalJWKSet(usableKeys(JSON.parse(await get(url))))
       fetched = now()
       failure = null
     } catch (error) {
@@ -61,26 +61,26 @@ export function keySet(url: string, get: Fetch, now: () => number): JWTVerifyGet
 
   return async (header, token) => {
     if (!keys) await again(pause)
-    else if (now() - fetched > fresh) void again(coolDown) // the known keys serve on meanwhile, and when it does not answer
-    if (!keys) throw unreachable(failure)
+    else if (now() - fetched > keySetLife) void again(coolDown) // the known keys serve on meanwhile, and when it does not answer
+    if (!keys) throw keysUnreachable(failure)
     try {
       return await keys(header, token)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
       await again(failure ? pause : coolDown) // keys change: one that is not known may be new
-      if (failure) throw unreachable(failure)
+      if (failure) throw keysUnreachable(failure)
       return keys(header, token)
     }
   }
 }
 
 /** One entry that is no key does not take the others with it. */
-function usable(set: JSONWebKeySet): JSONWebKeySet {
+function usableKeys(set: JSONWebKeySet): JSONWebKeySet {
   return Array.isArray(set?.keys) ? { ...set, keys: set.keys.filter((key) => isObject(key)) } : set
 }
 
 /** Whether the token is good cannot be told: that is no fault of it, and none of its sender. */
-const unreachable = (cause: unknown): Problem =>
+const keysUnreachable = (cause: unknown): Problem =>
   new Problem('dependency-unavailable', 'The keys that tokens are verified with cannot be fetched. Try again later.', {
     cause,
   })

@@ -3,32 +3,32 @@ import { test } from 'node:test'
 import type { Credential } from '../flow/credential.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
-import { isKey, isWhole, keyFrom, keyring, newKey, sealed } from './keys.ts'
+import { apiKeyFromSeed, hasValidChecksum, isApiKey, keyring, newApiKey, sealKey } from './keys.ts'
 
 test('a key is a prefix, 256 bits and a checksum, in letters and digits', () => {
-  const keys = Array.from({ length: 50 }, () => newKey())
+  const keys = Array.from({ length: 50 }, () => newApiKey())
   assert.equal(new Set(keys).size, keys.length)
   for (const key of keys) {
     assert.match(key, /^bylaw_[0-9A-Za-z]{49}$/)
-    assert.ok(isKey(key) && isWhole(key))
+    assert.ok(isApiKey(key) && hasValidChecksum(key))
   }
-  const most = newKey(new Uint8Array(32).fill(255))
-  const least = newKey(new Uint8Array(32))
+  const most = newApiKey(new Uint8Array(32).fill(255))
+  const least = newApiKey(new Uint8Array(32))
   assert.ok(least.startsWith(`bylaw_${'0'.repeat(43)}`))
   assert.equal(most.length, least.length)
 })
 
 test('the same seed makes the same key, another purpose another one', () => {
-  assert.equal(keyFrom('seed', 'dev'), keyFrom('seed', 'dev'))
-  assert.notEqual(keyFrom('seed', 'dev'), keyFrom('seed', 'other'))
-  assert.notEqual(keyFrom('seed', 'dev'), keyFrom('need', 'dev'))
+  assert.equal(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('seed', 'dev'))
+  assert.notEqual(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('seed', 'other'))
+  assert.notEqual(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('need', 'dev'))
 })
 
 test('a key with one other character is not whole', () => {
-  const key = newKey()
+  const key = newApiKey()
   for (let i = 6; i < key.length; i++) {
     const other = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1)
-    assert.equal(isWhole(other), false, other)
+    assert.equal(hasValidChecksum(other), false, other)
   }
   for (const one of [
     key.slice(0, -1),
@@ -38,12 +38,12 @@ test('a key with one other character is not whole', () => {
     'bylaw_',
     key.replace('bylaw_', 'other_'),
   ])
-    assert.equal(isWhole(one), false, one)
+    assert.equal(hasValidChecksum(one), false, one)
 })
 
 test('what is not whole is refused without asking the store, and what is asked for is sealed', async () => {
   const asked: Plan[] = []
-  const key = newKey()
+  const key = newApiKey()
   const found: Credential[] = []
   const execute = (plan: Plan): Outcome => {
     asked.push(plan)
@@ -55,7 +55,7 @@ test('what is not whole is refused without asking the store, and what is asked f
   assert.ok('refused' in (await whose('bylaw_short')))
   assert.equal(asked.length, 0)
   assert.ok('refused' in (await whose(key)))
-  const plan = { do: 'identify', hashes: [sealed(key, 'one pepper'), sealed(key, 'the one before')] }
+  const plan = { do: 'identify', hashes: [sealKey(key, 'one pepper'), sealKey(key, 'the one before')] }
   assert.deepEqual(asked, [plan, plan])
   assert.ok(!JSON.stringify(asked).includes(key.slice(6, 20)))
   assert.ok('refused' in (await keyring({ execute }, [], () => 1000).find(key, '')), 'without a pepper no key is taken')
@@ -63,11 +63,11 @@ test('what is not whole is refused without asking the store, and what is asked f
 })
 
 test('unknown, revoked and expired keys get the same answer', async () => {
-  const key = newKey()
+  const key = newApiKey()
   const one = {
     id: 'key_1',
     name: 'ci',
-    hash: sealed(key, 'pepper'),
+    hash: sealKey(key, 'pepper'),
     account: null,
     scopes: ['a'],
     tier: null,

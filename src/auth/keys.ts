@@ -1,56 +1,57 @@
 /** API keys: how they look, how they are sealed for the store, and whose they are. Part 5, authentication. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { blockOf } from '../flow/address.ts'
 import { type Credential, callerOf } from '../flow/credential.ts'
+import { clientBlock } from '../flow/network.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
-import { lookups, type Pace } from './lookups.ts'
-import type { Verdict } from './verdict.ts'
+import { type LookupTimer, makeLookups } from './lookups.ts'
+import type { AuthVerdict } from './verdict.ts'
 
 const prefix = 'bylaw_'
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const form = /^bylaw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
+const keyDigits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const keyPattern = /^bylaw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
 
 /** As many keys of one name are in force at a time: the one that is used, and the one that takes its place. */
-export const mostOfName = 2
+export const mostKeysOfName = 2
 
 /** A key of 256 random bits, with a prefix and a checksum that scanners of secrets know it by. R163. */
-export const newKey = (random: Uint8Array = randomBytes(32)): string => {
+export const newApiKey = (random: Uint8Array = randomBytes(32)): string => {
   const secret = prefix + inDigits(BigInt(`0x${Buffer.from(random).toString('hex')}`), 43)
   return secret + checksum(secret)
 }
 
 /** The same key for the same seed, for the time of development. */
-export const keyFrom = (seed: string, purpose: string): string =>
-  newKey(createHmac('sha256', seed).update(purpose).digest())
+export const apiKeyFromSeed = (seed: string, purpose: string): string =>
+  newApiKey(createHmac('sha256', seed).update(purpose).digest())
 
 const checksum = (text: string): string => inDigits(BigInt(crc32(text)), 6)
 
 function inDigits(number: bigint, length: number): string {
   let text = ''
-  for (let rest = number; text.length < length; rest /= 62n) text = digits[Number(rest % 62n)] + text
+  for (let rest = number; text.length < length; rest /= 62n) text = keyDigits[Number(rest % 62n)] + text
   return text
 }
 
-export const isKey = (text: string): boolean => text.startsWith(prefix)
+export const isApiKey = (text: string): boolean => text.startsWith(prefix)
 
 /** Whether a key is whole: one that was mistyped or made up is told without asking the store. */
-export const isWhole = (key: string): boolean => form.test(key) && checksum(key.slice(0, -6)) === key.slice(-6)
+export const hasValidChecksum = (key: string): boolean =>
+  keyPattern.test(key) && checksum(key.slice(0, -6)) === key.slice(-6)
 
 /** What a key is stored as: without the pepper, nobody who reads the store can try keys against it. R172. */
-export const sealed = (key: string, pepper: string): string =>
+export const sealKey = (key: string, pepper: string): string =>
   createHmac('sha256', pepper).update(key).digest('base64url')
 
 /** How long it can take until a node knows that a key was revoked by another one. */
 const keyLife = 1000
 
-const unknown: Verdict = {
+const unknownKey: AuthVerdict = {
   refused: 'The API key is not valid: it is unknown, revoked or expired. Send one that is in force.',
   guessed: true,
 }
 
-const realPace: Pace = {
+const realTimer: LookupTimer = {
   monotonic: () => performance.now(),
   after: (milliseconds, act) => void setTimeout(act, milliseconds),
 }
@@ -58,9 +59,9 @@ const realPace: Pace = {
 /** Finds the holders of keys. */
 export interface Keyring {
   /** Looks up a key that was in force a moment ago: at once, as nobody can make up such keys. */
-  readonly renew: (key: string) => Verdict | Promise<Verdict>
+  readonly renew: (key: string) => AuthVerdict | Promise<AuthVerdict>
   /** Looks up a key that nobody has proven yet, in turn with others of its kind. */
-  readonly find: (key: string, address: string) => Verdict | Promise<Verdict>
+  readonly find: (key: string, address: string) => AuthVerdict | Promise<AuthVerdict>
 }
 
 /** Keys are found by their seals, so that no comparison takes longer the nearer a guess is. R172. */
@@ -68,32 +69,32 @@ export function keyring(
   { execute }: Pick<Store, 'execute'>,
   peppers: readonly string[],
   now: () => number,
-  pace = realPace,
+  pace = realTimer,
 ): Keyring {
-  const find = lookups(holders, pace)
-  const isAsked = (key: string) => isWhole(key) && peppers.length > 0
+  const find = makeLookups(holders, pace)
+  const isAsked = (key: string) => hasValidChecksum(key) && peppers.length > 0
   return {
     renew(key) {
-      if (!isAsked(key)) return unknown
+      if (!isAsked(key)) return unknownKey
       const found = holders([key])
-      return found instanceof Promise ? found.then(([one]) => one as Verdict) : (found[0] as Verdict)
+      return found instanceof Promise ? found.then(([one]) => one as AuthVerdict) : (found[0] as AuthVerdict)
     },
-    find: (key, address) => (isAsked(key) ? find(key, blockOf(address)) : unknown),
+    find: (key, address) => (isAsked(key) ? find(key, clientBlock(address)) : unknownKey),
   }
 
-  function holders(keys: readonly string[]): readonly Verdict[] | Promise<readonly Verdict[]> {
-    const seals = keys.map((key) => peppers.map((pepper) => sealed(key, pepper)))
+  function holders(keys: readonly string[]): readonly AuthVerdict[] | Promise<readonly AuthVerdict[]> {
+    const seals = keys.map((key) => peppers.map((pepper) => sealKey(key, pepper)))
     const found = execute({ do: 'identify', hashes: seals.flat() })
     return found instanceof Promise ? found.then((one) => judged(seals, one)) : judged(seals, found)
   }
 
-  function judged(seals: readonly (readonly string[])[], outcome: Outcome): Verdict[] {
+  function judged(seals: readonly (readonly string[])[], outcome: Outcome): AuthVerdict[] {
     const found = outcome.is === 'credentials' ? outcome.credentials : []
     const bySeal = new Map(found.map((one) => [one.hash, one]))
     const time = now()
     return seals.map((own) => {
       const one = own.map((seal) => bySeal.get(seal)).find((one) => one !== undefined)
-      if (!one || !isInForce(one, time)) return unknown
+      if (!one || !isInForce(one, time)) return unknownKey
       return { caller: callerOf(`key:${one.name}`, one), until: Math.min(time + keyLife, one.expires ?? Infinity) }
     })
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lookups } from './lookups.ts'
+import { makeLookups } from './lookups.ts'
 
 /** A clock that moves by hand, and a store that answers each question after `takes` milliseconds. */
 function stage(takes: number | null = 5) {
@@ -14,7 +14,7 @@ function stage(takes: number | null = 5) {
     if (takes === null) return answers
     return new Promise<string[]>((resolve) => after(takes, () => resolve(answers)))
   }
-  const find = lookups(ask, { monotonic: () => now, after })
+  const find = makeLookups(ask, { monotonic: () => now, after })
   const settle = async () => {
     for (let i = 0; i < 10; i++) await null
   }
@@ -86,7 +86,7 @@ test('one statement is under way at a time, and a failure reaches everyone who w
       fail = reject
     })
   }
-  const find = lookups(ask, { monotonic: () => 0, after: (_, act) => setImmediate(act) })
+  const find = makeLookups(ask, { monotonic: () => 0, after: (_, act) => setImmediate(act) })
   const first = assert.rejects(async () => find('a', 'x'), /away/)
   const others = ['b', 'c'].map((one) => assert.rejects(async () => find(one, 'x'), /away/))
   await new Promise(setImmediate)

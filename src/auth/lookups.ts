@@ -4,32 +4,32 @@
  */
 
 /** The most questions of one statement. */
-const most = 500
+const mostQuestions = 500
 /** Between two statements, in milliseconds, once the burst is used: at most 17 in any second, and with keys that are renewed 20. */
 const interval = 1000 / 13
 const burst = 3
 
 /** Time that passes whatever the wall clock does. */
-export interface Pace {
+export interface LookupTimer {
   readonly monotonic: () => number
   readonly after: (milliseconds: number, act: () => void) => void
 }
 
-interface Waiting<Q, A> {
+interface PendingLookup<Q, A> {
   readonly question: Q
   readonly resolve: (answer: A) => void
   readonly reject: (error: unknown) => void
 }
 
-type Ask<Q, A> = (questions: readonly Q[]) => readonly A[] | Promise<readonly A[]>
+type RunLookup<Q, A> = (questions: readonly Q[]) => readonly A[] | Promise<readonly A[]>
 
 /** Asks one statement at a time. Addresses take turns, so that one address with many questions does not hold up the others. */
 // long because: its steps share the queue
-export function lookups<Q, A>(
-  ask: Ask<Q, A>,
-  { monotonic, after }: Pace,
+export function makeLookups<Q, A>(
+  ask: RunLookup<Q, A>,
+  { monotonic, after }: LookupTimer,
 ): (question: Q, from: string) => A | Promise<A> {
-  const queues = new Map<string, Waiting<Q, A>[]>()
+  const queues = new Map<string, PendingLookup<Q, A>[]>()
   let busy = false
   let due = Number.NEGATIVE_INFINITY
 
@@ -70,7 +70,7 @@ export function lookups<Q, A>(
     })
   }
 
-  async function together(waiting: readonly Waiting<Q, A>[]): Promise<void> {
+  async function together(waiting: readonly PendingLookup<Q, A>[]): Promise<void> {
     try {
       const answers = asked(waiting.map(({ question }) => question))
       const all = answers instanceof Promise ? await answers : answers
@@ -82,12 +82,12 @@ export function lookups<Q, A>(
   }
 
   /** One question of each address, then the second of each, up to the bound. An address that was served goes to the end. */
-  function nextOnes(): Waiting<Q, A>[] {
-    const taken: Waiting<Q, A>[] = []
-    while (taken.length < most && queues.size > 0)
+  function nextOnes(): PendingLookup<Q, A>[] {
+    const taken: PendingLookup<Q, A>[] = []
+    while (taken.length < mostQuestions && queues.size > 0)
       for (const [from, own] of [...queues]) {
-        if (taken.length === most) break
-        taken.push(own.shift() as Waiting<Q, A>)
+        if (taken.length === mostQuestions) break
+        taken.push(own.shift() as PendingLookup<Q, A>)
         queues.delete(from)
         if (own.length > 0) queues.set(from, own)
       }

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { metadata } from './metadata.ts'
+import { resourceMetadata } from './metadata.ts'
 
 const tokens = { issuer: 'https://login.example.com/', audience: 'https://api.example.com', jwks: '' }
 
 test('the document stands at the root, and where the resource has a path, before it too', () => {
-  const root = metadata('office', ['a:b'], tokens)
+  const root = resourceMetadata('office', ['a:b'], tokens)
   assert.equal(root.url, 'https://api.example.com/.well-known/oauth-protected-resource')
   assert.deepEqual(root.paths, ['/.well-known/oauth-protected-resource'])
-  const below = metadata('office', [], { ...tokens, audience: 'office', resource: 'https://example.com/api/v1' })
+  const below = resourceMetadata('office', [], {
+    ...tokens,
+    audience: 'office',
+    resource: 'https://example.com/api/v1',
+  })
   assert.equal(below.url, 'https://example.com/.well-known/oauth-protected-resource/api/v1')
   assert.deepEqual(below.paths, [
     '/.well-known/oauth-protected-resource',

@@ -1,16 +1,16 @@
 /** Says which authorization server issues the tokens that are taken here. Part 5, authentication. */
-import type { Tokens } from '../resources/settings.ts'
+import type { TokenSettings } from '../settings.ts'
 
 const wellKnown = '/.well-known/oauth-protected-resource'
 
 /** Where the document stands: at the root, and where the URL of the resource has a path, before it too. R171. */
-export interface Metadata {
+export interface ResourceMetadata {
   readonly url: string
   readonly paths: readonly string[]
   readonly text: string
 }
 
-export function metadata(name: string, scopes: readonly string[], tokens: Tokens): Metadata {
+export function resourceMetadata(name: string, scopes: readonly string[], tokens: TokenSettings): ResourceMetadata {
   const resource = tokens.resource ?? tokens.audience
   const { origin, pathname } = new URL(resource)
   const path = pathname === '/' ? '' : pathname

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newKey } from './keys.ts'
-import { redacted } from './scheme.ts'
+import { newApiKey } from './keys.ts'
+import { redact } from './scheme.ts'
 
-const key = newKey()
+const key = newApiKey()
 const body = key.slice('bylaw_'.length)
 const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJlc2VjcmV0'
 const escapes = (text: string): string => [...text].map((one) => `%${one.charCodeAt(0).toString(16)}`).join('')
@@ -39,7 +39,7 @@ test('a key in a path is not logged, however its characters are written', () => 
   ]
   for (const one of written)
     for (const path of [`/orders/${one}`, `/${one}/items`, one]) {
-      let told = redacted(path)
+      let told = redact(path)
       assert.ok(told.includes('***'), path)
       for (let layer = 0; layer < 20; layer++) told = told.replaceAll(/%5f/gi, '_').replaceAll('%25', '%')
       for (let at = 0; at + 12 <= body.length; at++) assert.ok(!told.includes(body.slice(at, at + 12)), path)
@@ -49,7 +49,7 @@ test('a key in a path is not logged, however its characters are written', () => 
 test('a token in a path is not logged, with all of its parts and whatever its header begins with', () => {
   const spaced = `${Buffer.from('{ "alg": "none" }').toString('base64url')}.eyJzdWIiOiJhZG1pbiJ9.`
   for (const one of [token, `${token}.x.y`, spaced, token.replaceAll('.', '%2E'), `is${token}`, escapes(token)]) {
-    const told = redacted(`/orders/${one}`)
+    const told = redact(`/orders/${one}`)
     assert.ok(told.startsWith('/orders/') && told.endsWith('***'), told)
     assert.ok(!told.includes('eyJzdWIi') && !told.includes('c2lnbmF0'), told)
   }
@@ -63,6 +63,6 @@ test('what is no credential is logged as it came, but for control characters tha
     `/blobs/${'ab12'.repeat(16)}`,
     '/%25a',
   ])
-    assert.equal(redacted(path), path)
-  assert.equal(redacted('/orders/\x9b5m\x7f'), '/orders/%9b5m%7f')
+    assert.equal(redact(path), path)
+  assert.equal(redact('/orders/\x9b5m\x7f'), '/orders/%9b5m%7f')
 })

@@ -1,83 +1,89 @@
 /** Finds the credential of a call, in its header and nowhere else, and says how to give one. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
-import { type Call, lines } from '../flow/call.ts'
+import { type Call, headerLines } from '../flow/call.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Settings } from '../resources/settings.ts'
-import { isWhole } from './keys.ts'
+import type { Settings } from '../settings.ts'
+import { hasValidChecksum } from './keys.ts'
 
-type Scheme = Pick<Settings['auth'], 'apiKeyHeader' | 'credentialNames'>
+type AuthScheme = Pick<Settings['auth'], 'apiKeyHeader' | 'credentialNames'>
 
 const bearer = /^bearer(?: +(.*))?$/i
 
 /** A credential as it came along. */
-export interface Given {
+export interface PresentedCredential {
   readonly text: string
   /** Whether it came in the header for API keys, which takes no tokens. */
-  readonly own: boolean
+  readonly inKeyHeader: boolean
 }
 
 /** The credential that came along; null where there is none, or one of a scheme that is not known here. R163, R167. */
-export function credentialIn(call: Call, { apiKeyHeader }: Pick<Scheme, 'apiKeyHeader'>): Given | null {
+export function credentialIn(
+  call: Call,
+  { apiKeyHeader }: Pick<AuthScheme, 'apiKeyHeader'>,
+): PresentedCredential | null {
   const { authorization } = call.headers
   const own = apiKeyHeader === null ? undefined : call.headers[apiKeyHeader.toLowerCase()]
   if (authorization === undefined && own === undefined) return null
   const given = bearer.exec(authorization?.trim() ?? '')
   const token = given ? (given[1] ?? '').trim() : null
-  if (authorization !== undefined && lines(call, 'authorization').length > 1) throw ambiguous()
-  if (apiKeyHeader !== null && own !== undefined && lines(call, apiKeyHeader.toLowerCase()).length > 1)
-    throw ambiguous()
-  if ((token !== null && own !== undefined) || token?.includes(',') || own?.includes(',')) throw ambiguous()
-  if (own !== undefined) return { text: own.trim(), own: true }
-  return token === null ? null : { text: token, own: false }
+  if (authorization !== undefined && headerLines(call, 'authorization').length > 1) throw ambiguousCredentials()
+  if (apiKeyHeader !== null && own !== undefined && headerLines(call, apiKeyHeader.toLowerCase()).length > 1)
+    throw ambiguousCredentials()
+  if ((token !== null && own !== undefined) || token?.includes(',') || own?.includes(',')) throw ambiguousCredentials()
+  if (own !== undefined) return { text: own.trim(), inKeyHeader: true }
+  return token === null ? null : { text: token, inKeyHeader: false }
 }
 
-const ambiguous = (): Problem =>
+const ambiguousCredentials = (): Problem =>
   new Problem('ambiguous-credentials', 'The request carries more than one credential. Send one, in one header line.')
 
 /** Refuses a query string that carries a credential: addresses are written down in many places. R164. */
-export function admitTarget(target: string, { credentialNames }: Pick<Scheme, 'credentialNames'>): void {
+export function refuseCredentialsInTarget(
+  target: string,
+  { credentialNames }: Pick<AuthScheme, 'credentialNames'>,
+): void {
   const start = target.indexOf('?')
-  if (start >= 0) admitForm(target.slice(start + 1), credentialNames, 'query')
+  if (start >= 0) refuseCredentialsInForm(target.slice(start + 1), credentialNames, 'query')
 }
 
 /** The same for OPTIONS; a preflight is answered, so that pages can read the refusal of the request behind it. R164, R174. */
-export function admitOptions(
+export function refuseCredentialsInOptions(
   { target, headers }: Pick<Call, 'target' | 'headers'>,
-  scheme: Pick<Scheme, 'credentialNames'>,
+  scheme: Pick<AuthScheme, 'credentialNames'>,
 ): void {
-  if (headers['access-control-request-method'] === undefined) admitTarget(target, scheme)
+  if (headers['access-control-request-method'] === undefined) refuseCredentialsInTarget(target, scheme)
 }
 
 /** What the content is meant for. */
-interface Admitting {
+interface ContentRoute {
   readonly operation: Operation
   readonly resource: Pick<Resource, 'byName' | 'settings'>
 }
 
 /** The same for the content, a form or an object; a field that is declared is a field. R164. */
-export function admitBody(
+export function refuseCredentialsInBody(
   body: Readonly<Record<string, unknown>> | null,
-  { operation, resource: { byName, settings } }: Admitting,
+  { operation, resource: { byName, settings } }: ContentRoute,
 ): void {
   if (body === null) return
   const { credentialNames } = settings.auth
-  if (operation === 'list') admitForm(String(body.form), credentialNames, 'body')
+  if (operation === 'list') refuseCredentialsInForm(String(body.form), credentialNames, 'body')
   else
     for (const name of credentialNames)
-      if (Object.hasOwn(body, name) && !byName.has(name)) throw misplaced(name, 'body')
+      if (Object.hasOwn(body, name) && !byName.has(name)) throw misplacedCredential(name, 'body')
 }
 
-function admitForm(text: string, names: readonly string[], place: 'query' | 'body'): void {
+function refuseCredentialsInForm(text: string, names: readonly string[], place: 'query' | 'body'): void {
   for (const pair of text.split('&')) {
     const cut = /[=[]|%5b|%3d/i.exec(pair)
-    const name = decoded(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
+    const name = decodeOrKeep(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
     const found = names.find((one) => one.toLowerCase() === name)
-    if (found !== undefined) throw misplaced(found, place)
+    if (found !== undefined) throw misplacedCredential(found, place)
   }
 }
 
-function decoded(text: string): string {
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -86,42 +92,42 @@ function decoded(text: string): string {
 }
 
 /** An API key to the end of its segment, also where its underscore was mangled. */
-const key = /bylaw(?:_|[^0-9a-z/]+(?=[^/]{16}))[^/]*/gi
+const keyPattern = /bylaw(?:_|[^0-9a-z/]+(?=[^/]{16}))[^/]*/gi
 /** Words with two dots and more between them, and the place in them where the header of an access token begins. */
-const dotted = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
-const token = /e(?:y[ABIJ]|w[klop01])[\w-]{10,}\..*/
+const dottedWords = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
+const tokenPattern = /e(?:y[ABIJ]|w[klop01])[\w-]{10,}\..*/
 /** What can be an API key whose prefix was lost or mangled: its checksum decides, and of what is longer than any id nothing is shown. */
-const run = /[0-9A-Za-z]{49,}/g
-const mostOfRun = 128
-const escaped = /%(?:u00)?([0-9a-f]{2})/gi
+const keyRun = /[0-9A-Za-z]{49,}/g
+const mostOfKeyRun = 128
+const escapePattern = /%(?:u00)?([0-9a-f]{2})/gi
 /** A character of ASCII in more bytes of UTF-8 than it needs, which lenient readers of logs accept. */
-const overlong = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g
+const overlongPattern = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g
 /** Any text that one of the rules above could change. Most texts are none, and every request is logged. */
-const suspect = /[%\x7f-\uffff]|bylaw|(?<![0-9a-z])[0-9a-z]{49}|\.[\w-]*\./i
+const suspectPattern = /[%\x7f-\uffff]|bylaw|(?<![0-9a-z])[0-9a-z]{49}|\.[\w-]*\./i
 const mostLayers = 8
-const hidden = '***'
+const redactedMark = '***'
 
 /** A text for the log, without anything that reads like an API key or an access token, percent-encoded or not. R164, R172. */
-export function redacted(text: string): string {
-  if (!suspect.test(text)) return text
-  const plain = unescaped(text)
-  if (plain === null) return hidden
+export function redact(text: string): string {
+  if (!suspectPattern.test(text)) return text
+  const plain = unescapeAll(text)
+  if (plain === null) return redactedMark
   const told = plain
-    .replace(key, hidden)
-    .replace(dotted, (words) => words.replace(token, hidden))
-    .replace(run, (one) => (one.length > mostOfRun || holdsKey(one) ? hidden : one))
+    .replace(keyPattern, redactedMark)
+    .replace(dottedWords, (words) => words.replace(tokenPattern, redactedMark))
+    .replace(keyRun, (one) => (one.length > mostOfKeyRun || holdsKey(one) ? redactedMark : one))
   // JSON leaves these control characters as they are, and terminals obey them.
   return (told === plain ? text : told).replace(/[\x7f-\x9f]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 }
 
 /** A text without its escapes; null where it was escaped more often than anybody does who has nothing to hide. */
-function unescaped(text: string): string | null {
+function unescapeAll(text: string): string | null {
   let plain = text
   for (let layer = 0; plain.includes('%') || layer === 0; layer++) {
     const before = plain
     plain = plain
-      .replace(escaped, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-      .replace(overlong, (_, lead: string, last: string) =>
+      .replace(escapePattern, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+      .replace(overlongPattern, (_, lead: string, last: string) =>
         String.fromCharCode(((lead.charCodeAt(lead.length - 1) & 1) << 6) | (last.charCodeAt(0) & 63)),
       )
     if (plain === before) break
@@ -130,9 +136,10 @@ function unescaped(text: string): string | null {
   return plain
 }
 
-const holdsKey = (text: string): boolean => [text.slice(0, 49), text.slice(-49)].some((one) => isWhole(`bylaw_${one}`))
+const holdsKey = (text: string): boolean =>
+  [text.slice(0, 49), text.slice(-49)].some((one) => hasValidChecksum(`bylaw_${one}`))
 
-function misplaced(name: string, place: 'query' | 'body'): Problem {
+function misplacedCredential(name: string, place: 'query' | 'body'): Problem {
   const message = `${name} reads like a credential, which is taken from the header alone. Send Authorization: Bearer, and regard what was sent as known to others: change it.`
   return new Problem('credentials-in-url', message, { extra: { in: place, name } })
 }
@@ -142,14 +149,14 @@ export const challengeOf = (realm: string, metadata: string | null): string =>
   `Bearer realm="${realm}"${metadata === null ? '' : `, resource_metadata="${metadata}"`}`
 
 /** R166: without credentials nothing is wrong yet. */
-export const missing = (challenge: string, { apiKeyHeader }: Pick<Scheme, 'apiKeyHeader'>): Problem =>
+export const missingCredentials = (challenge: string, { apiKeyHeader }: Pick<AuthScheme, 'apiKeyHeader'>): Problem =>
   new Problem(
     'credentials-missing',
     `This needs credentials. Send an API key or an access token as Authorization: Bearer …${apiKeyHeader === null ? '' : `, or an API key as ${apiKeyHeader}: …`}.`,
     { headers: { 'WWW-Authenticate': challenge } },
   )
 
-export const invalid = (challenge: string, message: string): Problem =>
+export const invalidCredentials = (challenge: string, message: string): Problem =>
   new Problem('invalid-credentials', message, {
     headers: { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
   })

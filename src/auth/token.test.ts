@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { judge } from './token.ts'
+import { makeTokenJudge } from './token.ts'
 
 const tokens = { issuer: 'https://login.example.com', audience: 'https://api.example.com', jwks: '' }
 const now = Date.UTC(2027, 0, 1)
@@ -22,7 +22,7 @@ const sign = (alg: string, key: CryptoKey) =>
     .sign(key)
 
 test('a token that does not name its key is tried with all that can be meant', async () => {
-  const whose = judge(tokens, keys, () => now)
+  const whose = makeTokenJudge(tokens, keys, () => now)
   for (const { alg, privateKey } of pairs) {
     const verdict = await whose(await sign(alg, privateKey))
     assert.ok('caller' in verdict, alg)
@@ -34,7 +34,7 @@ test('a token that does not name its key is tried with all that can be meant', a
 })
 
 test('an algorithm that is not declared is not taken, even with a key that is known', async () => {
-  const whose = judge({ ...tokens, algorithms: ['RS256'] }, keys, () => now)
+  const whose = makeTokenJudge({ ...tokens, algorithms: ['RS256'] }, keys, () => now)
   for (const { alg, privateKey } of pairs)
     assert.equal('caller' in (await whose(await sign(alg, privateKey))), alg === 'RS256', alg)
 })
@@ -64,11 +64,14 @@ test('a key of the issuer that cannot be used makes no valid token invalid, and 
         [good, bad],
         [bad, bad, good],
       ]) {
-        const whose = judge(tokens, published(set), () => now)
+        const whose = makeTokenJudge(tokens, published(set), () => now)
         assert.ok('caller' in (await whose(await sign(alg, privateKey))), `${alg} ${JSON.stringify(bad)}`)
         assert.ok('refused' in (await whose(await sign(alg, forger.privateKey))), alg)
       }
       for (const set of [[bad], [bad, bad], []])
-        assert.ok('refused' in (await judge(tokens, published(set), () => now)(await sign(alg, privateKey))), alg)
+        assert.ok(
+          'refused' in (await makeTokenJudge(tokens, published(set), () => now)(await sign(alg, privateKey))),
+          alg,
+        )
     }
 })

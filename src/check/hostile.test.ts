@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, shop, table } from '../../test/help/mistakes.ts'
-import { f } from '../resources/field.ts'
-import { declarationMistakes } from './mistakes.ts'
+import { f } from '../fields/field.ts'
+import { declarationMistakes } from './declaration-mistakes.ts'
 
 table('anything is read, and nothing is thrown', [
   ['null', () => declarationMistakes(null), 'service', 'null', 'service({'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, shop, table } from '../../test/help/mistakes.ts'
-import { declarationMistakes } from './mistakes.ts'
+import { declarationMistakes } from './declaration-mistakes.ts'
 
 const tiers = (given: unknown) => () => shop({ orders: open }, { tiers: given })
 

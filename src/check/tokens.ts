@@ -1,45 +1,46 @@
 /** Judges which access tokens a declaration takes: everything has to be said, and nothing that would let forged ones in. Part 5, authentication. */
-import { tokenAlgorithms } from '../resources/settings.ts'
-import { isObject } from '../resources/values.ts'
-import { type Given, shown } from './bounds.ts'
-import { checkKeys } from './profile.ts'
-import { type Ground, note } from './soundness.ts'
 
-const members = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']
-const path = ['settings', 'auth', 'tokens']
+import { isObject } from '../fields/value-check.ts'
+import { tokenAlgorithms } from '../settings.ts'
+import { type DeclarationCheck, report } from './field-check.ts'
+import { type UncheckedObject, valueInWords } from './kind-options.ts'
+import { checkKnownKeys } from './resource-check.ts'
 
-export function checkTokens(given: unknown, ground: Ground): void {
+const tokenKeys = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']
+const tokensPath = ['settings', 'auth', 'tokens']
+
+export function checkTokens(given: unknown, ground: DeclarationCheck): void {
   const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
   checkHeader(auth.apiKeyHeader, ground)
-  checkFilters(ground)
+  checkCredentialFilters(ground)
   if (!isObject(auth.tokens)) return
-  const { tokens } = auth as { tokens: Given }
-  checkKeys(path, tokens, members, [], ground)
+  const { tokens } = auth as { tokens: UncheckedObject }
+  checkKnownKeys(tokensPath, tokens, tokenKeys, [], ground)
   checkTexts(tokens, ground)
   checkAlgorithms(tokens.algorithms, ground)
   const { claims } = tokens
   if (claims === undefined) return
-  if (!isObject(claims)) note(ground, [...path, 'claims'], `\`claims\` is ${shown(claims)}.`, claimsMend)
+  if (!isObject(claims)) report(ground, [...tokensPath, 'claims'], `\`claims\` is ${valueInWords(claims)}.`, claimsMend)
   else {
-    checkKeys([...path, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], ground)
+    checkKnownKeys([...tokensPath, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], ground)
     for (const [name, claim] of Object.entries(claims))
       if (typeof claim !== 'string' || claim === '' || claim === '/')
-        note(ground, [...path, 'claims', name], `The claim is ${shown(claim)}.`, claimsMend)
+        report(ground, [...tokensPath, 'claims', name], `The claim is ${valueInWords(claim)}.`, claimsMend)
   }
 }
 
 /** A header with a meaning of its own cannot carry keys besides; cookies never authenticate. R163. */
-const meant =
+const reservedHeaders =
   /^(authorization|proxy-.*|cookie2?|host|origin|accept(-.*)?|content-.*|if-.*|idempotency-key|version|prefer|date|connection|transfer-encoding|upgrade|expect|range|forwarded|x-forwarded-.*|traceparent|request-id|user-agent|referer|te|trailer|via|cache-control)$/i
 
-function checkHeader(given: unknown, ground: Ground): void {
-  if (typeof given !== 'string' || !meant.test(given)) return
+function checkHeader(given: unknown, ground: DeclarationCheck): void {
+  if (typeof given !== 'string' || !reservedHeaders.test(given)) return
   const reason = `The header ${given} has a meaning of its own.`
-  note(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
+  report(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
 /** A parameter that reads like a credential is refused, so that no filter can be called so. R164. */
-function checkFilters({ resources, settings, ...ground }: Ground): void {
+function checkCredentialFilters({ resources, settings, ...ground }: DeclarationCheck): void {
   const names = settings.auth.credentialNames.map((name) => name.toLowerCase())
   for (const [name, given] of Object.entries(resources)) {
     const fields = isObject(given) && isObject(given.fields) ? given.fields : {}
@@ -48,7 +49,7 @@ function checkFilters({ resources, settings, ...ground }: Ground): void {
         continue
       const reason = `\`${field}\` reads like a credential, so that no list can be filtered by it.`
       const mend = 'Leave out `filter`, or take the name out of auth.credentialNames.'
-      note(ground, ['resources', name, 'fields', field], reason, mend)
+      report(ground, ['resources', name, 'fields', field], reason, mend)
     }
   }
 }
@@ -56,32 +57,32 @@ function checkFilters({ resources, settings, ...ground }: Ground): void {
 const claimsMend =
   "Write names of claims, as claims: { scopes: 'scope', tier: 'tier' }; nested ones as '/realm_access/roles'."
 
-function checkTexts({ issuer, audience, jwks, resource }: Given, ground: Ground): void {
+function checkTexts({ issuer, audience, jwks, resource }: UncheckedObject, ground: DeclarationCheck): void {
   if (typeof issuer !== 'string' || issuer === '')
-    note(
+    report(
       ground,
-      [...path, 'issuer'],
+      [...tokensPath, 'issuer'],
       'It is not said who issues the tokens.',
       "Write the claim iss of its tokens, as issuer: 'https://login.example.com/'.",
     )
   if (typeof audience !== 'string' || audience === '')
-    note(
+    report(
       ground,
-      [...path, 'audience'],
+      [...tokensPath, 'audience'],
       'It is not said for whom tokens are made, so that those for others would be taken.',
       "Write the claim aud, as audience: 'https://api.example.com'.",
     )
   if (!isSafe(jwks))
-    note(
+    report(
       ground,
-      [...path, 'jwks'],
-      `\`jwks\` is ${shown(jwks)}, which is no URL that can be trusted.`,
+      [...tokensPath, 'jwks'],
+      `\`jwks\` is ${valueInWords(jwks)}, which is no URL that can be trusted.`,
       "Write where the issuer's public keys are, as jwks: 'https://login.example.com/.well-known/jwks.json'.",
     )
   if (resource === undefined ? typeof audience === 'string' && audience !== '' && !isUrl(audience) : !isUrl(resource))
-    note(
+    report(
       ground,
-      [...path, 'resource'],
+      [...tokensPath, 'resource'],
       'The URL of this service is not known.',
       "Write it, as resource: 'https://api.example.com'; an audience that is a URL is enough.",
     )
@@ -98,13 +99,13 @@ function isSafe(value: unknown): boolean {
   return username === '' && (protocol === 'https:' || (protocol === 'http:' && here))
 }
 
-function checkAlgorithms(given: unknown, ground: Ground): void {
+function checkAlgorithms(given: unknown, ground: DeclarationCheck): void {
   if (given === undefined) return
   const known: readonly unknown[] = tokenAlgorithms
   const all: readonly unknown[] = Array.isArray(given) ? given : []
-  const at = [...path, 'algorithms']
+  const at = [...tokensPath, 'algorithms']
   const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
-  if (all.length === 0) note(ground, at, `\`algorithms\` is ${shown(given)}.`, mend)
+  if (all.length === 0) report(ground, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
   for (const one of all.filter((one) => !known.includes(one)))
-    note(ground, at, `${shown(one)} is no signature that only the issuer can make.`, mend)
+    report(ground, at, `${valueInWords(one)} is no signature that only the issuer can make.`, mend)
 }

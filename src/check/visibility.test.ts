@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
-import { f } from '../resources/field.ts'
+import { f } from '../fields/field.ts'
 
 const owned = { fields: { name: f.text() }, access: 'authenticated', owner: 'accountId' }
 const known = { fields: { name: f.text() }, access: 'authenticated' }

@@ -1,13 +1,13 @@
 /** Finds what is wrong with whose items are whose, and with who sees which field. Part 5, authentication. */
 
+import type { Field } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import { isInCase, toCase } from '../formats/naming.ts'
 import { type Access, operations, ruleFor } from '../resources/declaration.ts'
-import type { Field } from '../resources/field.ts'
-import { cased, isCased } from '../resources/naming.ts'
-import { sitesOf } from '../resources/relations.ts'
-import { isObject } from '../resources/values.ts'
-import { type Given, guessed, has, shown } from './bounds.ts'
-import { type Judged, parentName } from './profile.ts'
-import { type Ground, note, whole } from './soundness.ts'
+import { referenceSites } from '../resources/relations.ts'
+import { type DeclarationCheck, report, soundField } from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** What the account is called that the items of a resource belong to, and the resource that says so. */
 interface Owner {
@@ -16,111 +16,121 @@ interface Owner {
 }
 
 /** Children belong to whom their parent belongs. */
-function ownerOf(resource: unknown, ground: Ground, seen: readonly unknown[] = []): Owner | null {
+function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unknown[] = []): Owner | null {
   const { resources } = ground
-  if (!has(resources, resource) || seen.includes(resource)) return null
+  if (!hasMember(resources, resource) || seen.includes(resource)) return null
   const given = resources[resource]
-  const above = ownerOf(parentName(given), ground, [...seen, resource])
+  const above = ownerOf(parentNameOf(given), ground, [...seen, resource])
   if (above) return above
   return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
 }
 
 /** Whether an owner can be told for every item, and is told nobody else. R170. */
-export function checkOwner({ name, given, settings }: Judged, ground: Ground): void {
+export function checkOwner({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given
   const found = ownerOf(name, ground)
-  if (owner !== undefined && (typeof owner !== 'string' || !isCased(owner, settings.naming))) {
-    const better = typeof owner === 'string' ? cased(owner, settings.naming) : ''
-    const mend = `Write what the account is called, as owner: '${isCased(better, settings.naming) ? better : cased('account-id', settings.naming)}'.`
-    note(ground, path, `\`owner\` is ${shown(owner)}.`, mend)
+  if (owner !== undefined && (typeof owner !== 'string' || !isInCase(owner, settings.naming))) {
+    const better = typeof owner === 'string' ? toCase(owner, settings.naming) : ''
+    const mend = `Write what the account is called, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
+    report(ground, path, `\`owner\` is ${valueInWords(owner)}.`, mend)
     return
   }
   if (owner !== undefined && found?.by !== name) {
     const reason = `The items belong to whom those of \`${found?.by}\` belong, which they lie below.`
-    note(ground, path, reason, 'Leave `owner` out here.')
+    report(ground, path, reason, 'Leave `owner` out here.')
   }
   if (found) {
-    checkKept(name, found, given, ground)
-    checkRules(name, found, given, ground)
+    checkAccountField(name, found, given, ground)
+    checkPublicRules(name, found, given, ground)
   } else checkReferences(name, given, ground)
 }
 
 /** The service keeps the account of an item by itself, and never answers it. */
-function checkKept(name: string, { name: owner }: Owner, { fields }: Given, ground: Ground): void {
-  if (!isObject(fields) || !has(fields, owner)) return
+function checkAccountField(
+  name: string,
+  { name: owner }: Owner,
+  { fields }: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
+  if (!isObject(fields) || !hasMember(fields, owner)) return
   const reason = 'The account that an item belongs to is kept by the service, beside the fields, and is never answered.'
-  note(ground, ['resources', name, 'fields', owner], reason, 'Leave the field out, or name the owner otherwise.')
+  report(ground, ['resources', name, 'fields', owner], reason, 'Leave the field out, or name the owner otherwise.')
 }
 
 /** Who is not known has no account. */
-function checkRules(name: string, { by }: Owner, { access, methods }: Given, ground: Ground): void {
+function checkPublicRules(
+  name: string,
+  { by }: Owner,
+  { access, methods }: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
   const offered = operations.filter((one) => !Array.isArray(methods) || methods.includes(one))
   const open = offered.some((one) => ruleFor((access ?? '') as Access, one) === 'public')
   if (!open) return
   const reason = `The items belong to accounts${by === name ? '' : `, as those of \`${by}\` do`}, and a caller of what is public has none.`
-  note(ground, ['resources', name, 'access'], reason, "Write 'authenticated' or a scope in place of 'public'.")
+  report(ground, ['resources', name, 'access'], reason, "Write 'authenticated' or a scope in place of 'public'.")
 }
 
 /** What everybody sees must not tell of what one account has. */
-function checkReferences(name: string, { fields }: Given, ground: Ground): void {
+function checkReferences(name: string, { fields }: UncheckedObject, ground: DeclarationCheck): void {
   const owned = Object.keys(ground.resources).filter((one) => ownerOf(one, ground))
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
-    const made = whole(given, ground.sound)
-    const target = made && owned.find((one) => sitesOf(made, one, field).length > 0)
+    const made = soundField(given, ground.soundConcepts)
+    const target = made && owned.find((one) => referenceSites(made, one, field).length > 0)
     if (target === undefined) continue
     const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` belong to nobody.`
-    note(ground, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)
+    report(ground, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)
   }
 }
 
 /** What goes with another item takes the right to remove it, so somebody has to have that right. R138. */
-export function checkRemoval({ name, given }: Judged, ground: Ground): void {
+export function checkRemoval({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   const { access, parent, fields } = given
   if (!isObject(access) || ruleFor(access as Access, 'remove') !== undefined) return
   const own = isObject(parent) && parent.onDelete === 'cascade' ? [parent.resource] : []
   const references = Object.entries(isObject(fields) ? fields : {}).flatMap(([field, one]) => {
-    const made = whole(one, ground.sound)
+    const made = soundField(one, ground.soundConcepts)
     return Object.keys(ground.resources).filter(
-      (to) => made && sitesOf(made, to, field).some(({ onDelete }) => onDelete === 'cascade'),
+      (to) => made && referenceSites(made, to, field).some(({ onDelete }) => onDelete === 'cascade'),
     )
   })
   const [above] = [...own, ...references]
   if (above === undefined) return
   const reason = `Its items are removed with those of \`${above}\` (\`cascade\`), and it is not said who may remove them.`
   const mend = "Write the rule, as remove: 'authenticated', or write onDelete: 'restrict'."
-  note(ground, ['resources', name, 'access'], reason, mend)
+  report(ground, ['resources', name, 'access'], reason, mend)
 }
 
 /** Whether the scopes at fields are scopes, and leave nobody with a field that nobody can fill. */
-export function checkFieldRules({ name, given }: Judged, ground: Ground): void {
+export function checkFieldScopes({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
-    const made = whole(one, ground.sound)
+    const made = soundField(one, ground.soundConcepts)
     if (!made) continue
     const path = ['resources', name, 'fields', field]
     const { read, write, readOnly, writeOnly } = made.options
     const rules = Object.entries({ read, write }).filter(([, rule]) => rule !== undefined)
     for (const [option, rule] of rules) {
-      if (has(ground.scopes, rule)) continue
-      const mend = `${guessed(rule, Object.keys(ground.scopes))} Scopes are declared in \`scopes\` of the service.`
-      note(ground, path, `\`${option}\` names no scope: ${shown(rule)}.`, mend)
+      if (hasMember(ground.scopes, rule)) continue
+      const mend = `${nameHint(rule, Object.keys(ground.scopes))} Scopes are declared in \`scopes\` of the service.`
+      report(ground, path, `\`${option}\` names no scope: ${valueInWords(rule)}.`, mend)
     }
     if (read !== undefined && writeOnly)
-      note(
+      report(
         ground,
         path,
         'The field is `writeOnly`, so that no scope lets anybody see it.',
         'Leave out `read` or `writeOnly`.',
       )
     if (write !== undefined && readOnly)
-      note(
+      report(
         ground,
         path,
         'The field is `readOnly`, so that no scope lets anybody write it.',
         'Leave out `write` or `readOnly`.',
       )
-    if (rules.length > 0 && isNeeded(made) && !readOnly && !coversCreation(given, rules))
-      note(
+    if (rules.length > 0 && isRequired(made) && !readOnly && !coversCreation(given, rules))
+      report(
         ground,
         path,
         'A caller without the scope could make no item, as the field is required.',
@@ -129,13 +139,13 @@ export function checkFieldRules({ name, given }: Judged, ground: Ground): void {
   }
 }
 
-const isNeeded = ({ kind, options }: Field): boolean =>
+const isRequired = ({ kind, options }: Field): boolean =>
   options.default === undefined &&
   options.optional !== true &&
   ((kind !== 'list' && kind !== 'metadata') || Number(options.min ?? 0) > 0)
 
 /** Whether nobody can create who lacks the scopes of a field. */
-function coversCreation({ access, methods }: Given, rules: readonly (readonly [string, unknown])[]): boolean {
+function coversCreation({ access, methods }: UncheckedObject, rules: readonly (readonly [string, unknown])[]): boolean {
   if (Array.isArray(methods) && !methods.includes('create')) return true
   return rules.every(([, rule]) => rule === ruleFor((access ?? '') as Access, 'create'))
 }

@@ -1,20 +1,20 @@
 /** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { quotaWarnings } from '../limits/advice.ts'
-import { indexAdvice, listWarning } from '../lists/advice.ts'
+import { quotaWarnings } from '../limits/quota-warnings.ts'
+import { indexAdvice, listWarning } from '../lists/index-advice.ts'
 import type { Mistake } from '../resources/declaration.ts'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
-import { isComplaint } from '../terminal/complaint.ts'
-import { attempt, type Loaded, mistakesText } from '../terminal/load.ts'
-import { broken, contractFolder, isLocked, unlockedText } from '../terminal/place.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { isCommandError } from '../terminal/command-error.ts'
+import { contractFolder, contractMistakes, hasLocks, noLocksText } from '../terminal/flags.ts'
+import { type LoadResult, mistakesText, tryLoad } from '../terminal/load.ts'
 import { operationsOf } from './routes.ts'
 
-export const check: Command = {
+export const checkCommand: Command = {
   name: 'check',
   about: 'Tells every mistake of a declaration; exits with 1 if there is one.',
   details: 'Each mistake comes with its place, its reason and its mend. Nothing is served and no database is opened.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: {
     json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' },
     indexes: { about: 'Names the indexes that would serve lists in each of their orders.' },
@@ -23,18 +23,18 @@ export const check: Command = {
   run,
 }
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
-  const json = given.on('json')
-  const found = await (json ? judged(file).catch(asMistake(file)) : judged(file))
+  const json = given.isOn('json')
+  const found = await (json ? checkFile(file).catch(asMistake(file)) : checkFile(file))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
   else if ('service' in found)
     console.log(
       [
-        styleText('green', praise(file, found)),
-        ...warnings(found, given.on('indexes')),
-        ...(await open(file, found)),
+        styleText('green', successText(file, found)),
+        ...warnings(found, given.isOn('indexes')),
+        ...(await unlockedWarnings(file, found)),
       ].join('\n'),
     )
   else console.log(coloured(mistakesText(file, mistakes)))
@@ -42,34 +42,40 @@ async function run(given: Given): Promise<number> {
 }
 
 /** A service whose published versions would not be kept has mistakes too. */
-async function judged(file: string): Promise<Loaded> {
-  const found = await attempt(file)
-  const mistakes = 'service' in found ? [...(await broken(file, found.service)), ...(await stale(file, found))] : []
+async function checkFile(file: string): Promise<LoadResult> {
+  const found = await tryLoad(file)
+  const mistakes =
+    'service' in found
+      ? [...(await contractMistakes(file, found.service)), ...(await changedFunctions(file, found))]
+      : []
   return mistakes.length === 0 ? found : { mistakes }
 }
 
 /** Functions of changes that have changed since they were locked, which no start looks at: a build writes them otherwise. */
-async function stale(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<readonly Mistake[]> {
+async function changedFunctions(
+  file: string,
+  { service }: Extract<LoadResult, { service: unknown }>,
+): Promise<readonly Mistake[]> {
   const folder = contractFolder(file)
-  return existsSync(folder) ? (await import('../terminal/locks.ts')).renumberingOf(folder, service) : []
+  return existsSync(folder) ? (await import('../terminal/locks.ts')).changedFunctionMistakes(folder, service) : []
 }
 
 /** A file that cannot be loaded is a mistake of the whole file. */
 const asMistake =
   (file: string) =>
-  (error: unknown): Loaded => {
-    if (!isComplaint(error)) throw error
+  (error: unknown): LoadResult => {
+    if (!isCommandError(error)) throw error
     return { mistakes: [{ place: file, reason: error.message, mend: error.mend }] }
   }
 
-function praise(file: string, { service }: Extract<Loaded, { service: unknown }>): string {
+function successText(file: string, { service }: Extract<LoadResult, { service: unknown }>): string {
   const count = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`
   const operations = operationsOf(service).length
   return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
 /** Lists that no index serves, and operations that no quota bounds. */
-function warnings({ service }: Extract<Loaded, { service: unknown }>, whole: boolean): string[] {
+function warnings({ service }: Extract<LoadResult, { service: unknown }>, whole: boolean): string[] {
   const { resources, quotas } = service
   const lists = [...resources.values()].flatMap(whole ? indexAdvice : listWarning)
   const more = whole || lists.length === 0 ? [] : ['The indexes that would serve them:  bylaw check --indexes']
@@ -77,9 +83,12 @@ function warnings({ service }: Extract<Loaded, { service: unknown }>, whole: boo
 }
 
 /** Versions that nothing keeps as they were released. */
-async function open(file: string, { service }: Extract<Loaded, { service: unknown }>): Promise<string[]> {
-  if (!(await isLocked(file))) return [styleText('yellow', unlockedText(file))]
-  const found = (await import('../terminal/locks.ts')).unlocked(contractFolder(file), service)
+async function unlockedWarnings(
+  file: string,
+  { service }: Extract<LoadResult, { service: unknown }>,
+): Promise<string[]> {
+  if (!(await hasLocks(file))) return [styleText('yellow', noLocksText(file))]
+  const found = (await import('../terminal/locks.ts')).unlockedVersions(contractFolder(file), service)
   return found.map((label) =>
     styleText('yellow', `${label} is released and not locked; write it down with:  bylaw contract lock ${file}`),
   )

@@ -3,26 +3,25 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { changelog } from '../contract/changelog.ts'
 import type { Contract } from '../contract/contract.ts'
-import { breaking } from '../contract/difference.ts'
+import { onlyBreaking } from '../contract/difference.ts'
 import { differences } from '../contract/differences.ts'
-import { contractAt, servedOf } from '../contract/gate.ts'
-import { type Locking, locking, lockText } from '../contract/lock.ts'
-
-import { answersText, type Exchange } from '../proof/answers.ts'
-import { guide as guideFor } from '../proof/guide.ts'
-import { recorded } from '../proof/record.ts'
-import { type Released, releasedOf } from '../proof/trial.ts'
-import { nearest, oneOf } from '../resources/naming.ts'
+import { contractAt, servedLabels } from '../contract/gate.ts'
+import { lockText, type NextLock, nextLock } from '../contract/lock.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { exchangesText, type RecordedExchange } from '../proof/exchanges.ts'
+import { type VersionService, versionServices } from '../proof/fixture.ts'
+import { migrationGuide as guideFor } from '../proof/guide.ts'
+import { recordExchanges } from '../proof/record.ts'
 import type { Service } from '../service.ts'
-import type { Command, Given } from '../terminal/command.ts'
-import { complaint } from '../terminal/complaint.ts'
-import { load } from '../terminal/load.ts'
-import { labelIn, readLock, readLocks } from '../terminal/locks.ts'
-import { contractFolder } from '../terminal/place.ts'
-import { answersPath, deviating, readAnswers } from '../terminal/recorded.ts'
-import { staged } from '../terminal/stage.ts'
+import type { Command, CommandInput } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { contractFolder } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
+import { labelOfLock, readLock, readLocks } from '../terminal/locks.ts'
+import { answersPath, findDeviation, readAnswers } from '../terminal/recorded-answers.ts'
+import { openSandbox } from '../terminal/sandbox.ts'
 
-export const contract: Command = {
+export const contractCommand: Command = {
   name: 'contract',
   about: 'Locks what was published, and tells what is different from it.',
   details:
@@ -46,44 +45,44 @@ export const contract: Command = {
   run,
 }
 
-const deeds: Readonly<Record<string, (given: Given) => Promise<number>>> = { lock, diff, guide }
-const usualFile = 'api.ts'
+const subcommands: Readonly<Record<string, (given: CommandInput) => Promise<number>>> = { lock, diff, guide }
+const defaultFile = 'api.ts'
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [word = ''] = given.arguments
-  const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
+  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
   if (deed) return deed(given)
-  const guess = nearest(word, Object.keys(deeds))
+  const guess = nearestName(word, Object.keys(subcommands))
   const mend = guess ? `Did you mean \`bylaw contract ${guess}\`?` : 'It can lock, diff and guide.'
-  throw complaint(`bylaw contract cannot "${word}".`, mend)
+  throw commandError(`bylaw contract cannot "${word}".`, mend)
 }
 
 /** Writes the contract of every version, in the folder beside the declaration. */
-async function lock(given: Given): Promise<number> {
-  const [, file = usualFile, ...more] = given.arguments
+async function lock(given: CommandInput): Promise<number> {
+  const [, file = defaultFile, ...more] = given.arguments
   if (more.length > 0)
-    throw complaint(`bylaw contract lock cannot do anything with "${more[0]}".`, 'Name one declaration.')
-  const service = await load(file)
+    throw commandError(`bylaw contract lock cannot do anything with "${more[0]}".`, 'Name one declaration.')
+  const service = await loadService(file)
   const folder = contractFolder(file)
   const locks = readLocks(folder)
   const other = [...locks.values()].find((one) => one.service !== service.name)
   if (other)
-    throw complaint(
+    throw commandError(
       `${folder} holds the contract of ${other.service}, and ${file} declares ${service.name}.`,
       `Keep each declaration in a folder of its own. If ${other.service} is called ${service.name} now, write that into the files of ${folder}.`,
     )
-  const made = servedOf(service.declaration).map((label) => {
-    const before = given.on('anew') ? null : (locks.get(label) ?? null)
-    return { label, before, ...locking(contractAt(service, label), label, before) }
+  const made = servedLabels(service.declaration).map((label) => {
+    const before = given.isOn('anew') ? null : (locks.get(label) ?? null)
+    return { label, before, ...nextLock(contractAt(service, label), label, before) }
   })
   for (const one of made) refuseBreaking(file, one)
-  if (!given.on('anew')) await refuseDeviation(service, file)
+  if (!given.isOn('anew')) await refuseDeviation(service, file)
   mkdirSync(folder, { recursive: true })
   for (const { label, lock: locked, found, before } of made) {
     const path = join(folder, `${label}.json`)
     writeFileSync(path, lockText(locked))
     const fresh = !before || found.length > 0 || readAnswers(folder, label).length === 0
-    if (fresh) writeFileSync(answersPath(folder, label), answersText(await answersOf(service, label)))
+    if (fresh) writeFileSync(answersPath(folder, label), exchangesText(await recordAnswers(service, label)))
     const what = !before ? 'locked' : found.length === 0 ? 'unchanged' : `${found.length} new`
     console.log(`${path}  ${locked.version}  ${what}`)
   }
@@ -91,15 +90,15 @@ async function lock(given: Given): Promise<number> {
 }
 
 /** What a version answers, to be kept beside its lock. */
-async function answersOf(service: Service, label: string): Promise<readonly Exchange[]> {
-  const release = releasedOf(service).find((one) => one.label === label) as Released
-  const stage = await staged(service)
+async function recordAnswers(service: Service, label: string): Promise<readonly RecordedExchange[]> {
+  const release = versionServices(service).find((one) => one.label === label) as VersionService
+  const stage = await openSandbox(service)
   try {
-    const exchanges = await recorded(release, stage.ask)
+    const exchanges = await recordExchanges(release, stage.ask)
     const failed = exchanges.find(({ answer }) => answer.status >= 500)
     if (!failed) return exchanges
     const { method, path, body } = failed.request
-    throw complaint(
+    throw commandError(
       `${label} fails: ${method} ${path} ${JSON.stringify(body ?? null)} answers ${failed.answer.status}.`,
       'Mend that first.',
     )
@@ -109,88 +108,91 @@ async function answersOf(service: Service, label: string): Promise<readonly Exch
 }
 
 async function refuseDeviation(service: Service, file: string): Promise<void> {
-  const found = await deviating(service, contractFolder(file))
+  const found = await findDeviation(service, contractFolder(file))
   if (!found) return
   const { label, request, says } = found
-  throw complaint(
+  throw commandError(
     `${label} answers otherwise than it was recorded.\n  ${request.method} ${request.path}: ${says}.`,
     `\`bylaw verify ${file}\` shows it whole. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
   )
 }
 
-function refuseBreaking(file: string, { label, found }: Locking & { readonly label: string }): void {
-  const broken = breaking(found)
+function refuseBreaking(file: string, { label, found }: NextLock & { readonly label: string }): void {
+  const broken = onlyBreaking(found)
   if (broken.length === 0) return
-  throw complaint(
+  throw commandError(
     `${label} is locked, and consumers of it would meet:\n${broken.map(({ place, says }) => `  - ${place}: ${says}`).join('\n')}`,
     `Publish this as another version; \`bylaw check ${file}\` shows the change to paste.\nIf nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
   )
 }
 
 /** One contract, or those of several versions. */
-type Side =
+type DiffSide =
   | { readonly name: string; readonly one: Contract }
   | { readonly name: string; readonly many: ReadonlyMap<string, Contract> }
 
-async function diff(given: Given): Promise<number> {
+async function diff(given: CommandInput): Promise<number> {
   const [, a, b, ...more] = given.arguments
   if (a === undefined || b === undefined || more.length > 0)
-    throw complaint('bylaw contract diff compares two things.', 'As in:  bylaw contract diff contract/v1.json api.ts')
-  const [from, to] = [await side(a), await side(b)]
-  console.log(compared(from, to).trimEnd())
+    throw commandError(
+      'bylaw contract diff compares two things.',
+      'As in:  bylaw contract diff contract/v1.json api.ts',
+    )
+  const [from, to] = [await readSide(a), await readSide(b)]
+  console.log(diffText(from, to).trimEnd())
   return 0
 }
 
 /** What is meant: the label of a locked version, a lock, a folder of locks, or a declaration. */
-async function side(name: string): Promise<Side> {
-  if (/^v[1-9]\d{0,3}$/.test(name)) return { name, one: readLock(present(join('contract', `${name}.json`))) }
-  const path = present(name)
-  if (path.endsWith('.json')) return { name: labelIn(path) ?? basename(path), one: readLock(path) }
-  if (statSync(path).isDirectory()) return { name, many: locksIn(path) }
-  const service = await load(path)
+async function readSide(name: string): Promise<DiffSide> {
+  if (/^v[1-9]\d{0,3}$/.test(name)) return { name, one: readLock(existingPath(join('contract', `${name}.json`))) }
+  const path = existingPath(name)
+  if (path.endsWith('.json')) return { name: labelOfLock(path) ?? basename(path), one: readLock(path) }
+  if (statSync(path).isDirectory()) return { name, many: lockedContracts(path) }
+  const service = await loadService(path)
   return {
     name,
-    many: new Map(servedOf(service.declaration).map((label) => [label, contractAt(service as Service, label)])),
+    many: new Map(servedLabels(service.declaration).map((label) => [label, contractAt(service as Service, label)])),
   }
 }
 
-function present(path: string): string {
+function existingPath(path: string): string {
   if (existsSync(path)) return path
-  throw complaint(
+  throw commandError(
     `There is no ${path}.`,
     'Name a locked version as v1, a file of one, a folder of them, or a declaration.',
   )
 }
 
-function locksIn(folder: string): ReadonlyMap<string, Contract> {
+function lockedContracts(folder: string): ReadonlyMap<string, Contract> {
   const own = readLocks(folder)
   const locks = own.size > 0 ? own : readLocks(join(folder, 'contract'))
   if (locks.size > 0) return locks
-  throw complaint(`There is no locked contract in ${folder}.`, 'Write one with:  bylaw contract lock api.ts')
+  throw commandError(`There is no locked contract in ${folder}.`, 'Write one with:  bylaw contract lock api.ts')
 }
 
-function compared(from: Side, to: Side): string {
+function diffText(from: DiffSide, to: DiffSide): string {
   if ('one' in from && 'one' in to) return changelog(from.name, to.name, differences(from.one, to.one))
   const label = 'one' in from ? from.name : 'one' in to ? to.name : null
   if (label === null) return [...labelsIn(from, to)].map((one) => versionDiff(one, from, to)).join('\n')
   if (versionIn(from, label) && versionIn(to, label)) return versionDiff(label, from, to)
-  throw complaint(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
+  throw commandError(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
 }
 
 /** Writes how to move, beside the locked versions. */
-async function guide(given: Given): Promise<number> {
-  const [, from = '', to = '', file = usualFile] = given.arguments
-  const service = await load(file)
-  const served = servedOf(service.declaration)
+async function guide(given: CommandInput): Promise<number> {
+  const [, from = '', to = '', file = defaultFile] = given.arguments
+  const service = await loadService(file)
+  const served = servedLabels(service.declaration)
   for (const label of [from, to])
     if (!served.includes(label))
-      throw complaint(
+      throw commandError(
         `${file} serves no version "${label}".`,
-        `It serves ${oneOf(served, 'and')}. As in:  bylaw contract guide v1 v2 ${file}`,
+        `It serves ${listInWords(served, 'and')}. As in:  bylaw contract guide v1 v2 ${file}`,
       )
   if (served.indexOf(from) >= served.indexOf(to))
-    throw complaint(`${from} does not come before ${to}.`, 'Name the older version first.')
-  const stage = await staged(service)
+    throw commandError(`${from} does not come before ${to}.`, 'Name the older version first.')
+  const stage = await openSandbox(service)
   try {
     const text = await guideFor({ service, from, to, ask: stage.ask })
     const folder = contractFolder(file)
@@ -204,17 +206,18 @@ async function guide(given: Given): Promise<number> {
   }
 }
 
-function labelsIn(...sides: readonly Side[]): string[] {
+function labelsIn(...sides: readonly DiffSide[]): string[] {
   const labels = sides.flatMap((one) => ('many' in one ? [...one.many.keys()] : []))
   return [...new Set(labels)].toSorted()
 }
 
-const versionIn = (side: Side, label: string): Contract | undefined => ('one' in side ? side.one : side.many.get(label))
-const titled = (side: Side, label: string): string => ('one' in side ? side.name : `${label} of ${side.name}`)
+const versionIn = (side: DiffSide, label: string): Contract | undefined =>
+  'one' in side ? side.one : side.many.get(label)
+const sideTitle = (side: DiffSide, label: string): string => ('one' in side ? side.name : `${label} of ${side.name}`)
 
-function versionDiff(label: string, from: Side, to: Side): string {
+function versionDiff(label: string, from: DiffSide, to: DiffSide): string {
   const [before, after] = [versionIn(from, label), versionIn(to, label)]
   if (!before) return `# ${label}\n\n${label} is new in ${to.name}.\n`
   if (!after) return `# ${label}\n\n${label} is gone from ${to.name}.\n`
-  return changelog(titled(from, label), titled(to, label), differences(before, after))
+  return changelog(sideTitle(from, label), sideTitle(to, label), differences(before, after))
 }

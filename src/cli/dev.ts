@@ -3,20 +3,20 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, watch } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { allowLossFlag } from '../terminal/consent.ts'
-import { keepInFlag } from '../terminal/keep.ts'
-import { allowMisfitsFlag } from '../terminal/misfits.ts'
-import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/place.ts'
-import type { Word } from './turn.ts'
+import { keepInFlag } from '../terminal/dropped-values.ts'
+import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/flags.ts'
+import { allowMisfitsFlag } from '../terminal/misfit-warning.ts'
+import type { DevMessage } from './dev-server.ts'
 
-export const dev: Command = {
+export const devCommand: Command = {
   name: 'dev',
   about: 'Serves a declaration while it is written, anew on every change.',
   details:
     'Prints all URLs, a request to try and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
     'values or leaves out a version with callers, is reported, and the one before is served until the next change.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: {
     port: portFlag,
     host: hostFlag,
@@ -30,18 +30,18 @@ export const dev: Command = {
 }
 
 /** Marks the process that serves; the one without it watches over that one. */
-const mark = 'BYLAW_DEV_TURN'
+const serverVariable = 'BYLAW_DEV_TURN'
 
-const mostPatience = 3000
+const maxExitWait = 3000
 
-async function run(given: Given): Promise<number> {
-  if (process.env[mark] !== undefined) return (await import('./turn.ts')).turn(given)
+async function run(given: CommandInput): Promise<number> {
+  if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(given)
   portOf(given) // what no change of a file can mend is told first
-  return new Promise(watchOver)
+  return new Promise(supervise)
 }
 
 /** The processes of `dev`: one that serves, and one that looks at a newer declaration until it may take over. */
-interface Turns {
+interface DevProcesses {
   serving: ChildProcess | null
   next: ChildProcess | null
   /** The one that was asked to leave, so that the next one can have its port. */
@@ -55,20 +55,22 @@ interface Turns {
  * process that serves goes on until the next one has found its declaration in order and the database safe to change.
  */
 // long because: all parts share the processes and what was asked of them
-function watchOver(ended: (code: number) => void): void {
-  const turns: Turns = { serving: null, next: null, leaving: null, ready: false }
+function supervise(ended: (code: number) => void): void {
+  const turns: DevProcesses = { serving: null, next: null, leaving: null, ready: false }
   let mendable = false
   let isEnd = false
-  const watched = watching((file) => {
+  const watched = fileWatcher((file) => {
     console.log(dim(`${relative('', file)} changed.`))
     begin()
   })
   function begin(): void {
     turns.next?.kill('SIGKILL') // it has changed nothing yet
-    const child = fork(process.argv[1] as string, process.argv.slice(2), { env: { ...process.env, [mark]: '1' } })
+    const child = fork(process.argv[1] as string, process.argv.slice(2), {
+      env: { ...process.env, [serverVariable]: '1' },
+    })
     turns.next = child
     turns.ready = false
-    child.on('message', (word: Word) => {
+    child.on('message', (word: DevMessage) => {
       mendable ||= word.mendable
       for (const file of word.files) watched(file)
       turns.ready ||= word.ready === true && turns.next === child
@@ -92,7 +94,7 @@ function watchOver(ended: (code: number) => void): void {
     turns.serving = null
     turns.leaving = child
     child.kill('SIGTERM')
-    setTimeout(() => child.kill('SIGKILL'), mostPatience).unref()
+    setTimeout(() => child.kill('SIGKILL'), maxExitWait).unref()
   }
   function over(child: ChildProcess, code: number): void {
     const was = (['serving', 'next', 'leaving'] as const).find((one) => turns[one] === child)
@@ -118,7 +120,7 @@ function watchOver(ended: (code: number) => void): void {
 const dim = (text: string): string => styleText('dim', text)
 
 /** Watches files by their folders, because editors replace files; tells once for changes that come together. */
-function watching(changed: (file: string) => void): (file: string) => void {
+function fileWatcher(changed: (file: string) => void): (file: string) => void {
   const files = new Set<string>()
   const folders = new Set<string>()
   let soon: NodeJS.Timeout | undefined

@@ -1,20 +1,21 @@
 /** `bylaw doctor`: reads all rows of a database and lists those that do not keep what is declared. The cellar. */
-import { withoutPassword } from '../postgres/address.ts'
-import type { Misfits } from '../resources/bounds.ts'
-import { nameOf, type Row } from '../schema/rows.ts'
-import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
-import { load } from '../terminal/load.ts'
-import { databaseFlag, databaseOf } from '../terminal/place.ts'
-import { migrationOf } from '../terminal/start.ts'
-import { showing } from '../versions/convertible.ts'
 
-export const doctor: Command = {
+import { convertibleChecker } from '../changes/convertible.ts'
+import type { Misfits } from '../fields/bounds.ts'
+import { withoutPassword } from '../postgres/connection-url.ts'
+import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
+import type { Service } from '../service.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
+import { openMigrationFor } from '../terminal/start.ts'
+
+export const doctorCommand: Command = {
   name: 'doctor',
   about: 'Lists the stored rows that do not keep what a declaration promises; exits with 1 if there is one.',
   details:
     'Reads every row, as long as that takes, and changes none. It may run beside nodes that serve, and before a declaration is applied.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: { database: databaseFlag },
   examples: ['bylaw doctor api.ts --database sqlite:./data/orders.db'],
   run,
@@ -22,48 +23,48 @@ export const doctor: Command = {
 
 /** One thing that rows are examined for. It sees every row once, then tells what it found: one line for each kind of finding. */
 export interface Examination {
-  readonly see: (row: Row) => void
+  readonly see: (row: DeclaredRow) => void
   readonly findings: () => readonly string[]
 }
 
 /** The examinations of one run, besides that of values, which the store makes itself. */
-const examinations: readonly ((service: Service) => Examination)[] = [failures, versions]
+const examinations: readonly ((service: Service) => Examination)[] = [conversionExamination, versionExamination]
 
 /** Rows of which the changes of versions make no document. */
-function failures(): Examination {
+function conversionExamination(): Examination {
   const found: string[] = []
   let rows = 0
   return {
     see: (row) => {
-      if (row.failure === null || ++rows > mostNamed) return
-      found.push(`  ${row.collection.name}: ${nameOf(row)} cannot be converted: ${row.failure.message}`)
+      if (row.failure === null || ++rows > maxNamed) return
+      found.push(`  ${row.collection.name}: ${rowLabel(row)} cannot be converted: ${row.failure.message}`)
     },
-    findings: () => (rows > mostNamed ? [...found, `  and ${rows - mostNamed} more`] : found),
+    findings: () => (rows > maxNamed ? [...found, `  and ${rows - maxNamed} more`] : found),
   }
 }
 
 /** Rows that a version which is served cannot show, or shows otherwise than it describes. */
-function versions(service: Service): Examination {
+function versionExamination(service: Service): Examination {
   const found: string[] = []
   let rows = 0
-  const show = showing(service)
+  const show = convertibleChecker(service)
   return {
     see: (row) => {
       if (row.failure !== null) return
       for (const { version, says } of show(row.collection.name, row.document))
-        if (++rows <= mostNamed) found.push(`  ${row.collection.name}: ${nameOf(row)} in ${version} ${says}`)
+        if (++rows <= maxNamed) found.push(`  ${row.collection.name}: ${rowLabel(row)} in ${version} ${says}`)
     },
-    findings: () => (rows > mostNamed ? [...found, `  and ${rows - mostNamed} more`] : found),
+    findings: () => (rows > maxNamed ? [...found, `  and ${rows - maxNamed} more`] : found),
   }
 }
 
-const mostNamed = 100
+const maxNamed = 100
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
-  const service = await load(file)
+  const service = await loadService(file)
   const database = databaseOf(given, service)
-  const migration = await migrationOf(service, database)
+  const migration = await openMigrationFor(service, database)
   try {
     const all = examinations.map((make) => make(service))
     let rows = 0

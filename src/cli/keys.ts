@@ -1,20 +1,20 @@
 /** `bylaw keys`: makes API keys, lists them, and ends them. Part 5, authentication. */
-import { isInForce, mostOfName, newKey, sealed } from '../auth/keys.ts'
+import { isInForce, mostKeysOfName, newApiKey, sealKey } from '../auth/keys.ts'
 import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { durationMilliseconds } from '../formats/time.ts'
 import { realWorld } from '../http/world.ts'
-import { nearest, oneOf } from '../resources/naming.ts'
-import { milliseconds } from '../resources/time.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given, table } from '../terminal/command.ts'
-import { complaint } from '../terminal/complaint.ts'
-import { load } from '../terminal/load.ts'
-import { databaseFlag, databaseOf } from '../terminal/place.ts'
+import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
 import { peppersOf } from '../terminal/secrets.ts'
-import { dueIn, storeAsItIs } from '../terminal/start.ts'
+import { openStoreUnchanged, storeDueTime } from '../terminal/start.ts'
 
-export const keys: Command = {
+export const keysCommand: Command = {
   name: 'keys',
   about: 'Makes API keys, lists, revokes or rotates them.',
   details:
@@ -22,7 +22,7 @@ export const keys: Command = {
     'is revoked. revoke ends keys for good, on every node within a second.',
   arguments: [
     { name: 'create|list|revoke|rotate', about: 'a word for what to do: create, list, revoke or rotate' },
-    declarationFile,
+    declarationArgument,
   ],
   flags: {
     name: { value: 'NAME', about: 'What the key is called, after whoever uses it.' },
@@ -48,54 +48,59 @@ export const keys: Command = {
 }
 
 /** What the deeds share. */
-interface Ring {
-  readonly given: Given
+interface KeysCommandContext {
+  readonly given: CommandInput
   readonly file: string
   readonly service: Service
   readonly store: Store
   readonly now: number
 }
 
-const deeds: Readonly<Record<string, (ring: Ring) => Promise<string>>> = { create, list, revoke, rotate }
+const subcommands: Readonly<Record<string, (ring: KeysCommandContext) => Promise<string>>> = {
+  create,
+  list,
+  revoke,
+  rotate,
+}
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [word = '', file = ''] = given.arguments
-  const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
+  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
   if (!deed) {
-    const guess = nearest(word, Object.keys(deeds))
+    const guess = nearestName(word, Object.keys(subcommands))
     const mend = guess ? `Did you mean \`bylaw keys ${guess}\`?` : 'It can create, list, revoke and rotate.'
-    throw complaint(`bylaw keys cannot "${word}".`, mend)
+    throw commandError(`bylaw keys cannot "${word}".`, mend)
   }
-  const service = await load(file)
-  const store = await storeAsItIs(service, databaseOf(given, service))
+  const service = await loadService(file)
+  const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    console.log(await deed({ given, file, service, store, now: dueIn(store) }))
+    console.log(await deed({ given, file, service, store, now: storeDueTime(store) }))
     return 0
   } finally {
     await store.close()
   }
 }
 
-async function create(ring: Ring): Promise<string> {
-  const name = nameOf(ring)
-  const [other] = await inForce(ring, name)
+async function create(ring: KeysCommandContext): Promise<string> {
+  const name = keyNameOf(ring)
+  const [other] = await keysInForce(ring, name)
   if (other)
-    throw complaint(
+    throw commandError(
       `There is a key ${name} in force already (${other.id}).`,
       `Make the one that takes its place with:  bylaw keys rotate ${ring.file} --name ${name}`,
     )
-  return issued(ring, name, { ...holderOf(ring), expires: expiryOf(ring) }, '')
+  return issueKey(ring, name, { ...keyHolderOf(ring), expires: expiryOf(ring) }, '')
 }
 
-async function rotate(ring: Ring): Promise<string> {
-  const name = nameOf(ring)
-  const [first, second] = await inForce(ring, name)
+async function rotate(ring: KeysCommandContext): Promise<string> {
+  const name = keyNameOf(ring)
+  const [first, second] = await keysInForce(ring, name)
   if (!first)
-    throw complaint(`No key ${name} is in force.`, `Make one with:  bylaw keys create ${ring.file} --name ${name}`)
+    throw commandError(`No key ${name} is in force.`, `Make one with:  bylaw keys create ${ring.file} --name ${name}`)
   const ending = `bylaw keys revoke ${ring.file} --id ${first.id}`
-  if (second) throw complaint(`Two keys ${name} are in force already.`, `Revoke the older one first:  ${ending}`)
+  if (second) throw commandError(`Two keys ${name} are in force already.`, `Revoke the older one first:  ${ending}`)
   const lasts = first.expires === null ? null : ring.now + first.expires - first.created // as long as the one before
-  return issued(
+  return issueKey(
     ring,
     name,
     { ...first, expires: expiryOf(ring) ?? lasts },
@@ -103,137 +108,137 @@ async function rotate(ring: Ring): Promise<string> {
   )
 }
 
-async function list(ring: Ring): Promise<string> {
-  const all = await credentials(ring, { do: 'keys', name: ring.given.worth('name')?.text ?? null })
-  if (ring.given.on('json'))
+async function list(ring: KeysCommandContext): Promise<string> {
+  const all = await credentialsOf(ring, { do: 'keys', name: ring.given.flagValue('name')?.text ?? null })
+  if (ring.given.isOn('json'))
     return JSON.stringify(
-      all.map((one) => shown(one, ring.now)),
+      all.map((one) => keyJson(one, ring.now)),
       null,
       2,
     )
   if (all.length === 0) return `There are no keys. Make one with:  bylaw keys create ${ring.file} --name ci`
   const rows = all.map((one) => {
-    const { id, name, state, scopes, tier, account, created, expires } = shown(one, ring.now)
+    const { id, name, state, scopes, tier, account, created, expires } = keyJson(one, ring.now)
     return [name, id, state, scopes.join(' ') || '-', tier ?? '-', account ?? '-', created, expires ?? 'never']
   })
-  return table([['name', 'id', 'state', 'scopes', 'tier', 'account', 'created', 'expires'], ...rows])
+  return formatTable([['name', 'id', 'state', 'scopes', 'tier', 'account', 'created', 'expires'], ...rows])
 }
 
-async function revoke(ring: Ring): Promise<string> {
+async function revoke(ring: KeysCommandContext): Promise<string> {
   const { given, now } = ring
-  const id = given.worth('id')?.text
-  const found = id === undefined ? await inForce(ring, nameOf(ring)) : await ofId(ring, id)
+  const id = given.flagValue('id')?.text
+  const found = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
   if (found.length === 0)
-    throw complaint(`No key ${nameOf(ring)} is in force.`, `See them with:  bylaw keys list ${ring.file}`)
-  const ended = await credentials(ring, { do: 'revoke', ids: found.map((one) => one.id), time: now })
-  if (given.on('json'))
+    throw commandError(`No key ${keyNameOf(ring)} is in force.`, `See them with:  bylaw keys list ${ring.file}`)
+  const ended = await credentialsOf(ring, { do: 'revoke', ids: found.map((one) => one.id), time: now })
+  if (given.isOn('json'))
     return JSON.stringify(
-      ended.map((one) => shown(one, now)),
+      ended.map((one) => keyJson(one, now)),
       null,
       2,
     )
   return ended.map((one) => `${one.id} (${one.name}) is revoked.`).join('\n')
 }
 
-async function ofId(ring: Ring, id: string): Promise<readonly Credential[]> {
-  const all = await credentials(ring, { do: 'keys', name: null })
+async function keyOfId(ring: KeysCommandContext, id: string): Promise<readonly Credential[]> {
+  const all = await credentialsOf(ring, { do: 'keys', name: null })
   const found = all.filter((one) => one.id === id)
   const [one] = found
   if (one?.revoked === null) return found
-  throw complaint(
+  throw commandError(
     one ? `${id} was revoked already.` : `There is no key ${id}.`,
     `See them with:  bylaw keys list ${ring.file}`,
   )
 }
 
 /** The keys that a plan finds or changes. */
-async function credentials({ store }: Ring, plan: Plan): Promise<readonly Credential[]> {
+async function credentialsOf({ store }: KeysCommandContext, plan: Plan): Promise<readonly Credential[]> {
   const outcome = await store.execute(plan)
   return outcome.is === 'credentials' ? outcome.credentials : []
 }
 
-async function inForce(ring: Ring, name: string): Promise<readonly Credential[]> {
-  return (await credentials(ring, { do: 'keys', name })).filter((one) => isInForce(one, ring.now))
+async function keysInForce(ring: KeysCommandContext, name: string): Promise<readonly Credential[]> {
+  return (await credentialsOf(ring, { do: 'keys', name })).filter((one) => isInForce(one, ring.now))
 }
 
-type Terms = Holder & Pick<Credential, 'expires'>
+type KeyGrant = Holder & Pick<Credential, 'expires'>
 
-async function issued(ring: Ring, name: string, terms: Terms, more: string): Promise<string> {
+async function issueKey(ring: KeysCommandContext, name: string, terms: KeyGrant, more: string): Promise<string> {
   const { service, store, given, now } = ring
   const [pepper] = peppersOf(service, store, true)
-  const key = newKey()
+  const key = newApiKey()
   const { account, scopes, tier, features, expires } = terms
   const credential: Credential = {
     id: realWorld([]).newId('key'),
     name,
-    hash: sealed(key, pepper as string),
+    hash: sealKey(key, pepper as string),
     ...{ account, scopes, tier, features },
     created: now,
     expires,
     revoked: null,
   }
-  const [made] = await credentials(ring, { do: 'issue', credential, most: mostOfName })
+  const [made] = await credentialsOf(ring, { do: 'issue', credential, most: mostKeysOfName })
   if (!made)
-    throw complaint(
+    throw commandError(
       `Keys of the name ${name} were made at the same time.`,
       `See them with:  bylaw keys list ${ring.file}`,
     )
-  if (given.on('json')) return JSON.stringify({ key, ...shown(made, now) }, null, 2)
+  if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(made, now) }, null, 2)
   const rights =
     scopes.length === 0
       ? 'It has no scopes: it may do what is for everybody who is known.'
-      : `It has ${oneOf(scopes, 'and')}.`
+      : `It has ${listInWords(scopes, 'and')}.`
   return `${key}\n\nThis is the key ${name} (${made.id}), shown this once. ${rights}\nSend it as:  -H 'Authorization: Bearer ${key}'${more}`
 }
 
-function nameOf({ given }: Ring): string {
-  const name = given.worth('name')?.text
+function keyNameOf({ given }: KeysCommandContext): string {
+  const name = given.flagValue('name')?.text
   if (name !== undefined && /^[\w.@-]{1,100}$/.test(name)) return name
-  throw complaint(
+  throw commandError(
     name === undefined ? 'It is not said which key.' : `"${name}" is no name of a key.`,
     'Give one of letters, digits, dots and dashes, as in:  --name ci',
   )
 }
 
-function holderOf({ given, service }: Ring): Holder {
+function keyHolderOf({ given, service }: KeysCommandContext): Holder {
   const { scopes = {} } = service.declaration
   const tiers = [...(service.quotas?.tiers.keys() ?? [])]
   const known = (flag: string, names: readonly string[], one: string): string => {
     if (names.includes(one)) return one
-    const guess = nearest(one, names)
-    const there = names.length === 0 ? `${service.name} declares none.` : `There are ${oneOf(names, 'and')}.`
-    throw complaint(`--${flag}: there is no "${one}".`, guess ? `Did you mean ${guess}?` : there)
+    const guess = nearestName(one, names)
+    const there = names.length === 0 ? `${service.name} declares none.` : `There are ${listInWords(names, 'and')}.`
+    throw commandError(`--${flag}: there is no "${one}".`, guess ? `Did you mean ${guess}?` : there)
   }
-  const tier = given.worth('tier')?.text
-  const account = given.worth('account')?.text ?? null
+  const tier = given.flagValue('tier')?.text
+  const account = given.flagValue('account')?.text ?? null
   if (account !== null && !isIdentity(account))
-    throw complaint('--account has to be a text of at most 255 characters.', 'As in:  --account acc_1')
+    throw commandError('--account has to be a text of at most 255 characters.', 'As in:  --account acc_1')
   return {
     account,
-    scopes: [...new Set(words(given, 'scopes'))].map((one) => known('scopes', Object.keys(scopes), one)),
+    scopes: [...new Set(listFlag(given, 'scopes'))].map((one) => known('scopes', Object.keys(scopes), one)),
     tier: tier === undefined ? null : known('tier', tiers, tier),
-    features: [...new Set(words(given, 'features'))],
+    features: [...new Set(listFlag(given, 'features'))],
   }
 }
 
-const words = (given: Given, flag: string): string[] =>
-  (given.worth(flag)?.text ?? '').split(',').flatMap((word) => word.trim() || [])
+const listFlag = (given: CommandInput, flag: string): string[] =>
+  (given.flagValue(flag)?.text ?? '').split(',').flatMap((word) => word.trim() || [])
 
-function expiryOf({ given, now }: Ring): number | null {
-  const text = given.worth('expires')?.text
+function expiryOf({ given, now }: KeysCommandContext): number | null {
+  const text = given.flagValue('expires')?.text
   if (text === undefined) return null
-  const length = milliseconds(text)
+  const length = durationMilliseconds(text)
   const time =
     length === undefined ? (/^\d{4}-\d\d-\d\dT.*Z$/.test(text) ? Date.parse(text) : Number.NaN) : now + length
   if (time > now) return time
-  throw complaint(
+  throw commandError(
     `--expires has to be a duration or a time to come, not "${text}".`,
     'Give one as P90D or 2027-01-31T00:00:00Z.',
   )
 }
 
 /** A key as it is told: everything but what it is sealed as. */
-function shown({ hash, created, expires, revoked, ...rest }: Credential, now: number) {
+function keyJson({ hash, created, expires, revoked, ...rest }: Credential, now: number) {
   const time = (value: number | null): string | null => (value === null ? null : new Date(value).toISOString())
   const state = revoked !== null ? 'revoked' : expires !== null && expires <= now ? 'expired' : 'in force'
   return { ...rest, state, created: new Date(created).toISOString(), expires: time(expires), revoked: time(revoked) }

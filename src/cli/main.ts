@@ -1,24 +1,24 @@
 /** Runs the command that was asked for and tells what went wrong without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { nearest, oneOf } from '../resources/naming.ts'
-import { type Command, helpOf, overview, read } from '../terminal/command.ts'
-import { complaint, tell } from '../terminal/complaint.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { type Command, helpText, overviewText, parseCommand } from '../terminal/command.ts'
+import { commandError, printError } from '../terminal/command-error.ts'
 
 /** Each is loaded when it is needed: a server starts sooner for it. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  dev: async () => (await import('./dev.ts')).dev,
-  serve: async () => (await import('./serve.ts')).serve,
-  check: async () => (await import('./check.ts')).check,
-  routes: async () => (await import('./routes.ts')).routes,
-  openapi: async () => (await import('./routes.ts')).openapi,
-  explain: async () => (await import('./explain.ts')).explain,
-  keys: async () => (await import('./keys.ts')).keys,
-  verify: async () => (await import('./verify.ts')).verify,
-  contract: async () => (await import('./contract.ts')).contract,
-  migrate: async () => (await import('./migrate.ts')).migrate,
-  doctor: async () => (await import('./doctor.ts')).doctor,
-  versions: async () => (await import('./versions.ts')).versions,
+  dev: async () => (await import('./dev.ts')).devCommand,
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  check: async () => (await import('./check.ts')).checkCommand,
+  routes: async () => (await import('./routes.ts')).routesCommand,
+  openapi: async () => (await import('./routes.ts')).openapiCommand,
+  explain: async () => (await import('./explain.ts')).explainCommand,
+  keys: async () => (await import('./keys.ts')).keysCommand,
+  verify: async () => (await import('./verify.ts')).verifyCommand,
+  contract: async () => (await import('./contract.ts')).contractCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  versions: async () => (await import('./versions.ts')).versionsCommand,
 }
 
 function version(): string {
@@ -28,15 +28,15 @@ function version(): string {
 async function main(words: readonly string[]): Promise<number> {
   const [word, ...rest] = words
   if (word === '--version' || word === '-v') return print(version())
-  if (word === '--help' || word === '-h') return print(await everything())
+  if (word === '--help' || word === '-h') return print(await fullHelp())
   if (word === 'help') return main(rest[0] === undefined ? ['--help'] : [rest[0], '--help'])
   if (word === undefined) {
-    process.stderr.write(await everything())
+    process.stderr.write(await fullHelp())
     return 1
   }
-  const command = await found(word)
-  const given = read(command, rest, process.env)
-  return given.on('help') ? print(helpOf(command).trimEnd()) : command.run(given)
+  const command = await loadCommand(word)
+  const given = parseCommand(command, rest, process.env)
+  return given.isOn('help') ? print(helpText(command).trimEnd()) : command.run(given)
 }
 
 function print(text: string): number {
@@ -44,26 +44,26 @@ function print(text: string): number {
   return 0
 }
 
-async function everything(): Promise<string> {
-  return overview(await Promise.all(Object.values(commands).map((command) => command())))
+async function fullHelp(): Promise<string> {
+  return overviewText(await Promise.all(Object.values(commands).map((command) => command())))
 }
 
-async function found(word: string): Promise<Command> {
+async function loadCommand(word: string): Promise<Command> {
   const names = Object.keys(commands)
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command) return command()
   if (/\.[cm]?[jt]s$/.test(word))
-    throw complaint(`"${word}" is a file; a command has to stand before it.`, `As in:  bylaw serve ${word}`)
+    throw commandError(`"${word}" is a file; a command has to stand before it.`, `As in:  bylaw serve ${word}`)
   if (word.startsWith('-'))
-    throw complaint(
+    throw commandError(
       `bylaw alone has no flag ${word}.`,
       'It has --version and --help; all others stand behind a command.',
     )
-  const guess = nearest(word, names)
+  const guess = nearestName(word, names)
   const mend = guess
     ? `Did you mean \`bylaw ${guess}\`?`
-    : `There are ${oneOf(names, 'and')}; \`bylaw --help\` says more.`
-  throw complaint(`bylaw has no command "${word}".`, mend)
+    : `There are ${listInWords(names, 'and')}; \`bylaw --help\` says more.`
+  throw commandError(`bylaw has no command "${word}".`, mend)
 }
 
 /**
@@ -72,7 +72,7 @@ async function found(word: string): Promise<Command> {
  * What grew old all the same, as pages that waited to be sent, goes when there is half as much of it as of what lives, where V8 waits
  * for three times as much; that saves 15 to 25 MB.
  */
-function lean(): void {
+function limitMemory(): void {
   setFlagsFromString('--heap-growing-percent=50')
   const { execArgv, execPath, argv, env } = process
   const chosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
@@ -83,7 +83,7 @@ function lean(): void {
 // A script of this package runs in its root, whereas its user names files from where he stands.
 const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: stand } = process.env
 if (script === 'bylaw' && home === 'bylaw' && stand) process.chdir(stand)
-if (process.argv[2] === 'serve') lean()
+if (process.argv[2] === 'serve') limitMemory()
 process.stdout.on('error', () => {}) // a reader that went away ends neither a server nor a listing
-const code = await main(process.argv.slice(2)).catch(tell)
+const code = await main(process.argv.slice(2)).catch(printError)
 process.stdout.write('', () => process.exit(code)) // what a declaration left running does not keep the command alive

@@ -1,24 +1,24 @@
 /** `bylaw migrate`: shows, writes down and carries out what the database lacks of the declaration. The cellar. */
 
-import { isPostgres, withoutPassword } from '../postgres/address.ts'
-import { nearest, oneOf } from '../resources/naming.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
 import { hazardText } from '../schema/hazard.ts'
-import type { Fate, Migration, Plan } from '../schema/state.ts'
-import type { Step } from '../schema/step.ts'
+import type { Migration, MigrationPlan, UndropResult } from '../schema/migration.ts'
+import type { SchemaStep } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
-import { complaint } from '../terminal/complaint.ts'
-import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
-import { keepInFlag } from '../terminal/keep.ts'
-import { load } from '../terminal/load.ts'
-import { allowMisfitsFlag } from '../terminal/misfits.ts'
-import { databaseFlag, databaseOf, plansFlag, plansOfFolder } from '../terminal/place.ts'
-import { pendingOf, plansIn, written } from '../terminal/plans.ts'
-import { callersLeft } from '../terminal/retired.ts'
-import { migrationOf, plansOf } from '../terminal/start.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { allowLossFlag, consentOf, withConsent } from '../terminal/consent.ts'
+import { keepInFlag } from '../terminal/dropped-values.ts'
+import { databaseFlag, databaseOf, plansFlag, plansFolderOf } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
+import { allowMisfitsFlag } from '../terminal/misfit-warning.ts'
+import { pendingPlans, readPlans, writePlans } from '../terminal/plans.ts'
+import { retirementSurvey } from '../terminal/retirement.ts'
+import { draftPlans, openMigrationFor } from '../terminal/start.ts'
 
-export const migrate: Command = {
+export const migrateCommand: Command = {
   name: 'migrate',
   about: 'Shows, writes down, carries out or looks for what a database lacks of a declaration.',
   details:
@@ -28,12 +28,12 @@ export const migrate: Command = {
     '--allow-loss, where their fields are declared again and were not written since.',
   arguments: [
     { name: 'plan|apply|status|undrop', about: 'a word for what to do: plan, apply, status or undrop' },
-    declarationFile,
+    declarationArgument,
   ],
   flags: {
     database: databaseFlag,
     name: { value: 'N', about: 'Writes the plan into files of this name, as add-status.' },
-    target: { value: 'T', about: `What a plan is written for: ${oneOf(targets)}; the database unless given.` },
+    target: { value: 'T', about: `What a plan is written for: ${listInWords(targets)}; the database unless given.` },
     plans: plansFlag,
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
@@ -50,7 +50,7 @@ export const migrate: Command = {
   run,
 }
 
-interface Work {
+interface MigrateCommandContext {
   readonly service: Service
   readonly file: string
   /** As it is shown. */
@@ -60,25 +60,34 @@ interface Work {
   readonly migration: Migration
 }
 
-const deeds: Readonly<Record<string, (work: Work) => number | Promise<number>>> = { plan, apply, status, undrop }
+const subcommands: Readonly<Record<string, (work: MigrateCommandContext) => number | Promise<number>>> = {
+  plan,
+  apply,
+  status,
+  undrop,
+}
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [word = '', file = ''] = given.arguments
-  const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
+  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
   if (!deed) {
-    const guess = nearest(word, Object.keys(deeds))
-    throw complaint(
+    const guess = nearestName(word, Object.keys(subcommands))
+    throw commandError(
       `bylaw migrate cannot "${word}".`,
       guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'It can plan, apply, status and undrop.',
     )
   }
-  const service = await load(file)
-  const [database, folder, name] = [databaseOf(given, service), plansOfFolder(given, file), given.worth('name')?.text]
+  const service = await loadService(file)
+  const [database, folder, name] = [
+    databaseOf(given, service),
+    plansFolderOf(given, file),
+    given.flagValue('name')?.text,
+  ]
   const target = targetOf(given, database)
-  if (word === 'plan' && name !== undefined) return writeDown(service, target, folder, name)
-  return agreed({ ...consentOf(given), surveys: [callersLeft(service)] }, async (consent) => {
-    const migration = await migrationOf(service, database, consent)
-    const work = { service, file, database: withoutPassword(database), kind: kindOf(database), folder, migration }
+  if (word === 'plan' && name !== undefined) return writeNewPlans(service, target, folder, name)
+  return withConsent({ ...consentOf(given), surveys: [retirementSurvey(service)] }, async (consent) => {
+    const migration = await openMigrationFor(service, database, consent)
+    const work = { service, file, database: withoutPassword(database), kind: databaseKind(database), folder, migration }
     try {
       return await deed(work)
     } finally {
@@ -87,113 +96,117 @@ async function run(given: Given): Promise<number> {
   })
 }
 
-const kindOf = (database: string): Target => (isPostgres(database) ? 'postgres' : 'sqlite')
+const databaseKind = (database: string): Target => (isPostgresUrl(database) ? 'postgres' : 'sqlite')
 
-function targetOf(given: Given, database: string): Target {
-  const { text, from } = given.worth('target') ?? { text: kindOf(database), from: '' }
+function targetOf(given: CommandInput, database: string): Target {
+  const { text, from } = given.flagValue('target') ?? { text: databaseKind(database), from: '' }
   const target = targets.find((one) => one === text)
   if (target) return target
-  const guess = nearest(text, targets)
-  throw complaint(`${from} has to be ${oneOf(targets)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
+  const guess = nearestName(text, targets)
+  throw commandError(`${from} has to be ${listInWords(targets)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
 }
 
-async function writeDown(service: Service, target: Target, folder: string, name: string): Promise<number> {
+async function writeNewPlans(service: Service, target: Target, folder: string, name: string): Promise<number> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 60)
-    throw complaint(
+    throw commandError(
       `A plan cannot be named "${name}".`,
       'Give it up to 60 small letters, digits and dashes, as add-status.',
     )
-  const plans = await plansOf(service, target, plansIn(folder))
-  if (plans.length === 0) return said(`The plans in ${folder} lead to what is declared; there is nothing to write.`)
+  const plans = await draftPlans(service, target, readPlans(folder))
+  if (plans.length === 0) return print(`The plans in ${folder} lead to what is declared; there is nothing to write.`)
   const named = plans.map((one) => ({ ...one, name: one.phase === 'expand' ? name : `${name}-finish` }))
-  const files = written(folder, named)
-  return said(files.map((path, i) => `wrote ${path}: ${summary(named[i] as Plan)}`).join('\n'))
+  const files = writePlans(folder, named)
+  return print(files.map((path, i) => `wrote ${path}: ${summary(named[i] as MigrationPlan)}`).join('\n'))
 }
 
-const summary = ({ phase, steps }: Pick<Plan, 'phase' | 'steps'>): string =>
+const summary = ({ phase, steps }: Pick<MigrationPlan, 'phase' | 'steps'>): string =>
   `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while nodes of before run' : 'when no node of before runs any more'}`
 
-async function plan({ database, migration: { steps, survey } }: Work): Promise<number> {
+async function plan({ database, migration: { steps, survey } }: MigrateCommandContext): Promise<number> {
   const hazards = (await survey()).map(hazardText).join('\n')
-  if (hazards !== '') said(comment(`The declaration is refused as it is, because:\n${hazards}\n`))
-  if (steps.length > 0) said(steps.map(textOf).join('\n\n'))
-  else if (hazards === '') said(`${database} is as declared; there is nothing to do.`)
+  if (hazards !== '') print(comment(`The declaration is refused as it is, because:\n${hazards}\n`))
+  if (steps.length > 0) print(steps.map(stepSql).join('\n\n'))
+  else if (hazards === '') print(`${database} is as declared; there is nothing to do.`)
   return hazards === '' ? 0 : 1
 }
 
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
 
-function textOf({ about, phase, sql }: Step): string {
+function stepSql({ about, phase, sql }: SchemaStep): string {
   const waits = phase === 'contract' ? ', when no node of the declaration before runs' : ''
   return [`-- ${about}${waits}`, ...sql.map((text) => `${text};`)].join('\n')
 }
 
-async function apply(work: Work): Promise<number> {
+async function apply(work: MigrateCommandContext): Promise<number> {
   const { service, file, database, kind, folder, migration } = work
-  const plans = plansIn(folder)
+  const plans = readPlans(folder)
   const other = plans.find(({ target }) => (target === 'sqlite') !== (kind === 'sqlite'))
   if (other)
-    throw complaint(
-      `Plan ${title(other)} is written for ${other.target}, and ${database} is none.`,
+    throw commandError(
+      `Plan ${planTitle(other)} is written for ${other.target}, and ${database} is none.`,
       'Keep the plans of another database in a folder of their own, and name it with --plans.',
     )
   if (plans.length > 0) {
-    if ((await plansOf(service, kind, plans)).length > 0)
-      throw complaint(
+    if ((await draftPlans(service, kind, plans)).length > 0)
+      throw commandError(
         `The plans in ${folder} do not lead to what ${file} declares.`,
         `Write the rest down first:  bylaw migrate plan ${file} --name what-changes`,
       )
-    return carried(work, pendingOf(plans, await migration.ledger(), folder))
+    return applyPlans(work, pendingPlans(plans, await migration.appliedPlans(), folder))
   }
   const { done, left, waitsFor } = await migration.apply()
   const list = done.map(({ about }) => `done: ${about}`)
-  if (left.length > 0) return said([...list, waiting(waitsFor), ...left.map(({ about }) => `  - ${about}`)].join('\n'))
-  if (done.length === 0) return said(`${database} is as declared; nothing was done.`)
-  return said([...list, `${database} is as declared.`].join('\n'))
+  if (left.length > 0)
+    return print([...list, waitingText(waitsFor), ...left.map(({ about }) => `  - ${about}`)].join('\n'))
+  if (done.length === 0) return print(`${database} is as declared; nothing was done.`)
+  return print([...list, `${database} is as declared.`].join('\n'))
 }
 
-async function carried({ database, migration }: Work, plans: readonly Plan[]): Promise<number> {
+async function applyPlans(
+  { database, migration }: MigrateCommandContext,
+  plans: readonly MigrationPlan[],
+): Promise<number> {
   if (plans.length === 0) await migration.admit()
   for (const plan of plans) {
-    const carried = await migration.carry(plan)
-    if (carried.is === 'waiting') return said([waiting(carried.waitsFor), `  - ${title(plan)}`].join('\n'))
-    said(carried.is === 'done' ? `done: ${title(plan)}` : `was done already: ${title(plan)}`)
+    const carried = await migration.applyPlan(plan)
+    if (carried.is === 'waiting') return print([waitingText(carried.waitsFor), `  - ${planTitle(plan)}`].join('\n'))
+    print(carried.is === 'done' ? `done: ${planTitle(plan)}` : `was done already: ${planTitle(plan)}`)
   }
-  return said(plans.length === 0 ? `${database} is as planned; nothing was done.` : `${database} is as planned.`)
+  return print(plans.length === 0 ? `${database} is as planned; nothing was done.` : `${database} is as planned.`)
 }
 
-const title = ({ number, name }: Plan): string => `${String(number).padStart(4, '0')} ${name}`
+const planTitle = ({ number, name }: MigrationPlan): string => `${String(number).padStart(4, '0')} ${name}`
 
-const waiting = (nodes: readonly string[]): string =>
+const waitingText = (nodes: readonly string[]): string =>
   `These nodes run the declaration of before: ${nodes.join(', ')}. Start them with the new one, then run this command again. It waits with:`
 
-async function status({ database, folder, migration }: Work): Promise<number> {
-  const plans = plansIn(folder)
-  const pending = plans.length > 0 ? pendingOf(plans, await migration.ledger(), folder).map(title) : []
+async function status({ database, folder, migration }: MigrateCommandContext): Promise<number> {
+  const plans = readPlans(folder)
+  const pending = plans.length > 0 ? pendingPlans(plans, await migration.appliedPlans(), folder).map(planTitle) : []
   const missing = pending.length > 0 ? pending : migration.steps.map(({ about }) => about)
-  if (missing.length === 0) return said(`${database} is as declared.`)
-  said([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`)].join('\n'))
+  if (missing.length === 0) return print(`${database} is as declared.`)
+  print([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`)].join('\n'))
   return 1
 }
 
-async function undrop({ database, migration }: Work): Promise<number> {
+async function undrop({ database, migration }: MigrateCommandContext): Promise<number> {
   const fates = await migration.undrop()
   const all = Map.groupBy(fates, ({ field, because }) => (because === null ? field : `${field} ${because}`))
   const lines = [...all.values()].map((some) => {
-    const [{ field, because }] = some as [Fate, ...Fate[]]
+    const [{ field, because }] = some as [UndropResult, ...UndropResult[]]
     const values = some.length === 1 ? '1 value' : `${some.length} values`
-    const ids = some.slice(0, mostNamed).map(({ id }) => id)
-    const more = some.length > mostNamed ? ', …' : ''
+    const ids = some.slice(0, maxNamed).map(({ id }) => id)
+    const more = some.length > maxNamed ? ', …' : ''
     return because === null
       ? `put back: ${values} of ${field}`
       : `left: ${values} of ${field}, as it ${because} (${ids.join(', ')}${more})`
   })
-  return said(lines.length === 0 ? `No dropped values are kept in ${database}.` : lines.join('\n'))
+  return print(lines.length === 0 ? `No dropped values are kept in ${database}.` : lines.join('\n'))
 }
 
-const mostNamed = 3
+const maxNamed = 3
 
-function said(text: string): number {
+function print(text: string): number {
   console.log(text)
   return 0
 }

@@ -1,53 +1,59 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
-import type { Log } from '../http/house.ts'
-import { withoutPassword } from '../postgres/address.ts'
-import { nearest, oneOf } from '../resources/naming.ts'
-import { milliseconds } from '../resources/time.ts'
+
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { durationMilliseconds } from '../formats/time.ts'
+import type { Log } from '../http/server-context.ts'
+import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
-import { complaint } from '../terminal/complaint.ts'
-import { agreed, allowLossFlag, consentOf } from '../terminal/consent.ts'
-import { countingOf, proxiesFlag, proxiesOf, rateLimitFlag } from '../terminal/counting.ts'
-import { keepInFlag } from '../terminal/keep.ts'
-import { load, mistakesText } from '../terminal/load.ts'
-import { allowMisfitsFlag, warnOfMisfits } from '../terminal/misfits.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { allowLossFlag, consentOf, withConsent } from '../terminal/consent.ts'
+import { keepInFlag } from '../terminal/dropped-values.ts'
 import {
-  broken,
+  contractMistakes,
   databaseFlag,
   databaseOf,
   hostFlag,
   hostOf,
-  numbersOf,
-  plansOfFolder,
+  plansFolderOf,
   portFlag,
   portOf,
-  warnUnlocked,
-} from '../terminal/place.ts'
-import { plansIn } from '../terminal/plans.ts'
-import { callersLeft, warnOfEnds } from '../terminal/retired.ts'
-import { dueIn, migrationOf, start, storeOf, untilSignal } from '../terminal/start.ts'
-import { crew, isMember, replacement, report } from './crew.ts'
+  versionNumbersOf,
+  warnWithoutLocks,
+} from '../terminal/flags.ts'
+import { loadService, mistakesText } from '../terminal/load.ts'
+import { allowMisfitsFlag, warnOfMisfits } from '../terminal/misfit-warning.ts'
+import { readPlans } from '../terminal/plans.ts'
+import {
+  openRateLimitLedger,
+  rateLimitFlag,
+  trustedProxiesFlag,
+  trustedProxiesOf,
+} from '../terminal/rate-limit-flags.ts'
+import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
+import { openMigrationFor, openStoreFor, startService, storeDueTime, untilSignal } from '../terminal/start.ts'
+import { isWorker, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-export const serve: Command = {
+export const serveCommand: Command = {
   name: 'serve',
   about: 'Serves a declaration until SIGTERM or SIGINT.',
   details:
     'The first line of stdout tells the URL; all further ones are the log, in JSON. The database is brought to what is declared at start, ' +
     'with NODE_ENV=production only by `bylaw migrate apply`.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: {
     port: portFlag,
     host: hostFlag,
     database: databaseFlag,
-    'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${oneOf(levels)}; info unless given.` },
+    'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${listInWords(levels)}; info unless given.` },
     'allowed-hosts': {
       value: 'A,B',
       env: 'ALLOWED_HOSTS',
       about: 'The hosts that are answered for; all unless given.',
     },
-    'trusted-proxies': proxiesFlag,
+    'trusted-proxies': trustedProxiesFlag,
     'rate-limit': rateLimitFlag,
     preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
     'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
@@ -79,44 +85,46 @@ export const serve: Command = {
 }
 
 // long because: one line for each part of a start, in their order
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
-  const times = { grace: timeOf(given, 'grace', 'PT0S'), drain: timeOf(given, 'drain', 'PT10S') }
+  const times = { grace: durationOf(given, 'grace', 'PT0S'), drain: durationOf(given, 'drain', 'PT10S') }
   const [file = ''] = given.arguments
-  const [service, { jsonLog }] = await Promise.all([load(file), import('../terminal/log.ts')])
-  const unkept = await broken(file, service)
-  if (unkept.length > 0) throw complaint(mistakesText(file, unkept), '')
+  const [service, { jsonLog }] = await Promise.all([loadService(file), import('../terminal/json-log.ts')])
+  const unkept = await contractMistakes(file, service)
+  if (unkept.length > 0) throw commandError(mistakesText(file, unkept), '')
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
   const around = {
     ...hostsOf(given),
-    ...proxiesOf(given),
+    ...trustedProxiesOf(given),
     preview: previewOf(given, service),
-    numbers: () => numbersOf(file, service),
+    numbers: () => versionNumbersOf(file, service),
   }
-  const counting = await countingOf(given, service)
+  const counting = await openRateLimitLedger(given, service)
   const log = jsonLog(service.name, level)
   const steps: string[] = []
   const consent = { ...consentOf(given), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
-  const store = await agreed(consent, (own) => storeOf(service, database, production ? 'require' : 'apply', own))
-  if (!isMember) warnOfEnds(service, log, dueIn(store))
+  const store = await withConsent(consent, (own) =>
+    openStoreFor(service, database, production ? 'require' : 'apply', own),
+  )
+  if (!isWorker) warnOfVersionDates(service, log, storeDueTime(store))
   const size = workersOf(given, database)
-  const announce = announcing(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
+  const announce = announcer(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
     warnOfMisfits(store, log)
-    if (production) void warnUnlocked(file, log)
+    if (production) void warnWithoutLocks(file, log)
   })
-  if (size > 1 && !isMember) {
+  if (size > 1 && !isWorker) {
     await store.close() // its schema is as it has to be
-    const code = await crew({ size, host, port, log, announce })
+    const code = await serveWithWorkers({ size, host, port, log, announce })
     await log.written()
     return process.exit(code)
   }
-  const started = await start(service, { store, port, host, log, exposed, counting, ...around })
-  const stop = () => replacement().then(() => started.stop(times))
-  const ended = untilSignal(log, stop, isMember ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
-  if (isMember) report(started.url)
+  const started = await startService(service, { store, port, host, log, exposed, counting, ...around })
+  const stop = () => untilReplaced().then(() => started.stop(times))
+  const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
+  if (isWorker) reportReady(started.url)
   else announce(started.url)
   const code = await ended
   await log.written()
@@ -124,7 +132,7 @@ async function run(given: Given): Promise<number> {
 }
 
 /** The line that names the URL comes first; behind it, what the start has changed in the database, and warnings. */
-const announcing =
+const announcer =
   ({ name }: Service, log: Log, steps: readonly string[], warn: () => void) =>
   (url: string): void => {
     process.stdout.write(`bylaw serves ${name} at ${url}\n`)
@@ -133,14 +141,14 @@ const announcing =
   }
 
 /** A worker that is replaced leaves nothing out that the first process did not. */
-const surveysOf = (service: Service) => (isMember ? [] : [callersLeft(service)])
+const surveysOf = (service: Service) => (isWorker ? [] : [retirementSurvey(service)])
 
-function workersOf(given: Given, database: string): number {
-  const { text, from } = given.worth('workers') ?? { text: '1', from: '' }
+function workersOf(given: CommandInput, database: string): number {
+  const { text, from } = given.flagValue('workers') ?? { text: '1', from: '' }
   if (!/^[1-9]\d{0,2}$/.test(text))
-    throw complaint(`${from} has to be a number of processes, not "${text}".`, 'Give a whole number from 1 to 999.')
+    throw commandError(`${from} has to be a number of processes, not "${text}".`, 'Give a whole number from 1 to 999.')
   if (text !== '1' && database === 'sqlite::memory:')
-    throw complaint(
+    throw commandError(
       'A database in memory belongs to one process.',
       'Leave --workers out, or name a file with --database sqlite:./file.db.',
     )
@@ -148,23 +156,26 @@ function workersOf(given: Given, database: string): number {
 }
 
 /** R189. */
-function previewOf(given: Given, { choice: { served } }: Service): readonly string[] {
-  const { text, from } = given.worth('preview') ?? { text: '', from: '' }
+function previewOf(given: CommandInput, { choice: { served } }: Service): readonly string[] {
+  const { text, from } = given.flagValue('preview') ?? { text: '', from: '' }
   const labels = text.split(',').flatMap((one) => one.trim() || [])
   const other = labels.find((label) => !served.includes(label))
   if (other === undefined) return labels
-  throw complaint(`${from} names "${other}", which is no version of this service.`, `It has ${oneOf(served, 'and')}.`)
+  throw commandError(
+    `${from} names "${other}", which is no version of this service.`,
+    `It has ${listInWords(served, 'and')}.`,
+  )
 }
 
-function levelOf(given: Given): string {
-  const { text, from } = given.worth('log-level') ?? { text: 'info', from: '' }
+function levelOf(given: CommandInput): string {
+  const { text, from } = given.flagValue('log-level') ?? { text: 'info', from: '' }
   if (levels.includes(text)) return text
-  const guess = nearest(text, levels)
-  throw complaint(`${from} has to be ${oneOf(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
+  const guess = nearestName(text, levels)
+  throw commandError(`${from} has to be ${listInWords(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
 }
 
-function hostsOf(given: Given): { hosts?: readonly string[] } {
-  const hosts = (given.worth('allowed-hosts')?.text ?? '')
+function hostsOf(given: CommandInput): { hosts?: readonly string[] } {
+  const hosts = (given.flagValue('allowed-hosts')?.text ?? '')
     .split(',')
     .map((host) => host.trim())
     .filter((host) => host !== '')
@@ -172,37 +183,37 @@ function hostsOf(given: Given): { hosts?: readonly string[] } {
 }
 
 /** R157. */
-function exposedOf(given: Given): boolean {
-  const exposed = given.on('expose-internals')
+function exposedOf(given: CommandInput): boolean {
+  const exposed = given.isOn('expose-internals')
   if (!exposed || process.env.NODE_ENV !== 'production') return exposed
-  throw complaint(
+  throw commandError(
     '--expose-internals is not taken with NODE_ENV=production.',
     'The log tells what failures are caused by, under the requestId of the answer.',
   )
 }
 
-function timeOf(given: Given, flag: string, unless: string): number {
-  const { text, from } = given.worth(flag) ?? { text: unless, from: '' }
-  const time = milliseconds(text)
+function durationOf(given: CommandInput, flag: string, unless: string): number {
+  const { text, from } = given.flagValue(flag) ?? { text: unless, from: '' }
+  const time = durationMilliseconds(text)
   if (time !== undefined) return time
-  throw complaint(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
+  throw commandError(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
 }
 
 /** In production the schema is changed by hand, never in passing by a process that starts. */
-async function requireSchema(given: Given, service: Service, database: string): Promise<void> {
+async function requireSchema(given: CommandInput, service: Service, database: string): Promise<void> {
   const [file = ''] = given.arguments
-  const { serves, steps, close } = await migrationOf(service, database)
+  const { serves, steps, close } = await openMigrationFor(service, database)
   close()
   if (serves !== null) return
-  const { from } = given.worth('database') ?? { from: '--database' }
+  const { from } = given.flagValue('database') ?? { from: '--database' }
   const shown = withoutPassword(database)
   const rest = from === '--database' ? `${file} --database ${shown}` : file // what is in the environment is there for the next command too
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
-    plansIn(plansOfFolder(given, file)).length === 0
+    readPlans(plansFolderOf(given, file)).length === 0
       ? ''
       : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
-  throw complaint(
+  throw commandError(
     `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n${missing}`,
     `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )

@@ -1,22 +1,28 @@
 /** `bylaw verify`: tries what a declaration promises, in all its versions, with items that are made from it. Part 9, versioning. */
 import { randomInt } from 'node:crypto'
 import { styleText } from 'node:util'
-import type { Deviation } from '../proof/answers.ts'
-import { type Failure, patience, type Step, verify as tried, type Verdict } from '../proof/verify.ts'
-import { type Command, declarationFile, type Given } from '../terminal/command.ts'
-import { complaint } from '../terminal/complaint.ts'
-import { load, mistakesText } from '../terminal/load.ts'
-import { broken, contractFolder } from '../terminal/place.ts'
-import { deviating } from '../terminal/recorded.ts'
-import { staged } from '../terminal/stage.ts'
+import type { Deviation } from '../proof/exchanges.ts'
+import {
+  shrinkTime,
+  verifyService as tried,
+  type VerifyFailure,
+  type VerifyReport,
+  type VerifyStep,
+} from '../proof/verify.ts'
+import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { contractFolder, contractMistakes } from '../terminal/flags.ts'
+import { loadService, mistakesText } from '../terminal/load.ts'
+import { findDeviation } from '../terminal/recorded-answers.ts'
+import { openSandbox } from '../terminal/sandbox.ts'
 
-export const verify: Command = {
+export const verifyCommand: Command = {
   name: 'verify',
   about: 'Tries what a declaration promises, in all its versions; exits with 1 where it does not hold.',
   details:
     'Items are made from the declaration, written in one version and read, put back and looked for in another, in a store in memory. ' +
     'What fails is made as small as it can be. Recorded answers of locked versions are asked for again.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: {
     runs: { value: 'N', about: 'How many items of each resource are tried; 100 unless given.' },
     seed: { value: 'N', about: 'Where chance begins, to try the same again; another one each time unless given.' },
@@ -25,29 +31,34 @@ export const verify: Command = {
   run,
 }
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
-  const service = await load(file)
-  const unkept = await broken(file, service)
-  if (unkept.length > 0) return said(mistakesText(file, unkept), 1)
-  const deviation = await deviating(service, contractFolder(file))
-  if (deviation) return said(otherwise(file, deviation), 1)
-  const found = ({ says, mend }: Failure): void =>
+  const service = await loadService(file)
+  const unkept = await contractMistakes(file, service)
+  if (unkept.length > 0) return print(mistakesText(file, unkept), 1)
+  const deviation = await findDeviation(service, contractFolder(file))
+  if (deviation) return print(changedAnswerText(file, deviation), 1)
+  const found = ({ says, mend }: VerifyFailure): void =>
     console.error(
-      `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is made smaller, for ${patience / 1000} seconds at most.\n`,
+      `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is made smaller, for ${shrinkTime / 1000} seconds at most.\n`,
     )
-  const verdict = await tried(service, () => staged(service), { seed, runs, found, now: Date.now })
-  return verdict.failure ? said(told(file, verdict.failure, seed), 1) : said(praise(file, verdict, seed), 0)
+  const verdict = await tried(service, () => openSandbox(service), { seed, runs, onFailure: found, now: Date.now })
+  return verdict.failure
+    ? print(failureText(file, verdict.failure, seed), 1)
+    : print(successText(file, verdict, seed), 0)
 }
 
-function said(text: string, code: number): number {
+function print(text: string, code: number): number {
   console.log(text)
   return code
 }
 
 /** A recorded answer that is another one today. */
-function otherwise(file: string, { label, request, answer, came, says }: Deviation & { label: string }): string {
+function changedAnswerText(
+  file: string,
+  { label, request, answer, came, says }: Deviation & { label: string },
+): string {
   const head = styleText('red', `${file} does not keep what it promises.`)
   const steps = [
     { version: label, request, answer },
@@ -57,14 +68,14 @@ function otherwise(file: string, { label, request, answer, came, says }: Deviati
   return `${head}\n\n${label} answers otherwise than it was recorded: ${says}.\n\nRecorded:\n${was}\n\nToday:\n${is}`
 }
 
-function numberOf(given: Given, flag: string): number | undefined {
-  const worth = given.worth(flag)
+function numberOf(given: CommandInput, flag: string): number | undefined {
+  const worth = given.flagValue(flag)
   if (worth === undefined) return undefined
   if (/^[1-9]\d{0,8}$/.test(worth.text)) return Number(worth.text)
-  throw complaint(`${worth.from} has to be a whole number from 1, not "${worth.text}".`, `As in:  --${flag} 500`)
+  throw commandError(`${worth.from} has to be a whole number from 1, not "${worth.text}".`, `As in:  --${flag} 500`)
 }
 
-function praise(file: string, { versions, cases, untried, lossy }: Verdict, seed: number): string {
+function successText(file: string, { versions, cases, untried, lossy }: VerifyReport, seed: number): string {
   const count = [...cases.values()].reduce((sum, one) => sum + one, 0)
   const where = versions.length === 1 ? '' : ` between ${versions.length} versions`
   const what = `${cases.size} ${cases.size === 1 ? 'resource' : 'resources'}`
@@ -81,13 +92,13 @@ function praise(file: string, { versions, cases, untried, lossy }: Verdict, seed
   return [fine, ...lost, ...left].join('\n')
 }
 
-function told(file: string, { says, mend, steps }: Failure, seed: number): string {
+function failureText(file: string, { says, mend, steps }: VerifyFailure, seed: number): string {
   const lines = steps.map(stepText)
   const head = styleText('red', `${file} does not keep what it promises.`)
   return `${head}\n\n${says}${mend === '' ? '' : `\n${mend}`}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
 }
 
-const stepText = ({ version, request: { method, path, body }, answer }: Step): string =>
+const stepText = ({ version, request: { method, path, body }, answer }: VerifyStep): string =>
   [
     `  ${version}  ${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`,
     `      ${answer.status}${answer.body ? ` ${JSON.stringify(answer.body)}` : ''}`,

@@ -1,38 +1,38 @@
 /** `bylaw versions`: lists the versions of a service, and who uses each of them. Part 9, versions. */
-import type { Use } from '../flow/plan.ts'
+import type { VersionUse } from '../flow/plan.ts'
 import type { Service } from '../service.ts'
-import { type Command, declarationFile, type Given, table } from '../terminal/command.ts'
-import { load } from '../terminal/load.ts'
-import { databaseFlag, databaseOf } from '../terminal/place.ts'
-import { partingsIn, usesIn } from '../terminal/retired.ts'
-import { dueIn, storeAsItIs } from '../terminal/start.ts'
+import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
+import { deprecatedOperations, readVersionUses } from '../terminal/retirement.ts'
+import { openStoreUnchanged, storeDueTime } from '../terminal/start.ts'
 import { isReleased } from '../versions/choose.ts'
 
-export const versions: Command = {
+export const versionsCommand: Command = {
   name: 'versions',
   about: 'Lists the versions, and who uses each of them.',
   details:
     'For each caller it says how many requests there were and when the last one was. A server writes that down every few seconds.',
-  arguments: [declarationFile],
+  arguments: [declarationArgument],
   flags: { database: databaseFlag, json: { about: 'Prints JSON.' } },
   examples: ['bylaw versions api.ts', 'bylaw versions api.ts --json'],
   run,
 }
 
-async function run(given: Given): Promise<number> {
+async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
-  const service = await load(file)
-  const store = await storeAsItIs(service, databaseOf(given, service))
+  const service = await loadService(file)
+  const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    const told = listed(service, await usesIn(store), dueIn(store))
-    console.log(given.on('json') ? JSON.stringify(told, null, 2) : shown(told))
+    const told = versionReports(service, await readVersionUses(store), storeDueTime(store))
+    console.log(given.isOn('json') ? JSON.stringify(told, null, 2) : reportTable(told))
     return 0
   } finally {
     await store.close()
   }
 }
 
-interface Told {
+interface VersionReport {
   readonly version: string
   readonly state: string
   readonly released: string | null
@@ -51,7 +51,11 @@ interface Told {
 }
 
 /** R202. */
-function listed({ declaration, choice, editions }: Service, uses: readonly Use[], now: number): Told[] {
+function versionReports(
+  { declaration, choice, editions }: Service,
+  uses: readonly VersionUse[],
+  now: number,
+): VersionReport[] {
   const { versions = {} } = declaration
   const labels = [...new Set([...choice.served, ...Object.keys(versions), ...uses.map(({ version }) => version)])]
   return labels
@@ -62,7 +66,7 @@ function listed({ declaration, choice, editions }: Service, uses: readonly Use[]
       const ended = !choice.served.includes(version) || (choice.ended.get(version) ?? now + 1) <= now
       const stateOf = (from: string | null) => (from !== null && Date.parse(from) <= now ? 'deprecated' : 'served')
       const state = ended ? 'retired' : isReleased(choice, version, now) ? stateOf(deprecated) : 'unreleased'
-      const operations = (ended ? [] : partingsIn(editions.get(version))).map((one) => ({
+      const operations = (ended ? [] : deprecatedOperations(editions.get(version))).map((one) => ({
         resource: one.resource,
         operation: one.operation,
         state: stateOf(one.deprecated),
@@ -82,7 +86,7 @@ function listed({ declaration, choice, editions }: Service, uses: readonly Use[]
     })
 }
 
-function shown(all: readonly Told[]): string {
+function reportTable(all: readonly VersionReport[]): string {
   const rows = all.flatMap(({ version, state, deprecated, sunset, operations, requests, callers }) => [
     [version, state, deprecated ?? '', sunset ?? '', String(requests), callers[0]?.last ?? ''],
     ...operations.map((one) => [
@@ -102,5 +106,5 @@ function shown(all: readonly Told[]): string {
       one.last,
     ]),
   ])
-  return table([['VERSION', 'STATE', 'DEPRECATED', 'SUNSET', 'REQUESTS', 'LAST USE'], ...rows])
+  return formatTable([['VERSION', 'STATE', 'DEPRECATED', 'SUNSET', 'REQUESTS', 'LAST USE'], ...rows])
 }

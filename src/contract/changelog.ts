@@ -1,6 +1,6 @@
 /** Changelog: differences as text for people. Part 9, versioning. */
-import { type Difference, heaviest } from './difference.ts'
-import type { Weight } from './noticed.ts'
+import { type Difference, heaviestWeight } from './difference.ts'
+import type { Weight } from './weight.ts'
 
 const titles: Readonly<Record<Weight, string>> = {
   breaking: 'Breaking',
@@ -16,5 +16,5 @@ export function changelog(from: string, to: string, found: readonly Difference[]
     const lines = found.filter((one) => one.weight === weight).map(({ place, says }) => `- \`${place}\`: ${says}`)
     return lines.length === 0 ? [] : [`## ${titles[weight]}\n\n${lines.join('\n')}`]
   })
-  return `# ${from} to ${to}\n\nThis asks for a new ${digits[heaviest(found)]} number.\n\n${parts.join('\n\n')}\n`
+  return `# ${from} to ${to}\n\nThis asks for a new ${digits[heaviestWeight(found)]} number.\n\n${parts.join('\n\n')}\n`
 }

@@ -1,14 +1,14 @@
 /** Contract: everything declared that a consumer can notice, in one canonical text that is reviewed and kept. Part 9, versioning. */
-import { type Catalogue, chain } from '../errors/catalogue.ts'
-import type { Place } from '../flow/route.ts'
+import { type Catalogue, typeChain } from '../errors/catalogue.ts'
+import { isObject } from '../fields/value-check.ts'
+import type { Endpoint } from '../flow/route.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Settings } from '../resources/settings.ts'
-import { isObject } from '../resources/values.ts'
 import { type Declaration, type Service, service } from '../service.ts'
-import { noticedIn, settingAt } from './noticed.ts'
-import { sorted, type Terms, termsOf } from './terms.ts'
+import type { Settings } from '../settings.ts'
+import { type FieldTerms, fieldTermsOf, sortMembers } from './terms.ts'
+import { contractSetting, noticeableSettings } from './weight.ts'
 
 export interface Contract {
   readonly service: string
@@ -42,7 +42,7 @@ export interface QuotaContract {
 }
 
 /** From when on something is deprecated, and when it is planned to end, in one form. */
-export interface Parting {
+export interface DeprecationDates {
   readonly deprecated: string
   readonly sunset: string | null
 }
@@ -56,8 +56,8 @@ export interface ResourceContract {
   readonly paths: { readonly [path: string]: { readonly [method: string]: string } }
   readonly operations: readonly string[]
   /** When operations go that are to be left; missing where none is. */
-  readonly deprecations?: { readonly [operation: string]: Parting }
-  readonly fields: { readonly [name: string]: Terms }
+  readonly deprecations?: { readonly [operation: string]: DeprecationDates }
+  readonly fields: { readonly [name: string]: FieldTerms }
   readonly order: readonly string[]
   readonly sorts: { readonly [name: string]: readonly string[] }
   /** Fields that are unique together. */
@@ -69,7 +69,7 @@ export interface ResourceContract {
 
 /** The parts of a declaration and of a resource that have a rule of their own here; of others any difference counts as breaking. */
 const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
-const knownOfResource = [
+const knownResourceParts = [
   ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods', 'deprecations'],
   ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
 ]
@@ -82,85 +82,90 @@ export function contractOf(declaration: Declaration): Contract {
   )
   return {
     service: declaration.name,
-    settings: sorted(noticedIn(settings).map((path) => [path, plain(settingAt(settings, path))])),
+    settings: sortMembers(
+      noticeableSettings(settings).map((path) => [path, canonicalValue(contractSetting(settings, path))]),
+    ),
     scopes: Object.keys(declaration.scopes ?? {}).toSorted(),
-    errors: sorted(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, errors)])),
-    ...tiersOf(quotas),
-    resources: sorted(all),
-    more: rest(declaration, knownParts),
+    errors: sortMembers(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, errors)])),
+    ...tierContracts(quotas),
+    resources: sortMembers(all),
+    more: unknownParts(declaration, knownParts),
   }
 }
 
-function tiersOf(quotas: Quotas | null): Pick<Contract, 'tiers' | 'usualTier'> {
+function tierContracts(quotas: Quotas | null): Pick<Contract, 'tiers' | 'usualTier'> {
   if (quotas === null) return { tiers: {}, usualTier: null }
   const { first, anonymous, tiers } = quotas
   const all = [...tiers.values(), ...(anonymous ? [anonymous] : [])]
   const quotasIn = ({ policies }: Tier) =>
-    sorted(policies.map(({ name, quota, window, partition }) => [name, { quota, window, partition }]))
+    sortMembers(policies.map(({ name, quota, window, partition }) => [name, { quota, window, partition }]))
   return {
-    tiers: sorted(all.map((tier) => [nameOf(tier), quotasIn(tier)])),
-    usualTier: first && nameOf(first),
+    tiers: sortMembers(all.map((tier) => [tierName(tier), quotasIn(tier)])),
+    usualTier: first && tierName(first),
   }
 }
 
-const nameOf = ({ policies }: Tier): string => policies[0]?.tier as string
+const tierName = ({ policies }: Tier): string => policies[0]?.tier as string
 
 function errorContract(type: string, types: Catalogue): Contract['errors'][string] {
-  return { status: types.get(type)?.status as number, types: chain(types, type).slice(1) }
+  return { status: types.get(type)?.status as number, types: typeChain(types, type).slice(1) }
 }
 
 function resourceContract(
   resource: Resource,
   resources: ReadonlyMap<string, Resource>,
-  places: readonly Place[],
+  places: readonly Endpoint[],
   around: Settings,
 ): ResourceContract {
   const { prefix, key, parent, declaration, methods, settings } = resource
   const own = places.filter(({ methods }) => [...methods.values()][0]?.resource.name === resource.name)
-  const differing = noticedIn(settings).filter((path) => !same(settingAt(settings, path), settingAt(around, path)))
+  const differing = noticeableSettings(settings).filter(
+    (path) => !isSameValue(contractSetting(settings, path), contractSetting(around, path)),
+  )
   return {
     prefix,
     key,
     parent: parent && { resource: parent.resource, onDelete: parent.onDelete },
-    paths: sorted(own.map(({ template, methods }) => [template, rulesOf(methods)])),
+    paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
     operations: methods.toSorted(),
-    ...partingsOf(declaration),
-    fields: sorted(Object.entries(termsOf(resource, resources))),
+    ...deprecationDates(declaration),
+    fields: sortMembers(Object.entries(fieldTermsOf(resource, resources))),
     order: declaration.order ?? ['id'],
-    sorts: sorted(Object.entries(declaration.sorts ?? {})),
-    uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(byText),
-    settings: sorted(differing.map((path) => [path, plain(settingAt(settings, path))])),
-    more: rest(declaration, knownOfResource),
+    sorts: sortMembers(Object.entries(declaration.sorts ?? {})),
+    uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(compareNames),
+    settings: sortMembers(differing.map((path) => [path, canonicalValue(contractSetting(settings, path))])),
+    more: unknownParts(declaration, knownResourceParts),
   }
 }
 
-function partingsOf({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {
+function deprecationDates({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {
   const moment = (text: string) => new Date(text).toISOString()
-  const all = Object.entries(deprecations).map(([operation, { deprecated, sunset }]): [string, Parting] => [
+  const all = Object.entries(deprecations).map(([operation, { deprecated, sunset }]): [string, DeprecationDates] => [
     operation,
     { deprecated: moment(deprecated), sunset: sunset === undefined ? null : moment(sunset) },
   ])
-  return all.length === 0 ? {} : { deprecations: sorted(all) }
+  return all.length === 0 ? {} : { deprecations: sortMembers(all) }
 }
 
-function rulesOf(methods: Place['methods']): Record<string, string> {
+function methodRules(methods: Endpoint['methods']): Record<string, string> {
   const listed = [...methods].filter(([method]) => method !== 'HEAD')
-  return sorted(listed.map(([method, { rule }]) => [method, rule]))
+  return sortMembers(listed.map(([method, { rule }]) => [method, rule]))
 }
 
-function rest(declared: object, known: readonly string[]): Record<string, unknown> {
+function unknownParts(declared: object, known: readonly string[]): Record<string, unknown> {
   const others = Object.entries(declared).filter(([name, value]) => !known.includes(name) && value !== undefined)
-  return sorted(others.map(([name, value]) => [name, plain(value)]))
+  return sortMembers(others.map(([name, value]) => [name, canonicalValue(value)]))
 }
 
 /** A value as JSON can hold it, members sorted; of a function it can only be said that there is one. */
-function plain(value: unknown): unknown {
+function canonicalValue(value: unknown): unknown {
   if (typeof value === 'function') return 'function'
-  if (Array.isArray(value)) return value.map(plain)
+  if (Array.isArray(value)) return value.map(canonicalValue)
   if (!isObject(value)) return value ?? null
-  return sorted(Object.entries(value).map(([name, one]) => [name, plain(one)]))
+  return sortMembers(Object.entries(value).map(([name, one]) => [name, canonicalValue(one)]))
 }
 
-export const same = (a: unknown, b: unknown): boolean => JSON.stringify(plain(a)) === JSON.stringify(plain(b))
+export const isSameValue = (a: unknown, b: unknown): boolean =>
+  JSON.stringify(canonicalValue(a)) === JSON.stringify(canonicalValue(b))
 
-const byText = (a: readonly string[], b: readonly string[]): number => (a.join() < b.join() ? -1 : 1)
+const compareNames = (a: readonly string[], b: readonly string[]): number => (a.join() < b.join() ? -1 : 1)

@@ -1,5 +1,5 @@
 /** Difference: one thing that two contracts say differently, and what that means to a consumer. Part 9, versioning. */
-import type { Weight } from './noticed.ts'
+import type { Weight } from './weight.ts'
 
 export interface Difference {
   /** Where it is in the declaration. */
@@ -8,13 +8,13 @@ export interface Difference {
   readonly says: string
   /** What makes a breaking one harmless. */
   readonly mend: string
-  readonly what: What
+  readonly what: DifferenceKind
   /** The part of a field that is the same in all versions, where it is one of a field. R194. */
   readonly part?: string
 }
 
 /** What is different, as far as a change of a version could claim it. */
-export type What =
+export type DifferenceKind =
   | 'field-removed'
   | 'field-added'
   | 'field-changed'
@@ -26,37 +26,37 @@ export type What =
   | 'other'
 
 /** What is sent, what is answered, and by whom values are compared in lists. */
-export interface Way {
+export interface FieldExposure {
   readonly input: boolean
   readonly output: boolean
   readonly filter: boolean
 }
 
 /** How the values of before and after lie to each other: fewer of them, more, or others. */
-export type Effect = 'narrows' | 'widens' | 'changes'
+export type ShiftEffect = 'narrows' | 'widens' | 'changes'
 
 /** A difference of values, by direction: a request is judged by other rules than an answer. */
-export interface Shift {
+export interface ValueShift {
   readonly says: string
-  readonly input: Effect
-  readonly output: Effect
+  readonly input: ShiftEffect
+  readonly output: ShiftEffect
   /** Whether filters take other values too. */
   readonly filters: boolean
 }
 
 /** Narrowing what is sent and widening what is answered breaks; the other way round it does not. */
-export function weigh({ input, output, filters }: Shift, way: Way): Weight {
+export function weighShift({ input, output, filters }: ValueShift, way: FieldExposure): Weight {
   const sent = way.input || (filters && way.filter) ? input : undefined
   const answered = way.output ? output : undefined
   if (refuses(sent) || surprises(answered)) return 'breaking'
   return sent || answered ? 'additive' : 'none'
 }
 
-const refuses = (sent: Effect | undefined): boolean => sent === 'narrows' || sent === 'changes'
-const surprises = (answered: Effect | undefined): boolean => answered === 'widens' || answered === 'changes'
+const refuses = (sent: ShiftEffect | undefined): boolean => sent === 'narrows' || sent === 'changes'
+const surprises = (answered: ShiftEffect | undefined): boolean => answered === 'widens' || answered === 'changes'
 
 /** Why it breaks, in words. */
-export function reason({ input, output, filters }: Shift, way: Way): string {
+export function breakReason({ input, output, filters }: ValueShift, way: FieldExposure): string {
   const sent = (way.input || (filters && way.filter)) && refuses(input)
   const answered = way.output && surprises(output)
   if (sent && answered) return 'What was accepted may be refused, and answers may hold what consumers do not know.'
@@ -64,11 +64,32 @@ export function reason({ input, output, filters }: Shift, way: Way): string {
   return answered ? 'Answers may hold what consumers do not know.' : ''
 }
 
-const ranks: readonly Weight[] = ['none', 'additive', 'breaking']
+const weightRanks: readonly Weight[] = ['none', 'additive', 'breaking']
 
 /** The weight of several differences together. */
-export const heaviest = (found: readonly Pick<Difference, 'weight'>[]): Weight =>
-  ranks[Math.max(0, ...found.map(({ weight }) => ranks.indexOf(weight)))] as Weight
+export const heaviestWeight = (found: readonly Pick<Difference, 'weight'>[]): Weight =>
+  weightRanks[Math.max(0, ...found.map(({ weight }) => weightRanks.indexOf(weight)))] as Weight
 
-export const breaking = <D extends Pick<Difference, 'weight'>>(found: readonly D[]): D[] =>
+export const onlyBreaking = <D extends Pick<Difference, 'weight'>>(found: readonly D[]): D[] =>
   found.filter(({ weight }) => weight === 'breaking')
+
+/** Every name of both, with what each has of it. */
+export function compareMembers<T, R>(
+  before: Readonly<Record<string, T>>,
+  after: Readonly<Record<string, T>>,
+  see: (name: string, had: T | undefined, has: T | undefined) => R[],
+): R[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  const own = (all: Readonly<Record<string, T>>, name: string) => (Object.hasOwn(all, name) ? all[name] : undefined)
+  return [...names].toSorted().flatMap((name) => see(name, own(before, name), own(after, name)))
+}
+
+export function makeDifference(
+  place: string,
+  weight: Weight,
+  says: string,
+  mend = '',
+  what: DifferenceKind = 'other',
+): Difference {
+  return { place, weight, says, mend: weight === 'breaking' ? mend : '', what }
+}

@@ -2,13 +2,13 @@
 // long because: one table of edits
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { takes } from '../check/bounds.ts'
+import { kindOptions } from '../check/kind-options.ts'
 import { type Declaration, f, type ResourceDeclaration } from '../index.ts'
-import { type ResourceSettings, readSettings, type Settings } from '../resources/settings.ts'
+import { type ResourceSettings, readSettings, type Settings } from '../settings.ts'
 import { contractOf } from './contract.ts'
-import { heaviest } from './difference.ts'
+import { heaviestWeight } from './difference.ts'
 import { differences } from './differences.ts'
-import { unweighed, weighSetting } from './noticed.ts'
+import { unweighedSettings, weighSetting } from './weight.ts'
 
 type Fields = ResourceDeclaration['fields']
 
@@ -545,7 +545,11 @@ describe('edits of a declaration', () => {
     test(`${name}: ${there}, back ${back}`, () => {
       const [was, is] = [contractOf(before), contractOf(after)]
       const [forth, home] = [differences(was, is), differences(is, was)]
-      assert.deepEqual([heaviest(forth), heaviest(home)], [there, back], JSON.stringify([forth, home], null, 1))
+      assert.deepEqual(
+        [heaviestWeight(forth), heaviestWeight(home)],
+        [there, back],
+        JSON.stringify([forth, home], null, 1),
+      )
       for (const one of [...forth, ...home]) {
         assert.match(one.place, /^(resources|settings|scopes|errors|tiers)/)
         assert.equal(one.mend === '', one.weight !== 'breaking', one.says)
@@ -569,13 +573,13 @@ describe('rules', () => {
     } as typeof contract
   }
   test('fewer who may is breaking, more is additive', () => {
-    assert.equal(heaviest(guarded('authenticated')), 'breaking')
+    assert.equal(heaviestWeight(guarded('authenticated')), 'breaking')
     const narrow = changedRule(contractOf(declared), 'customers:read')
     const known = changedRule(contractOf(declared), 'authenticated')
     const other = changedRule(contractOf(declared), 'customers:write')
-    assert.equal(heaviest(differences(narrow, known)), 'additive')
-    assert.equal(heaviest(differences(known, narrow)), 'breaking')
-    assert.equal(heaviest(differences(narrow, other)), 'breaking')
+    assert.equal(heaviestWeight(differences(narrow, known)), 'additive')
+    assert.equal(heaviestWeight(differences(known, narrow)), 'breaking')
+    assert.equal(heaviestWeight(differences(narrow, other)), 'breaking')
   })
   test('a part that nobody weighs breaks', () => {
     const contract = contractOf(declared)
@@ -588,7 +592,7 @@ test('every option of a field is weighed', () => {
   const known =
     'default filter fold immutable max min onDelete optional pattern precision read readOnly scale sort unique write writeOnly'
   const quiet = ['fill', 'ownMeaning', 'was']
-  assert.deepEqual([...new Set(Object.values(takes).flat())].sort(), [...known.split(' '), ...quiet].sort())
+  assert.deepEqual([...new Set(Object.values(kindOptions).flat())].sort(), [...known.split(' '), ...quiet].sort())
 })
 
 test('a setting that only one of two releases knows is no difference', () => {
@@ -599,8 +603,8 @@ test('a setting that only one of two releases knows is no difference', () => {
 
 test('every setting is weighed', () => {
   const settings = readSettings({}, undefined, false, () => {})
-  assert.deepEqual(unweighed(settings), [])
-  assert.deepEqual(unweighed({ ...settings, colour: 'red' } as Settings), ['colour'])
+  assert.deepEqual(unweighedSettings(settings), [])
+  assert.deepEqual(unweighedSettings({ ...settings, colour: 'red' } as Settings), ['colour'])
   assert.equal(weighSetting('colour', 'red', 'blue'), 'breaking')
 })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Change } from '../resources/change.ts'
-import { functionsAfter, unnumbered } from './functions.ts'
+import { functionsAfter, unrevisedFunctions } from './functions.ts'
 import type { Lock } from './lock.ts'
 
 const change = (more: Partial<Change>, version = 'v2'): Change => ({
@@ -18,15 +18,15 @@ const lower = ({ b }: { b: string }) => ({ a: b.toLowerCase() })
 
 test('a function that is another one asks for another number, and has it then', () => {
   const locked = [lockOf(change({ response: upper }))]
-  assert.deepEqual(unnumbered([change({ response: upper })], locked), [])
-  const [mistake, ...more] = unnumbered([change({ response: lower })], [...locked, ...locked])
+  assert.deepEqual(unrevisedFunctions([change({ response: upper })], locked), [])
+  const [mistake, ...more] = unrevisedFunctions([change({ response: lower })], [...locked, ...locked])
   assert.equal(mistake?.place, 'changes.v2.notes')
   assert.match(mistake?.mend ?? '', /revision: 2/)
   assert.equal(more.length, 0)
-  assert.deepEqual(unnumbered([change({ response: lower, revision: 2 })], locked), [])
+  assert.deepEqual(unrevisedFunctions([change({ response: lower, revision: 2 })], locked), [])
   const again = [lockOf(change({ response: lower, revision: 2 }))]
-  assert.match(unnumbered([change({ response: upper, revision: 2 })], again)[0]?.mend ?? '', /revision: 3/)
-  assert.equal(unnumbered([change({ response: upper, request: lower })], locked).length, 1)
+  assert.match(unrevisedFunctions([change({ response: upper, revision: 2 })], again)[0]?.mend ?? '', /revision: 3/)
+  assert.equal(unrevisedFunctions([change({ response: upper, request: lower })], locked).length, 1)
 })
 
 test('spaces, comments and quotes are no other function', () => {
@@ -35,14 +35,14 @@ test('spaces, comments and quotes are no other function', () => {
   const other = ({ b }: { b: string }) => /* again */ ({
     a: b === "x" ? "y" : b, // the rest stays
   })
-  assert.deepEqual(unnumbered([change({ response: other })], locked), [])
+  assert.deepEqual(unrevisedFunctions([change({ response: other })], locked), [])
 })
 
 test('changes of one resource are told apart, and a new one in front moves none', () => {
   const two = [change({ response: upper }), change({ response: lower })]
   const locked = [lockOf(...two)]
-  assert.deepEqual(unnumbered([change({ response: lower }, 'v3'), ...two], locked), [])
-  assert.equal(unnumbered(two.toReversed(), locked).length, 2)
-  assert.deepEqual(unnumbered([], locked), [])
+  assert.deepEqual(unrevisedFunctions([change({ response: lower }, 'v3'), ...two], locked), [])
+  assert.equal(unrevisedFunctions(two.toReversed(), locked).length, 2)
+  assert.deepEqual(unrevisedFunctions([], locked), [])
   assert.deepEqual(functionsAfter('v2', two), {})
 })

@@ -8,13 +8,13 @@ import type { Lock } from './lock.ts'
 /** The functions of all changes after a version. */
 export function functionsAfter(label: string, changes: readonly Change[]): Pick<Contract, 'functions'> {
   const all: Record<string, FunctionContract> = {}
-  for (const [place, change] of placed(changes))
-    if (majorOf(change.version) > majorOf(label)) all[place] = functionsOf(change)
+  for (const [place, change] of changesWithFunctions(changes))
+    if (majorOf(change.version) > majorOf(label)) all[place] = functionContract(change)
   return Object.keys(all).length === 0 ? {} : { functions: all }
 }
 
 /** Changes that have functions, by their places; several of one resource in one version are counted from the oldest. */
-function placed(changes: readonly Change[]): readonly (readonly [place: string, change: Change])[] {
+function changesWithFunctions(changes: readonly Change[]): readonly (readonly [place: string, change: Change])[] {
   const seen = new Map<string, number>()
   return changes.toReversed().flatMap((change) => {
     const name = `${change.version}.${change.resource}`
@@ -24,22 +24,22 @@ function placed(changes: readonly Change[]): readonly (readonly [place: string, 
   })
 }
 
-function functionsOf({ request, response, revision = 1 }: Change): FunctionContract {
-  const texts = [request, response].map((one) => bare(String(one ?? '')))
+function functionContract({ request, response, revision = 1 }: Change): FunctionContract {
+  const texts = [request, response].map((one) => normalizeSource(String(one ?? '')))
   return { revision, text: hash('sha256', texts.join('\n'), 'hex').slice(0, 16) }
 }
 
 /** A text without comments, spaces, semicolons and the kind of its quotes, which a formatter may change. */
-const bare = (text: string): string =>
+const normalizeSource = (text: string): string =>
   text
     .replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
     .replaceAll(/[\s;]|,(?=\s*[)\]}])/g, '')
     .replaceAll(/["`]/g, "'")
 
 /** Functions that are others than the locked ones under the same number. */
-export function unnumbered(changes: readonly Change[], locks: Iterable<Lock>): Mistake[] {
+export function unrevisedFunctions(changes: readonly Change[], locks: Iterable<Lock>): Mistake[] {
   const told = new Map<string, Mistake>()
-  const now = new Map(placed(changes).map(([place, change]) => [place, functionsOf(change)]))
+  const now = new Map(changesWithFunctions(changes).map(([place, change]) => [place, functionContract(change)]))
   for (const { functions = {} } of locks)
     for (const [place, { revision, text }] of Object.entries(functions)) {
       const is = now.get(place)

@@ -6,8 +6,8 @@ import { type Declaration, f, type ResourceDeclaration, type Service, service } 
 import type { ResourceChange } from '../resources/change.ts'
 import { changelog } from './changelog.ts'
 import { differences } from './differences.ts'
-import { contractAt, gateMistakes, type Locks } from './gate.ts'
-import { type Lock, lockIn, locking, lockText } from './lock.ts'
+import { contractAt, gateMistakes, type LocksByLabel } from './gate.ts'
+import { type Lock, lockText, nextLock, parseLock } from './lock.ts'
 
 type Fields = ResourceDeclaration['fields']
 
@@ -31,12 +31,12 @@ const changed = (made: Service, change: Partial<ResourceChange>, version = 'v2')
     about: 'It changed.',
     ...change,
   })
-const lockOf = (made: Service, label = 'v1'): Lock => locking(contractAt(made, label), label, null).lock
-const locked: Locks = new Map([['v1', lockOf(shop(first))]])
+const lockOf = (made: Service, label = 'v1'): Lock => nextLock(contractAt(made, label), label, null).lock
+const locked: LocksByLabel = new Map([['v1', lockOf(shop(first))]])
 const { lastName, ...others } = first
 
 /** The mistakes as one text. */
-const told = (made: Service, locks: Locks = locked): string =>
+const told = (made: Service, locks: LocksByLabel = locked): string =>
   gateMistakes(made, locks)
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
@@ -64,7 +64,7 @@ describe('what is locked', () => {
   test('R195: is broken by an end that comes sooner, and by answers to POST that have no content', () => {
     const ending = (sunset?: string) =>
       shop(first, { versions: { v1: { released: '2026-01-01', deprecated: '2026-02-01', ...(sunset && { sunset }) } } })
-    const locks: Locks = new Map([['v1', lockOf(ending('2027-12-31'))]])
+    const locks: LocksByLabel = new Map([['v1', lockOf(ending('2027-12-31'))]])
     assert.match(
       told(ending('2027-06-30'), locks),
       /^versions\.v1\.sunset\n.*end on 2027-06-30 instead of 2027-12-31\./s,
@@ -111,7 +111,7 @@ describe('what is locked', () => {
           },
         },
       } as never) as unknown as Service
-    const locks: Locks = new Map([['v1', lockOf(of({}))]])
+    const locks: LocksByLabel = new Map([['v1', lockOf(of({}))]])
     for (const [part, next] of [
       ['order', of({ order: ['-a'] })],
       ['sorts', of({ sorts: { s: ['-a'] } })],
@@ -169,7 +169,7 @@ describe('the change to paste', () => {
   })
   test('is of the version behind the newest one, where that is locked too', () => {
     const made = shop(others, { versions })
-    const both: Locks = new Map([...locked, ['v2', lockOf(shop(first), 'v2')]])
+    const both: LocksByLabel = new Map([...locked, ['v2', lockOf(shop(first), 'v2')]])
     assert.match(told(made, both), /add v3 to `versions`.*\.change\('v3', 'customers'/s)
   })
   test('guesses a renamed field by its kind', () => {
@@ -184,7 +184,7 @@ describe('the change to paste', () => {
     const notes = { fields: { text: f.text() }, access: 'public' }
     const declared = { name: 'shop', versions, errors, resources: { notes, tags: { ...notes, prefix: 'tag' } } }
     const whole = service(declared as never) as unknown as Service
-    const before: Locks = new Map([['v1', lockOf(whole)]])
+    const before: LocksByLabel = new Map([['v1', lockOf(whole)]])
     const less = service({ ...declared, errors: {}, resources: { notes } } as never) as unknown as Service
     assert.match(told(less, before), /errors: \{ 'too-much': '…' \}/)
     assert.match(told(less, before), /\.change\('v2', 'tags', \{ about: '`tags` ended\.', ends: true \}\)/)
@@ -226,7 +226,7 @@ describe('changes', () => {
     assert.equal(told(made), '')
     const end = (sunset: string) =>
       changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01', sunset } } })
-    const locks: Locks = new Map([['v1', lockOf(end('2027-12-31'))]])
+    const locks: LocksByLabel = new Map([['v1', lockOf(end('2027-12-31'))]])
     assert.equal(told(end('2028-12-31'), locks), '')
     assert.match(
       told(end('2027-11-30'), locks),
@@ -254,7 +254,7 @@ describe('changes', () => {
 })
 
 describe('a lock', () => {
-  const next = (fields: Fields, before: Lock) => locking(contractAt(shop(fields), 'v1'), 'v1', before).lock.version
+  const next = (fields: Fields, before: Lock) => nextLock(contractAt(shop(fields), 'v1'), 'v1', before).lock.version
   test('has a number that follows from the differences', () => {
     const lock = lockOf(shop(first))
     assert.equal(lock.version, '1.0.0')
@@ -266,17 +266,17 @@ describe('a lock', () => {
         shop(fields, { resources: { customers: { prefix: 'cus', fields, access: 'public', methods: ['read'] } } }),
         'v1',
       )
-    const before = { ...locking(read(first), 'v1', null).lock, version: '1.2.3' }
+    const before = { ...nextLock(read(first), 'v1', null).lock, version: '1.2.3' }
     const fixed = { ...first, note: f.text({ max: 10, optional: true, immutable: true }) }
-    assert.equal(locking(read(fixed), 'v1', before).lock.version, '1.2.4')
+    assert.equal(nextLock(read(fixed), 'v1', before).lock.version, '1.2.4')
   })
   test('is one text, which is read back', () => {
     const lock = lockOf(shop(first))
     const text = lockText(lock)
-    assert.deepEqual(lockIn(text), JSON.parse(JSON.stringify(lock)))
-    assert.equal(lockText(lockIn(text) as Lock), text)
+    assert.deepEqual(parseLock(text), JSON.parse(JSON.stringify(lock)))
+    assert.equal(lockText(parseLock(text) as Lock), text)
     assert.ok(text.split('\n').every((line) => line.length < 200))
-    assert.deepEqual(differences(lockIn(text) as Lock, contractAt(shop(first), 'v1')), [])
+    assert.deepEqual(differences(parseLock(text) as Lock, contractAt(shop(first), 'v1')), [])
   })
   test('that is none is told', () => {
     for (const [text, says] of [
@@ -285,8 +285,8 @@ describe('a lock', () => {
       ['{}', /no `version`/],
       ['null', /no object/],
     ] as const)
-      assert.match(String(lockIn(text)), says)
-    assert.match(String(lockIn(lockText({ ...lockOf(shop(first)), version: '1' }))), /no number/)
+      assert.match(String(parseLock(text)), says)
+    assert.match(String(parseLock(lockText({ ...lockOf(shop(first)), version: '1' }))), /no number/)
   })
   test('of a release before a setting was known says nothing of it', () => {
     const { 'list.pageSize': _, ...settings } = lockOf(shop(first)).settings

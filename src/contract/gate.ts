@@ -1,32 +1,33 @@
 /** Gate: compares a service with every version that was locked, and tells what would break its consumers. R195. */
-import { type Change, declarationAt, labelsOf, majorOf } from '../resources/change.ts'
+
+import { listInWords } from '../formats/naming.ts'
+import { type Change, declarationAt, majorOf, versionLabels } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'
-import { oneOf } from '../resources/naming.ts'
 import type { Declaration, Service } from '../service.ts'
-import { claim, lackingText } from './claim.ts'
 import { type Contract, contractOf } from './contract.ts'
-import { breaking, type Difference, weigh } from './difference.ts'
+import { type Difference, onlyBreaking, weighShift } from './difference.ts'
 import { differences } from './differences.ts'
-import { valueShifts } from './fields.ts'
+import { valueShifts } from './field-differences.ts'
 import { functionsAfter } from './functions.ts'
 import type { Lock } from './lock.ts'
+import { proposeChange, unclaimableText } from './proposal.ts'
 
 /** Locked versions by their labels. */
-export type Locks = ReadonlyMap<string, Lock>
+export type LocksByLabel = ReadonlyMap<string, Lock>
 
-type Declared = Pick<Service, 'declaration' | 'changes'>
+type DeclaredChanges = Pick<Service, 'declaration' | 'changes'>
 
 /** What a version declares, as a service with that version alone would. */
-export function declarationOf({ declaration, changes }: Declared, label: string): Declaration {
+export function declarationOfVersion({ declaration, changes }: DeclaredChanges, label: string): Declaration {
   const { versions, settings, ...at } = declarationAt(declaration, changes, label)
   const { default: usual, ...carrying } = settings?.versions ?? {}
   return settings ? { ...at, settings: { ...settings, versions: carrying } } : at
 }
 
 /** The contract that a version of a service has today. */
-export function contractAt(service: Declared, label: string): Contract {
-  const contract = contractOf(declarationOf(service, label))
-  const usual = service.declaration.settings?.versions?.default || servedOf(service.declaration)[0]
+export function contractAt(service: DeclaredChanges, label: string): Contract {
+  const contract = contractOf(declarationOfVersion(service, label))
+  const usual = service.declaration.settings?.versions?.default || servedLabels(service.declaration)[0]
   const { sunset } = service.declaration.versions?.[label] ?? {}
   const end = sunset === undefined ? null : new Date(sunset).toISOString()
   const functions = functionsAfter(label, service.changes)
@@ -34,43 +35,45 @@ export function contractAt(service: Declared, label: string): Contract {
 }
 
 /** The versions that are served, the oldest first. */
-export function servedOf({ versions = {}, ...rest }: Declaration): string[] {
-  return labelsOf({ versions, ...rest }).filter((label) => versions[label]?.retired === undefined)
+export function servedLabels({ versions = {}, ...rest }: Declaration): string[] {
+  return versionLabels({ versions, ...rest }).filter((label) => versions[label]?.retired === undefined)
 }
 
 /** Everything that is declared otherwise than it was locked, so that consumers would notice; changes that claim nothing. */
-export function gateMistakes(service: Service, locks: Locks): Mistake[] {
+export function gateMistakes(service: Service, locks: LocksByLabel): Mistake[] {
   const other = [...locks].find(([, lock]) => lock.service !== service.name)
-  if (other) return [ofAnother(service, other[0], other[1])]
-  const labels = labelsOf(service.declaration)
+  if (other) return [otherServiceMistake(service, other[0], other[1])]
+  const labels = versionLabels(service.declaration)
   const lost = [...locks.keys()].filter((label) => !labels.includes(label))
-  const judged = servedOf(service.declaration)
+  const judged = servedLabels(service.declaration)
     .filter((label) => locks.has(label))
     .toReversed()
   const told = new Set<string>()
   const broken = judged.flatMap((label) => {
     const [lock, now] = [locks.get(label) as Lock, contractAt(service, label)]
-    const found = breaking(differences(lock, now)).filter(({ says }) => !told.has(says))
+    const found = onlyBreaking(differences(lock, now)).filter(({ says }) => !told.has(says))
     for (const { says } of found) told.add(says)
-    return grouped(found).map(([resource, some]) => mistake(service, label, locks, lock, now, resource, some))
+    return groupByResource(found).map(([resource, some]) =>
+      differenceMistake(service, label, locks, lock, now, resource, some),
+    )
   })
-  return [...lost.map(undeclared), ...broken, ...dead(service, locks), ...lossy(service, locks)]
+  return [...lost.map(undeclaredMistake), ...broken, ...uselessChanges(service, locks), ...lossyRetypes(service, locks)]
 }
 
-const ofAnother = ({ name }: Service, label: string, lock: Lock): Mistake => ({
+const otherServiceMistake = ({ name }: Service, label: string, lock: Lock): Mistake => ({
   place: 'name',
   reason: `The service is called ${name}, and contract/${label}.json is of ${lock.service}.`,
   mend: `Keep each declaration in a folder of its own. If ${lock.service} is called ${name} now, write that into the files of contract.`,
 })
 
-const undeclared = (label: string): Mistake => ({
+const undeclaredMistake = (label: string): Mistake => ({
   place: `versions.${label}`,
   reason: `${label} is locked in contract/${label}.json and is not declared any more.`,
   mend: `Declare it again. When it has no consumers, remove contract/${label}.json and contract/${label}.answers.json.`,
 })
 
 /** The differences of each resource together, all others one by one. */
-function grouped(found: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
+function groupByResource(found: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
   const all = new Map<string, Difference[]>()
   for (const one of found) {
     const resource = /^resources\.([^.]+)\./.exec(one.place)?.[1]
@@ -80,10 +83,10 @@ function grouped(found: readonly Difference[]): (readonly [string | null, readon
   return [...all].map(([name, some]) => [name.startsWith('= ') ? null : name, some])
 }
 
-function mistake(
+function differenceMistake(
   service: Service,
   label: string,
-  locks: Locks,
+  locks: LocksByLabel,
   lock: Lock,
   now: Contract,
   resource: string | null,
@@ -93,35 +96,35 @@ function mistake(
   const reason = [where, ...found.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
   const [first] = found as [Difference, ...Difference[]]
   const own = first.place === 'sunset' ? `versions.${label}.sunset` : first.place
-  const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendOf(found) }
+  const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendFor(found) }
   const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
-  const version = nextOf(service, locks)
-  const elsewhere = told(first, version)
+  const version = nextLabel(service, locks)
+  const elsewhere = otherClaimText(first, version)
   if (elsewhere) return { ...plain, mend: `${plain.mend} ${elsewhere}` }
   if (!resource || !before || !after) return plain
   const claimed = found.filter(({ what }) => what !== 'fixed')
-  const { change, lacking } = claim({
+  const { change, lacking } = proposeChange({
     resource,
     version,
     before,
     after,
     found: claimed,
-    former: formerOf(service, resource),
+    former: formerNames(service, resource),
   })
-  if (lacking.length > 0) return { ...plain, mend: `${plain.mend} ${lackingText(lacking)}` }
+  if (lacking.length > 0) return { ...plain, mend: `${plain.mend} ${unclaimableText(lacking)}` }
   if (change === undefined) return plain
-  const declared = labelsOf(service.declaration).includes(version) && service.declaration.versions
+  const declared = versionLabels(service.declaration).includes(version) && service.declaration.versions
   const publish = declared
     ? `tell it as a change of ${version}`
     : `publish it: add ${version} to \`versions\`, and tell the change`
   return {
     ...plain,
-    mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indented(change)}\n`,
+    mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indentText(change)}\n`,
   }
 }
 
 /** The names that fields had, as far as the declaration says them. */
-function formerOf({ declaration }: Service, resource: string): Record<string, string> {
+function formerNames({ declaration }: Service, resource: string): Record<string, string> {
   const fields = Object.entries(declaration.resources[resource]?.fields ?? {})
   return Object.fromEntries(
     fields.flatMap(([name, { options }]) => (options.was === undefined ? [] : [[name, options.was]])),
@@ -129,7 +132,7 @@ function formerOf({ declaration }: Service, resource: string): Record<string, st
 }
 
 /** How a difference is claimed that is not one of fields. */
-function told({ what, place }: Difference, version: string): string | undefined {
+function otherClaimText({ what, place }: Difference, version: string): string | undefined {
   const name = place.slice(place.indexOf('.') + 1)
   if (what === 'error-changed')
     return `If it only has another name now, tell it in a change of ${version}: errors: { '${name}': '…' }.`
@@ -137,28 +140,28 @@ function told({ what, place }: Difference, version: string): string | undefined 
   return `Or keep it declared, and let it end with ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
 }
 
-function mendOf(found: readonly Difference[]): string {
+function mendFor(found: readonly Difference[]): string {
   const mends = [...new Set(found.map(({ mend }) => mend))]
   const mend = mends.length === 1 ? (mends[0] as string) : 'Take them back.'
   const parts = [...new Set(found.filter(({ what }) => what === 'fixed').map(partOf))]
   if (parts.length === 0) return mend
-  return `${mend} Versions cannot differ in ${oneOf(parts, 'and')}: no change can claim that.`
+  return `${mend} Versions cannot differ in ${listInWords(parts, 'and')}: no change can claim that.`
 }
 
 /** The part that is the same in all versions; of a resource, the last name of its place. R194. */
 const partOf = ({ place, part = place.split('.')[2] }: Difference): string => `\`${part}\``
-const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
+const indentText = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
 
 /** The version that a change belongs to: the newest one, or the one behind it where that is locked. */
-function nextOf({ declaration }: Service, locks: Locks): string {
-  const newest = labelsOf(declaration).at(-1) as string
+function nextLabel({ declaration }: Service, locks: LocksByLabel): string {
+  const newest = versionLabels(declaration).at(-1) as string
   return locks.has(newest) ? `v${majorOf(newest) + 1}` : newest
 }
 
 /** Changes without which the locked versions would not be told apart from what is declared any worse. */
-function dead(service: Service, locks: Locks): Mistake[] {
+function uselessChanges(service: Service, locks: LocksByLabel): Mistake[] {
   return service.changes
-    .filter((change) => isDead(change, service, locks))
+    .filter((change) => isUseless(change, service, locks))
     .map(({ version, resource }) => ({
       place: `versions.${version}`,
       reason: `The change of ${resource} in ${version} claims nothing: what is locked is the same without it.`,
@@ -166,7 +169,7 @@ function dead(service: Service, locks: Locks): Mistake[] {
     }))
 }
 
-function isDead(change: Change, service: Service, locks: Locks): boolean {
+function isUseless(change: Change, service: Service, locks: LocksByLabel): boolean {
   const older = [...locks.keys()].filter((label) => majorOf(label) < majorOf(change.version))
   // An end is met in the new version, not in the old one; and what is deprecated there is no claim.
   if (older.length === 0 || change.ends || change.deprecations) return false
@@ -175,13 +178,13 @@ function isDead(change: Change, service: Service, locks: Locks): boolean {
   return older.every((label) => {
     const lock = locks.get(label) as Lock
     const told = new Set(differences(lock, contractAt(service, label)).map(({ place, says }) => place + says))
-    const without = contractWithout({ declaration, changes: others }, label)
+    const without = contractOrNull({ declaration, changes: others }, label)
     return without !== null && differences(lock, without).every(({ place, says }) => told.has(place + says))
   })
 }
 
 /** Nothing where the declaration does not hold together any more. */
-function contractWithout(service: Declared, label: string): Contract | null {
+function contractOrNull(service: DeclaredChanges, label: string): Contract | null {
   try {
     return contractAt(service, label)
   } catch {
@@ -190,8 +193,8 @@ function contractWithout(service: Declared, label: string): Contract | null {
 }
 
 /** Fields whose new values an old version does not allow, or whose old ones the new one does not, and nothing says what becomes of them. */
-function lossy(service: Service, locks: Locks): Mistake[] {
-  const labels = labelsOf(service.declaration)
+function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
+  const labels = versionLabels(service.declaration)
   return service.changes.flatMap(({ version, resource, was, retyped = {}, request, response }) => {
     const older = labels[labels.indexOf(version) - 1]
     if (older === undefined || !locks.has(older) || (request && response)) return []
@@ -200,8 +203,8 @@ function lossy(service: Service, locks: Locks): Mistake[] {
     return Object.keys(retyped).flatMap((name) => {
       const [old, now] = [before[name], after[name]]
       const found = old && now ? valueShifts(old, now) : []
-      const down = response ? undefined : found.find((one) => weigh(one, answered) === 'breaking')
-      const up = request ? undefined : found.find((one) => weigh(one, sent) === 'breaking')
+      const down = response ? undefined : found.find((one) => weighShift(one, answersOnly) === 'breaking')
+      const up = request ? undefined : found.find((one) => weighShift(one, requestsOnly) === 'breaking')
       const place = `versions.${version}.${resource}.retyped.${name}`
       const told = (says: string, to: string, how: string): Mistake => ({
         place,
@@ -216,5 +219,5 @@ function lossy(service: Service, locks: Locks): Mistake[] {
   })
 }
 
-const answered = { input: false, output: true, filter: false }
-const sent = { input: true, output: false, filter: false }
+const answersOnly = { input: false, output: true, filter: false }
+const requestsOnly = { input: true, output: false, filter: false }

@@ -1,9 +1,9 @@
 /** Lock: a contract that was published, with its number, as the file that is kept of it. Part 9, versioning. */
-import { isObject } from '../resources/values.ts'
+import { isObject } from '../fields/value-check.ts'
 import type { Contract } from './contract.ts'
-import { type Difference, heaviest } from './difference.ts'
+import { type Difference, heaviestWeight } from './difference.ts'
 import { differences } from './differences.ts'
-import type { Weight } from './noticed.ts'
+import type { Weight } from './weight.ts'
 
 export interface Lock extends Contract {
   /** The full number: major.minor.patch. R187. */
@@ -11,28 +11,28 @@ export interface Lock extends Contract {
 }
 
 /** A contract as the next lock of a version, and how it differs from the one before. */
-export interface Locking {
+export interface NextLock {
   readonly lock: Lock
   readonly found: readonly Difference[]
 }
 
 /** A breaking difference cannot be locked under the same major, so it does not count here: who locks it all the same, begins anew. */
-export function locking(contract: Contract, label: string, before: Lock | null): Locking {
+export function nextLock(contract: Contract, label: string, before: Lock | null): NextLock {
   const first = `${label.slice(1)}.0.0`
   if (!before) return { lock: { version: first, ...contract }, found: [] }
   const found = differences(before, contract)
   return {
     lock: {
-      version: numbered(before.version, heaviest(found), found.length > 0, first),
+      version: nextNumber(before.version, heaviestWeight(found), found.length > 0, first),
       ...contract,
-      ...unraised(contract, before),
+      ...lockedFunctions(contract, before),
     },
     found,
   }
 }
 
 /** Functions that changed without another number stay as they were locked, so that the number is still asked for. */
-function unraised({ functions }: Contract, before: Lock): Pick<Contract, 'functions'> {
+function lockedFunctions({ functions }: Contract, before: Lock): Pick<Contract, 'functions'> {
   if (functions === undefined) return {}
   const kept = Object.entries(functions).map(([place, now]) => {
     const was = before.functions?.[place]
@@ -41,7 +41,7 @@ function unraised({ functions }: Contract, before: Lock): Pick<Contract, 'functi
   return { functions: Object.fromEntries(kept) }
 }
 
-function numbered(before: string, weight: Weight, differs: boolean, first: string): string {
+function nextNumber(before: string, weight: Weight, differs: boolean, first: string): string {
   const [major = 0, minor = 0, patch = 0] = before.split('.').map(Number)
   if (weight === 'breaking') return first
   if (weight === 'additive') return `${major}.${minor + 1}.0`
@@ -51,28 +51,28 @@ function numbered(before: string, weight: Weight, differs: boolean, first: strin
 const mostWidth = 110
 
 /** The one text of a lock: members in the order of their names, what is short on one line. */
-export const lockText = (lock: Lock): string => `${written(lock, '')}\n`
+export const lockText = (lock: Lock): string => `${writeJson(lock, '')}\n`
 
-function written(value: unknown, indent: string): string {
+function writeJson(value: unknown, indent: string): string {
   if (!isObject(value) && !Array.isArray(value)) return JSON.stringify(value)
-  const short = spaced(value)
+  const short = writeOnOneLine(value)
   if (indent !== '' && indent.length + short.length <= mostWidth) return short
   const deeper = `${indent}  `
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const members = Array.isArray(value)
-    ? value.map((one) => written(one, deeper))
-    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${written(one, deeper)}`)
+    ? value.map((one) => writeJson(one, deeper))
+    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${writeJson(one, deeper)}`)
   return `${open}\n${members.map((one) => deeper + one).join(',\n')}\n${indent}${close}`
 }
 
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
+function writeOnOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writeOnOneLine).join(', ')}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${spaced(one)}`)
+  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${writeOnOneLine(one)}`)
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
-const parts: readonly (keyof Lock)[] = [
+const lockParts: readonly (keyof Lock)[] = [
   'version',
   'service',
   'settings',
@@ -84,7 +84,7 @@ const parts: readonly (keyof Lock)[] = [
 ]
 
 /** The lock in a text; a sentence where there is none. */
-export function lockIn(text: string): Lock | string {
+export function parseLock(text: string): Lock | string {
   let read: unknown
   try {
     read = JSON.parse(text)
@@ -92,7 +92,7 @@ export function lockIn(text: string): Lock | string {
     return `it is no JSON (${(error as Error).message})`
   }
   if (!isObject(read)) return 'it holds no object'
-  const lost = parts.filter((part) => !Object.hasOwn(read, part))
+  const lost = lockParts.filter((part) => !Object.hasOwn(read, part))
   if (lost.length > 0) return `it has no ${lost.map((part) => `\`${part}\``).join(', ')}`
   if (!/^\d+\.\d+\.\d+$/.test(String(read.version))) return 'its `version` is no number as 1.0.0'
   return read as unknown as Lock

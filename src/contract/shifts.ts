@@ -1,50 +1,52 @@
 /** Shifts: how the values that a field may have moved from one contract to another. Part 9, versioning. */
-import type { Kind } from '../resources/field.ts'
-import { scaled } from '../resources/texts.ts'
-import type { Effect, Shift } from './difference.ts'
-import type { Terms } from './terms.ts'
+import type { Kind } from '../fields/field.ts'
+import { scaledInteger } from '../formats/numbers.ts'
+import type { ShiftEffect, ValueShift } from './difference.ts'
+import type { FieldTerms } from './terms.ts'
 
 /** All shifts of a field's own values; what a list or an object holds is compared by itself. */
-export function shifts(before: Terms, after: Terms): Shift[] {
+export function ownShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
   if (before.kind !== after.kind) return [kindShift(before, after)]
   return [
-    ...(before.kind === 'decimal' ? digits(before, after) : []),
-    ...bound('min', before, after),
-    ...bound('max', before, after),
-    ...(['keys', 'keyLength', 'valueLength'] as const).flatMap((name) => bound(name, before, after)),
-    ...patterns(before, after),
-    ...members(before, after),
-    ...(before.to === after.to ? [] : [both('changes', `refers to ${after.to} instead of ${before.to}.`, true)]),
+    ...(before.kind === 'decimal' ? digitShifts(before, after) : []),
+    ...boundShift('min', before, after),
+    ...boundShift('max', before, after),
+    ...(['keys', 'keyLength', 'valueLength'] as const).flatMap((name) => boundShift(name, before, after)),
+    ...patternShifts(before, after),
+    ...enumShifts(before, after),
+    ...(before.to === after.to
+      ? []
+      : [bothDirections('changes', `refers to ${after.to} instead of ${before.to}.`, true)]),
   ]
 }
 
-const both = (effect: Effect, says: string, filters = false): Shift => ({
+const bothDirections = (effect: ShiftEffect, says: string, filters = false): ValueShift => ({
   says,
   input: effect,
   output: effect,
   filters,
 })
 
-type Bound = 'min' | 'max' | 'keys' | 'keyLength' | 'valueLength'
+type BoundName = 'min' | 'max' | 'keys' | 'keyLength' | 'valueLength'
 
-function bound(name: Bound, before: Terms, after: Terms): Shift[] {
+function boundShift(name: BoundName, before: FieldTerms, after: FieldTerms): ValueShift[] {
   const [was, is] = [before[name], after[name]]
   if (was === is) return []
-  if (was === undefined) return [both('narrows', `has a \`${name}\` of ${is} now.`)]
-  if (is === undefined) return [both('widens', `has no \`${name}\` any more; it was ${was}.`)]
-  const greater = order(is, after) > order(was, before)
+  if (was === undefined) return [bothDirections('narrows', `has a \`${name}\` of ${is} now.`)]
+  if (is === undefined) return [bothDirections('widens', `has no \`${name}\` any more; it was ${was}.`)]
+  const greater = comparableBound(is, after) > comparableBound(was, before)
   const effect = greater === (name === 'min') ? 'narrows' : 'widens'
-  return [both(effect, `has a \`${name}\` of ${is} instead of ${was}.`)]
+  return [bothDirections(effect, `has a \`${name}\` of ${is} instead of ${was}.`)]
 }
 
 /** A bound as something that can be compared. Dates and times are written so that their text can. */
-function order(bound: number | string, { kind }: Terms): number | bigint | string {
+function comparableBound(bound: number | string, { kind }: FieldTerms): number | bigint | string {
   if (kind === 'bigint') return BigInt(bound)
-  return kind === 'decimal' ? scaled(String(bound), widestScale) : bound
+  return kind === 'decimal' ? scaledInteger(String(bound), widestScale) : bound
 }
 const widestScale = 38
 
-function digits(before: Terms, after: Terms): Shift[] {
+function digitShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
   const [was, is] = [before, after].map(({ scale = 0, precision = 0 }) => ({ scale, whole: precision - scale }))
   if (!was || !is || (was.scale === is.scale && was.whole === is.whole)) return []
   const more = is.whole >= was.whole && is.scale >= was.scale
@@ -55,30 +57,30 @@ function digits(before: Terms, after: Terms): Shift[] {
   return [{ says, input: effect, output: was.scale === is.scale ? effect : 'changes', filters: true }]
 }
 
-function patterns({ pattern: was }: Terms, { pattern: is }: Terms): Shift[] {
+function patternShifts({ pattern: was }: FieldTerms, { pattern: is }: FieldTerms): ValueShift[] {
   if (was === is) return []
-  if (was === undefined) return [both('narrows', `has to match ${is} now.`)]
-  if (is === undefined) return [both('widens', `has to match no pattern any more; it was ${was}.`)]
-  return [both('changes', `has to match ${is} instead of ${was}.`)]
+  if (was === undefined) return [bothDirections('narrows', `has to match ${is} now.`)]
+  if (is === undefined) return [bothDirections('widens', `has to match no pattern any more; it was ${was}.`)]
+  return [bothDirections('changes', `has to match ${is} instead of ${was}.`)]
 }
 
-function members({ values: had = [] }: Terms, { values: has = [] }: Terms): Shift[] {
+function enumShifts({ values: had = [] }: FieldTerms, { values: has = [] }: FieldTerms): ValueShift[] {
   const [gone, come] = [had.filter((one) => !has.includes(one)), has.filter((one) => !had.includes(one))]
   return [
-    ...(gone.length > 0 ? [both('narrows', `cannot be ${listed(gone)} any more.`, true)] : []),
-    ...(come.length > 0 ? [both('widens', `can be ${listed(come)} now.`, true)] : []),
+    ...(gone.length > 0 ? [bothDirections('narrows', `cannot be ${quotedList(gone)} any more.`, true)] : []),
+    ...(come.length > 0 ? [bothDirections('widens', `can be ${quotedList(come)} now.`, true)] : []),
   ]
 }
 
-const listed = (values: readonly string[]): string => values.map((one) => `"${one}"`).join(', ')
+const quotedList = (values: readonly string[]): string => values.map((one) => `"${one}"`).join(', ')
 
-function kindShift(before: Terms, after: Terms): Shift {
-  const says = `is ${named(after)} instead of ${named(before)}.`
-  if (isWithin(before, after)) return both('widens', says, true)
-  return both(isWithin(after, before) ? 'narrows' : 'changes', says, true)
+function kindShift(before: FieldTerms, after: FieldTerms): ValueShift {
+  const says = `is ${kindText(after)} instead of ${kindText(before)}.`
+  if (isWithin(before, after)) return bothDirections('widens', says, true)
+  return bothDirections(isWithin(after, before) ? 'narrows' : 'changes', says, true)
 }
 
-const named = ({ kind, to }: Terms): string => (to === undefined ? kind : `a reference to ${to}`)
+const kindText = ({ kind, to }: FieldTerms): string => (to === undefined ? kind : `a reference to ${to}`)
 
 /** Texts of at most so many characters that a kind writes its values as. */
 const longest: Partial<Record<Kind, number>> = {
@@ -96,7 +98,7 @@ const longest: Partial<Record<Kind, number>> = {
 }
 
 /** Whether every value of a kind is a text that the other allows, in the same order. */
-function isWithin(one: Terms, { kind, min = 0, max = 0, pattern, ...text }: Terms): boolean {
+function isWithin(one: FieldTerms, { kind, min = 0, max = 0, pattern, ...text }: FieldTerms): boolean {
   if (kind !== 'text' || pattern !== undefined || Number(min) > 1) return false
   const length = one.values ? Math.max(...one.values.map((value) => value.length)) : (longest[one.kind] ?? one.max)
   const numeric = one.kind === 'bigint' || one.kind === 'decimal'

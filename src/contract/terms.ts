@@ -1,12 +1,13 @@
 /** Terms: what a field promises its consumers, with every bound that is in force, said or not. Part 9, versioning. */
-import { rules } from '../lists/rules.ts'
-import { defaultPrecision, lengthsOf } from '../resources/bounds.ts'
-import type { Field, Kind } from '../resources/field.ts'
-import type { Member, Resource } from '../resources/resource.ts'
-import type { Settings } from '../resources/settings.ts'
-import { absent, checkOf } from '../resources/values.ts'
 
-export interface Terms {
+import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
+import type { Field, Kind } from '../fields/field.ts'
+import { absentValue, valueCheckOf } from '../fields/value-check.ts'
+import { listRules } from '../lists/list-rules.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import type { Settings } from '../settings.ts'
+
+export interface FieldTerms {
   readonly kind: Kind
   /** Bounds, where there are any: of a length, a number of items, a number or a time. */
   readonly min?: number | string
@@ -19,8 +20,8 @@ export interface Terms {
   /** The resource of a reference. */
   readonly to?: string
   readonly onDelete?: 'restrict' | 'cascade'
-  readonly item?: Terms
-  readonly fields?: { readonly [name: string]: Terms }
+  readonly item?: FieldTerms
+  readonly fields?: { readonly [name: string]: FieldTerms }
   /** How many keys metadata may have, and how long its keys and values may be. */
   readonly keys?: number
   readonly keyLength?: number
@@ -43,30 +44,30 @@ export interface Terms {
 }
 
 /** The terms of all fields of a resource, those that the service makes included. */
-export function termsOf(resource: Resource, resources: ReadonlyMap<string, Resource>): Record<string, Terms> {
-  const { filters } = rules(resource, resources)
+export function fieldTermsOf(resource: Resource, resources: ReadonlyMap<string, Resource>): Record<string, FieldTerms> {
+  const { filters } = listRules(resource, resources)
   const operators = (name: string) => filters.get(name)?.operators
   return Object.fromEntries(
     resource.members.map((member) => [member.name, { ...memberTerms(member, resource, operators) }]),
   )
 }
 
-type Operators = (name: string) => readonly string[] | undefined
+type OperatorsOf = (name: string) => readonly string[] | undefined
 
-function memberTerms({ name, field, from }: Member, resource: Resource, operators: Operators): Terms {
-  const terms = fieldTerms(name, field, resource.settings, operators)
+function memberTerms({ name, field, from }: Member, resource: Resource, operators: OperatorsOf): FieldTerms {
+  const terms = termsOfField(name, field, resource.settings, operators)
   if (name === resource.key || from === 'caller') return terms
   const chosen = name === 'id' && resource.key === null && resource.settings.resource.id === 'client'
   const { required, default: usual, ...rest } = terms
   return chosen ? { ...rest, required: true } : { ...rest, readOnly: true }
 }
 
-function fieldTerms(name: string, field: Field, settings: Settings, operators: Operators): Terms {
+function termsOfField(name: string, field: Field, settings: Settings, operators: OperatorsOf): FieldTerms {
   const { options } = field
-  const usual = absent(field, checkOf(field, { settings, isId: () => true }))
+  const usual = absentValue(field, valueCheckOf(field, { settings, isId: () => true }))
   const said = (option: unknown) => (option === true ? (true as const) : undefined)
   const filter = operators(name)?.toSorted()
-  return present({
+  return withoutUndefinedTerms({
     kind: field.kind,
     ...valueTerms(name, field, settings, operators),
     nullable: said(options.optional),
@@ -85,30 +86,34 @@ function fieldTerms(name: string, field: Field, settings: Settings, operators: O
 }
 
 /** What values there are, besides null. */
-function valueTerms(name: string, field: Field, settings: Settings, operators: Operators): Partial<Terms> {
+function valueTerms(name: string, field: Field, settings: Settings, operators: OperatorsOf): Partial<FieldTerms> {
   const { kind, options, item, fields = {}, values = [], target } = field
-  const inner = (own: string, one: Field, path: string) => [own, fieldTerms(path, one, settings, operators)] as const
+  const inner = (own: string, one: Field, path: string) => [own, termsOfField(path, one, settings, operators)] as const
   switch (kind) {
     case 'text':
     case 'email':
     case 'url':
-      return { ...lengths(field), ...(options.pattern === undefined ? {} : { pattern: options.pattern }) }
+      return { ...lengthTerms(field), ...(options.pattern === undefined ? {} : { pattern: options.pattern }) }
     case 'integer':
       return { min: options.min ?? Number.MIN_SAFE_INTEGER, max: options.max ?? Number.MAX_SAFE_INTEGER }
     case 'decimal':
-      return { precision: options.precision ?? defaultPrecision, scale: options.scale ?? 0, ...bounds(field, settings) }
+      return {
+        precision: options.precision ?? defaultPrecision,
+        scale: options.scale ?? 0,
+        ...boundTerms(field, settings),
+      }
     case 'bigint':
     case 'timestamp':
     case 'date':
-      return bounds(field, settings)
+      return boundTerms(field, settings)
     case 'enum':
       return { values: values.toSorted() }
     case 'ref':
       return { to: target as string, onDelete: options.onDelete ?? 'restrict' }
     case 'list':
-      return { ...lengths(field), item: fieldTerms('', item as Field, settings, () => undefined) }
+      return { ...lengthTerms(field), item: termsOfField('', item as Field, settings, () => undefined) }
     case 'object':
-      return { fields: sorted(Object.entries(fields).map(([own, one]) => inner(own, one, `${name}.${own}`))) }
+      return { fields: sortMembers(Object.entries(fields).map(([own, one]) => inner(own, one, `${name}.${own}`))) }
     case 'metadata':
       return settings.metadata
     default:
@@ -116,23 +121,23 @@ function valueTerms(name: string, field: Field, settings: Settings, operators: O
   }
 }
 
-function lengths(field: Field): Partial<Terms> {
+function lengthTerms(field: Field): Partial<FieldTerms> {
   const { min, max } = lengthsOf(field)
   return { ...(min === 0 ? {} : { min }), max }
 }
 
 /** Bounds in the one form that values have too. */
-function bounds(field: Field, settings: Settings): Partial<Terms> {
+function boundTerms(field: Field, settings: Settings): Partial<FieldTerms> {
   const { min, max, ...options } = field.options
-  const read = checkOf({ ...field, options }, { settings, isId: () => true })
+  const read = valueCheckOf({ ...field, options }, { settings, isId: () => true })
   const canonical = (bound: unknown) => (bound === undefined ? undefined : String(read(bound, '', []) ?? bound))
-  return present({ kind: field.kind, min: canonical(min), max: canonical(max) })
+  return withoutUndefinedTerms({ kind: field.kind, min: canonical(min), max: canonical(max) })
 }
 
 /** Members in the order of their names, so that one contract has one text. */
-export const sorted = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>
+export const sortMembers = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>
   Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-function present(terms: { readonly [K in keyof Terms]: Terms[K] | undefined }): Terms {
-  return Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined)) as unknown as Terms
+function withoutUndefinedTerms(terms: { readonly [K in keyof FieldTerms]: FieldTerms[K] | undefined }): FieldTerms {
+  return Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined)) as unknown as FieldTerms
 }

@@ -3,7 +3,7 @@ import type { Service } from '../service.ts'
 
 const newestPath = '/openapi.json'
 const catalogPath = '/.well-known/api-catalog'
-const pathOf = (label: string): string => `/openapi/${label}.json`
+const documentPath = (label: string): string => `/openapi/${label}.json`
 
 /** What the root tells of the service. R214. */
 export const rootText = ({ name }: Service): string =>
@@ -14,7 +14,7 @@ export const rootLinks = `<${newestPath}>; rel="service-desc"; type="application
 /** One entry for each version that the path can name, else one for all of them. RFC 9264. */
 export function catalogText({ choice, notices }: Service, served: readonly string[]): string {
   const { carriers } = choice
-  const described = (label: string) => ({ href: pathOf(label), type: 'application/json' })
+  const described = (label: string) => ({ href: documentPath(label), type: 'application/json' })
   const usual = {
     anchor: '/',
     'service-desc': [{ href: newestPath, type: 'application/json' }, ...served.map(described)],

@@ -1,41 +1,48 @@
 /** Describes the bodies of errors: one shape for all of them, in both forms, and that of a repeated idempotency key. Part 13; part 7. */
-import type { Refusal } from './refusals.ts'
-import { type Part, pascal, type Ref, type Shelf } from './shelf.ts'
 
-const kebab = { type: 'string', pattern: '^[a-z][a-z0-9-]*$' }
-const chain = {
+import { type ComponentRef, type Components, type DocumentPart, pascalCase } from './components.ts'
+import type { StatusRefusal } from './refusals.ts'
+
+const typeSchema = { type: 'string', pattern: '^[a-z][a-z0-9-]*$' }
+const typesSchema = {
   type: 'array',
-  items: kebab,
+  items: typeSchema,
   minItems: 2,
   description: 'The type and all more general ones; a client that does not know the first acts on one that it knows.',
 }
-const error: Ref = { $ref: '#/components/schemas/Error' }
-const errors = {
+const errorRef: ComponentRef = { $ref: '#/components/schemas/Error' }
+const errorsSchema = {
   type: 'array',
-  items: error,
+  items: errorRef,
   minItems: 1,
   maxItems: 50,
   description: 'All that is wrong, in its order.',
 }
 
 /** Where a violation is, and what else errors carry. */
-const details: Part = {
-  cause: error,
-  errors,
+const detailSchemas: DocumentPart = {
+  cause: errorRef,
+  errors: errorsSchema,
   in: { type: 'string', enum: ['body', 'query', 'path', 'header'] },
   pointer: { type: 'string', format: 'json-pointer', description: 'The place in the body.' },
   name: { type: 'string', description: 'The parameter or header.' },
   scope: { type: 'string', description: 'The scopes that it takes, with spaces between them.' },
   requestId: { type: 'string', description: 'The Request-Id, where the service failed.' },
 }
-const oldId = { type: 'string', description: 'The id of the resource that the first request created.' }
-const policies = { type: 'array', items: { type: 'string' }, description: 'The quotas that are used up.' }
+const oldIdSchema = { type: 'string', description: 'The id of the resource that the first request created.' }
+const policiesSchema = { type: 'array', items: { type: 'string' }, description: 'The quotas that are used up.' }
 
-const shapes: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict', Part>> = {
+const errorSchemas: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict', DocumentPart>> = {
   Error: {
     description: 'Every error. Its message is for people; its types are for programs.',
     type: 'object',
-    properties: { message: { type: 'string' }, type: kebab, types: chain, ...details, violatedPolicies: policies },
+    properties: {
+      message: { type: 'string' },
+      type: typeSchema,
+      types: typesSchema,
+      ...detailSchemas,
+      violatedPolicies: policiesSchema,
+    },
     required: ['message', 'type', 'types'],
   },
   Problem: {
@@ -47,60 +54,66 @@ const shapes: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict', Part>
       status: { type: 'integer' },
       detail: { type: 'string' },
       instance: { type: 'string', format: 'uri' },
-      types: chain,
-      ...details,
-      old_id: oldId,
-      'violated-policies': policies,
+      types: typesSchema,
+      ...detailSchemas,
+      old_id: oldIdSchema,
+      'violated-policies': policiesSchema,
     },
     required: ['type', 'title', 'status', 'detail', 'instance', 'types'],
   },
   IdempotencyConflict: {
     description: 'A resource was already created with this idempotency key: what was asked for is done.',
     type: 'object',
-    properties: { message: { type: 'string' }, old_id: oldId, type: kebab, types: chain },
+    properties: { message: { type: 'string' }, old_id: oldIdSchema, type: typeSchema, types: typesSchema },
     required: ['message', 'old_id'],
   },
 }
 
-const shape = (shelf: Shelf, name: keyof typeof shapes): Ref => shelf.put('schemas', [name], shapes[name])
+const errorSchemaRef = (shelf: Components, name: keyof typeof errorSchemas): ComponentRef =>
+  shelf.put('schemas', [name], errorSchemas[name])
 
 /** They have their names whatever resources are called, as they refer to each other by them. R216. */
-export function keepShapes(shelf: Shelf): void {
-  for (const [name, part] of Object.entries(shapes)) shelf.put('schemas', [name], part)
+export function putErrorSchemas(shelf: Components): void {
+  for (const [name, part] of Object.entries(errorSchemas)) shelf.put('schemas', [name], part)
 }
 
-const oneOf = (types: readonly string[]): Part => (types.length === 1 ? { const: types[0] } : { enum: types })
+const oneOfTypes = (types: readonly string[]): DocumentPart =>
+  types.length === 1 ? { const: types[0] } : { enum: types }
 
 /** The contents of a refusal, by media type. */
-export function refusalContent(refusal: Refusal, minimal: boolean, shelf: Shelf): Part {
+export function refusalContent(refusal: StatusRefusal, minimal: boolean, shelf: Components): DocumentPart {
   const { types, violations, repeats } = refusal
-  const told = { types: { prefixItems: [oneOf(types)] } }
-  const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOf(violations) } } } }
-  const plain = { allOf: [shape(shelf, 'Error'), { properties: { type: oneOf(types), ...inside } }] }
-  const conflict = repeats ? repeatOf(types, minimal, shelf) : null
-  const rich = { allOf: [shape(shelf, 'Problem'), { properties: { ...told } }] }
+  const told = { types: { prefixItems: [oneOfTypes(types)] } }
+  const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
+  const plain = { allOf: [errorSchemaRef(shelf, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
+  const conflict = repeats ? repeatSchema(types, minimal, shelf) : null
+  const rich = { allOf: [errorSchemaRef(shelf, 'Problem'), { properties: { ...told } }] }
   return {
     'application/json': { schema: conflict === null ? plain : conflict(plain) },
     'application/problem+json': { schema: rich },
   }
 }
 
-const repeating = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
+const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 
 /** A repeat has a shape of its own. R96, R97. */
-function repeatOf(types: readonly string[], minimal: boolean, shelf: Shelf): (plain: Part) => Part {
-  const own = shape(shelf, 'IdempotencyConflict')
-  const rest = types.filter((type) => !repeating.includes(type))
+function repeatSchema(
+  types: readonly string[],
+  minimal: boolean,
+  shelf: Components,
+): (plain: DocumentPart) => DocumentPart {
+  const own = errorSchemaRef(shelf, 'IdempotencyConflict')
+  const rest = types.filter((type) => !repeatTypes.includes(type))
   const typed = {
-    properties: { type: oneOf(types.filter((type) => repeating.includes(type))) },
+    properties: { type: oneOfTypes(types.filter((type) => repeatTypes.includes(type))) },
     required: ['type', 'types'],
   }
   const repeat = minimal ? own : { allOf: [own, typed] }
-  const other = { allOf: [shape(shelf, 'Error'), { properties: { type: oneOf(rest) } }] }
+  const other = { allOf: [errorSchemaRef(shelf, 'Error'), { properties: { type: oneOfTypes(rest) } }] }
   return () => ({ anyOf: [repeat, other] })
 }
 
-const titles: Readonly<Record<number, string>> = {
+const statusTitles: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -124,5 +137,5 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-export const titleOf = (status: number): string => titles[status] ?? `Status ${status}`
-export const nameOfStatus = (status: number): string => pascal(titleOf(status))
+export const statusTitle = (status: number): string => statusTitles[status] ?? `Status ${status}`
+export const statusName = (status: number): string => pascalCase(statusTitle(status))

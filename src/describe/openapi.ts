@@ -1,18 +1,18 @@
 /** Writes the OpenAPI document of a version of a service, from what serves its requests. Part 13. */
-import { termsOf } from '../contract/terms.ts'
-import type { Edition } from '../flow/route.ts'
-import type { Misfits } from '../resources/bounds.ts'
+import { fieldTermsOf } from '../contract/terms.ts'
+import type { Misfits } from '../fields/bounds.ts'
+import type { ServedVersion } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { keepShapes } from './errors.ts'
-import { headsOf } from './headers.ts'
-import { pathsOf } from './operations.ts'
-import { securingOf } from './security.ts'
-import { type Part, present, shelf } from './shelf.ts'
-import { storedTerms } from './stored.ts'
-import { introductionOf } from './words.ts'
+import { type DocumentPart, openComponents, withoutUndefined } from './components.ts'
+import { putErrorSchemas } from './errors.ts'
+import { introductionText } from './introduction.ts'
+import { pathItems } from './operations.ts'
+import { headerRefs } from './response-headers.ts'
+import { operationSecurity } from './security.ts'
+import { storedTerms } from './stored-terms.ts'
 
-export interface Options {
+export interface OpenapiOptions {
   /** The version of OpenAPI; that of the settings unless given. */
   readonly openapi?: '3.1' | '3.2'
   /** The full number of the contract; `<major>.0.0` where it is not known. R187. */
@@ -21,38 +21,42 @@ export interface Options {
   readonly misfits?: Misfits
 }
 
-const full = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
+const fullVersions = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
 /** The document of a version; the same one for the same declaration, whenever it is made. R214, R218. */
-export function openapi(service: Service, label: string, { openapi, version, misfits = {} }: Options = {}): Part {
-  const edition = service.editions.get(label) as Edition
+export function openapiDocument(
+  service: Service,
+  label: string,
+  { openapi, version, misfits = {} }: OpenapiOptions = {},
+): DocumentPart {
+  const edition = service.editions.get(label) as ServedVersion
   const { settings, declaration } = service
   const told = openapi ?? settings.openapi.version
-  const parts = shelf()
-  keepShapes(parts)
-  const termsOf = termsIn(edition)
-  const storedOf = storedTerms(edition, termsOf, misfits)
-  const around = { settings, shelf: parts, resources: edition.resources, termsOf, storedOf }
-  const paths = pathsOf({
+  const parts = openComponents()
+  putErrorSchemas(parts)
+  const termsOf = termsByResource(edition)
+  const storedTermsOf = storedTerms(edition, termsOf, misfits)
+  const around = { settings, components: parts, resources: edition.resources, termsOf, storedTermsOf }
+  const paths = pathItems({
     service,
-    edition,
+    version: edition,
     around,
-    heads: headsOf(service, edition, parts),
-    secured: securingOf(service, parts),
-    refused: new Map(),
+    headers: headerRefs(service, edition, parts),
+    security: operationSecurity(service, parts),
+    refusals: new Map(),
     queries: told === '3.2',
   })
   const { deprecated, sunset, guide, policy } = declaration.versions?.[label] ?? {}
   const leaving = deprecated !== undefined || sunset !== undefined
-  return present({
-    openapi: full[told],
-    info: present({
+  return withoutUndefined({
+    openapi: fullVersions[told],
+    info: withoutUndefined({
       title: service.name,
       version: version ?? `${label.slice(1)}.0.0`,
-      description: introductionOf(service, label),
-      'x-deprecation': leaving ? present({ deprecated, sunset, guide, policy }) : undefined,
+      description: introductionText(service, label),
+      'x-deprecation': leaving ? withoutUndefined({ deprecated, sunset, guide, policy }) : undefined,
     }),
-    servers: serversOf(service, label),
+    servers: serverParts(service, label),
     tags: [...edition.resources.values()].map(({ name, title }) => ({ name, description: `${title}: a resource.` })),
     paths,
     components: parts.all(),
@@ -60,17 +64,17 @@ export function openapi(service: Service, label: string, { openapi, version, mis
 }
 
 /** The terms of each resource, made once. */
-function termsIn({ resources }: Edition): (name: string) => ReturnType<typeof termsOf> {
-  const known = new Map<string, ReturnType<typeof termsOf>>()
+function termsByResource({ resources }: ServedVersion): (name: string) => ReturnType<typeof fieldTermsOf> {
+  const known = new Map<string, ReturnType<typeof fieldTermsOf>>()
   return (name) => {
-    const own = known.get(name) ?? termsOf(resources.get(name) as Resource, resources)
+    const own = known.get(name) ?? fieldTermsOf(resources.get(name) as Resource, resources)
     known.set(name, own)
     return own
   }
 }
 
 /** Where the version is, relative to the service. R188. */
-function serversOf({ choice, declaration }: Service, label: string): Part[] {
+function serverParts({ choice, declaration }: Service, label: string): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
   const root = { url: '/', description: carriers.includes('path') ? 'Where no version is named.' : 'The service.' }
   const own = { url: `/${label}`, description: `The path names ${label}.` }
@@ -80,5 +84,5 @@ function serversOf({ choice, declaration }: Service, label: string): Part[] {
 }
 
 /** The text of a document. */
-export const openapiText = (service: Service, label: string, options: Options = {}): string =>
-  JSON.stringify(openapi(service, label, options))
+export const openapiText = (service: Service, label: string, options: OpenapiOptions = {}): string =>
+  JSON.stringify(openapiDocument(service, label, options))

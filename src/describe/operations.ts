@@ -1,30 +1,30 @@
 /** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
-import type { Place, Route } from '../flow/route.ts'
+import type { Endpoint, Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { answersOf, operationName, type Scene } from './answers.ts'
-import { changeRef, createRef, once, replaceRef } from './bodies.ts'
-import { formOf, headerParameters, listParameters, placeParameters } from './parameters.ts'
+import { cachedBodyRef, changeRef, createRef, replaceRef } from './bodies.ts'
+import { type DocumentPart, withoutUndefined } from './components.ts'
+import { deprecationNotes } from './introduction.ts'
 import { isScope } from './refusals.ts'
-import type { Securing } from './security.ts'
-import { type Part, present } from './shelf.ts'
-import { partingOf } from './words.ts'
+import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
+import { operationName, type ResponseContext, responsesOf } from './responses.ts'
+import type { OperationSecurity } from './security.ts'
 
 /** How operations are told. */
-export interface Telling extends Scene {
-  readonly secured: Securing
+export interface OperationContext extends ResponseContext {
+  readonly security: OperationSecurity
   /** Whether QUERY can be said: not before OpenAPI 3.2. */
   readonly queries: boolean
 }
 
 /** The paths of a version, a collection before its items. */
-export function pathsOf(telling: Telling): Part {
-  const places = telling.edition.places.toSorted((a, b) => (a.template < b.template ? -1 : 1))
+export function pathItems(telling: OperationContext): DocumentPart {
+  const places = telling.version.endpoints.toSorted((a, b) => (a.template < b.template ? -1 : 1))
   return Object.fromEntries(places.map((place) => [place.template, pathItem(telling, place)]))
 }
 
-function pathItem(telling: Telling, place: Place): Part {
-  const { service, edition, around, queries } = telling
+function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
+  const { service, version, around, queries } = telling
   const all = [...place.methods].filter(([method]) => method !== 'HEAD')
   const told = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
@@ -32,52 +32,52 @@ function pathItem(telling: Telling, place: Place): Part {
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
   const [[, { resource }]] = all as [[string, Route]]
-  return present({
+  return withoutUndefined({
     description: unsaid,
-    parameters: placeParameters(service, edition, place, around),
+    parameters: endpointParameters(service, version, place, around),
     ...Object.fromEntries(
-      told.map(([method, route]) => [method.toLowerCase(), operation(telling, place, method, route)]),
+      told.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, method, route)]),
     ),
     options: {
-      operationId: `${idOf(place, resource)}.options${isItem(place) ? '-of-item' : ''}`,
+      operationId: `${operationScope(place, resource)}.options${isItemEndpoint(place) ? '-of-item' : ''}`,
       summary: 'Tells what is offered here',
       tags: [resource.name],
       security: [],
-      responses: answersOf(telling, place, 'OPTIONS', null),
+      responses: responsesOf(telling, place, 'OPTIONS', null),
     },
   })
 }
 
-const isItem = ({ template }: Place): boolean => template.endsWith('}')
+const isItemEndpoint = ({ template }: Endpoint): boolean => template.endsWith('}')
 
 /** What is below an owner is named after both: `orders.order-lines`. */
-function idOf({ template }: Place, { name, collection, parent }: Resource): string {
+function operationScope({ template }: Endpoint, { name, collection, parent }: Resource): string {
   const below = parent !== null && (template.startsWith(`/${parent.resource}/`) || collection.composite)
   return below ? `${parent?.resource}.${name}` : name
 }
 
-function operation(telling: Telling, place: Place, method: string, route: Route): Part {
-  const { around, secured, edition, service } = telling
+function operationPart(telling: OperationContext, place: Endpoint, method: string, route: Route): DocumentPart {
+  const { around, security, version, service } = telling
   const { resource } = route
   const own = resource.declaration.deprecations?.[route.operation]
-  const left = own !== undefined || service.declaration.versions?.[edition.label]?.deprecated !== undefined
-  const listed = listParameters(route, around)
-  const parameters = [...(method === 'QUERY' ? [] : listed), ...headerParameters(route, around.shelf)]
-  return present({
-    operationId: `${idOf(place, resource)}.${operationName(method, route)}`,
-    summary: summaryOf(method, route, place),
-    description: [...notesOf(route), ...(own ? partingOf(own) : [])].join(' ') || undefined,
+  const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
+  const listed = listQueryParameters(route, around)
+  const parameters = [...(method === 'QUERY' ? [] : listed), ...headerParameters(route, around.components)]
+  return withoutUndefined({
+    operationId: `${operationScope(place, resource)}.${operationName(method, route)}`,
+    summary: operationSummary(method, route, place),
+    description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || undefined,
     tags: [resource.name],
     deprecated: left || undefined, // from when on is told beside it: a document does not change with time
     'x-deprecation': own && { ...own },
-    security: secured(route),
+    security: security(route),
     parameters: parameters.length > 0 ? parameters : undefined,
-    requestBody: requestOf(telling, method, route, listed),
-    responses: answersOf(telling, place, method, route),
+    requestBody: requestBody(telling, method, route, listed),
+    responses: responsesOf(telling, place, method, route),
   })
 }
 
-function summaryOf(method: string, { operation, resource }: Route, { template }: Place): string {
+function operationSummary(method: string, { operation, resource }: Route, { template }: Endpoint): string {
   const one = resource.title.toLowerCase()
   const below = resource.parent && template.split('/').length > 3 ? ` of one of ${resource.parent.resource}` : ''
   const summaries = {
@@ -92,7 +92,7 @@ function summaryOf(method: string, { operation, resource }: Route, { template }:
 }
 
 /** What the parts of an operation do not say. */
-function notesOf({ resource, operation, rule }: Route): string[] {
+function operationNotes({ resource, operation, rule }: Route): string[] {
   const { settings, collection, declaration } = resource
   const { maxFilters } = settings.list
   const creating = ruleFor(resource.access, 'create') ?? rule
@@ -117,13 +117,18 @@ function notesOf({ resource, operation, rule }: Route): string[] {
   ]
 }
 
-function requestOf({ around }: Telling, method: string, route: Route, listed: readonly Part[]): Part | undefined {
+function requestBody(
+  { around }: OperationContext,
+  method: string,
+  route: Route,
+  listed: readonly DocumentPart[],
+): DocumentPart | undefined {
   const { content, resource, operation } = route
   if (content.length === 0) return undefined
   const most = `At most ${resource.settings.limits.body} bytes.`
   if (method === 'QUERY')
-    return { description: most, required: true, content: { [content[0] as string]: { schema: formOf(listed) } } }
+    return { description: most, required: true, content: { [content[0] as string]: { schema: queryForm(listed) } } }
   const bodies = { create: createRef, replace: replaceRef, change: changeRef }
-  const schema = once(bodies[operation as keyof typeof bodies], resource, around)
+  const schema = cachedBodyRef(bodies[operation as keyof typeof bodies], resource, around)
   return { description: most, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
 }

@@ -1,11 +1,11 @@
 /** Tables of refusals: which statuses an operation can have, by what is declared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Place } from '../flow/route.ts'
+import { f } from '../fields/field.ts'
+import type { Endpoint } from '../flow/route.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
-import { f } from '../resources/field.ts'
-import type { DeclaredSettings } from '../resources/settings.ts'
 import { type Declaration, type Service, service } from '../service.ts'
+import type { DeclaredSettings } from '../settings.ts'
 import { refusalsOf } from './refusals.ts'
 
 function refusals(
@@ -24,7 +24,7 @@ function refusals(
     settings,
   } as unknown as Declaration) as unknown as Service
   const edition = made.editions.get('v1')
-  const place = made.places.find((one) => one.template === template) as Place
+  const place = made.places.find((one) => one.template === template) as Endpoint
   assert.ok(edition && place)
   return refusalsOf(made, edition, place, place.methods.get(method) ?? null)
 }

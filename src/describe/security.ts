@@ -1,17 +1,17 @@
 /** Describes how callers say who they are, and what each operation takes of them. Part 13; part 5. */
 import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
+import type { Components, DocumentPart } from './components.ts'
 import { isScope } from './refusals.ts'
-import type { Part, Shelf } from './shelf.ts'
 
 /** What an operation takes; nothing where it is public. */
-export type Securing = (route: Route) => readonly Part[]
+export type OperationSecurity = (route: Route) => readonly DocumentPart[]
 
-export function securingOf({ settings, declaration }: Service, shelf: Shelf): Securing {
+export function operationSecurity({ settings, declaration }: Service, shelf: Components): OperationSecurity {
   const { tokens, apiKeyHeader } = settings.auth
   const scopes = Object.entries(declaration.scopes ?? {}).map(([scope, meaning]) => `${scope}: ${meaning}`)
   const meant = scopes.length === 0 ? '' : ` Scopes: ${scopes.join('; ')}.`
-  const all: Readonly<Record<string, Part>> = {
+  const all: Readonly<Record<string, DocumentPart>> = {
     apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'API key', description: `An API key.${meant}` },
     ...(apiKeyHeader === null
       ? {}

@@ -1,18 +1,18 @@
 /** Chooses the representation by Accept, and says what content a route takes. Part 4, path rules. */
-import { brief } from '../errors/place.ts'
+import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
-import { type Call, lines } from '../flow/call.ts'
+import { type Call, headerLines } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
 
-interface Range {
+interface MediaRange {
   readonly type: string
   readonly quality: number
 }
 
-const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const typePattern = new RegExp(`[ \\t]*(${token}/${token})[ \\t]*`, 'y')
+const tokenPattern = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const mediaTypePattern = new RegExp(`[ \\t]*(${tokenPattern}/${tokenPattern})[ \\t]*`, 'y')
 const parameterPattern = new RegExp(
-  `;[ \\t]*(?:(${token})[ \\t]*=[ \\t]*(${token}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`,
+  `;[ \\t]*(?:(${tokenPattern})[ \\t]*=[ \\t]*(${tokenPattern}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`,
   'y',
 )
 
@@ -22,12 +22,12 @@ interface MediaType {
 }
 
 /** A media type with its parameters, names and type in lower case; null where the text is none. */
-function mediaType(text: string): MediaType | null {
-  typePattern.lastIndex = 0
-  const type = typePattern.exec(text)?.[1]
+function parseMediaType(text: string): MediaType | null {
+  mediaTypePattern.lastIndex = 0
+  const type = mediaTypePattern.exec(text)?.[1]
   if (type === undefined) return null
   const parameters: [string, string][] = []
-  let end = typePattern.lastIndex
+  let end = mediaTypePattern.lastIndex
   while (end < text.length) {
     parameterPattern.lastIndex = end
     const match = parameterPattern.exec(text)
@@ -40,11 +40,11 @@ function mediaType(text: string): MediaType | null {
 }
 
 /** The media ranges of an Accept header; null where it cannot be read and so means anything. R30. */
-function ranges(text: string): Range[] | null {
-  const found: Range[] = []
+function mediaRanges(text: string): MediaRange[] | null {
+  const found: MediaRange[] = []
   for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
     if (part.trim() === '') continue
-    const media = mediaType(part)
+    const media = parseMediaType(part)
     const [, quality = '1'] = media?.parameters.find(([name]) => name === 'q') ?? []
     if (!media || /^\*\/[^*]/.test(media.type) || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
     found.push({ type: media.type, quality: Number(quality) })
@@ -53,7 +53,7 @@ function ranges(text: string): Range[] | null {
 }
 
 /** The quality of a media type: that of the most specific range that covers it. */
-function qualityOf(type: string, accept: readonly Range[]): number {
+function typeQuality(type: string, accept: readonly MediaRange[]): number {
   for (const cover of [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*']) {
     const covering = accept.filter((range) => range.type === cover)
     if (covering.length > 0) return Math.max(...covering.map(({ quality }) => quality))
@@ -61,22 +61,25 @@ function qualityOf(type: string, accept: readonly Range[]): number {
   return 0
 }
 
-const json = 'application/json'
+const jsonType = 'application/json'
 
 /** Refuses where JSON is not acceptable. R31. */
 export function negotiate({ headers }: Call): void {
   const { accept } = headers
-  if (accept === undefined || accept === '*/*' || accept === json) return
-  const wanted = ranges(accept)
-  if (wanted === null || qualityOf(json, wanted) > 0) return
-  throw new Problem('not-acceptable', `The answer is available as ${json} only; send Accept: ${json} or leave it out.`)
+  if (accept === undefined || accept === '*/*' || accept === jsonType) return
+  const wanted = mediaRanges(accept)
+  if (wanted === null || typeQuality(jsonType, wanted) > 0) return
+  throw new Problem(
+    'not-acceptable',
+    `The answer is available as ${jsonType} only; send Accept: ${jsonType} or leave it out.`,
+  )
 }
 
 /** Whether errors are wanted in the form of RFC 9457: it has to be named. R158. */
 export function wantsProblem({ headers }: Call): boolean {
   const { accept } = headers
   if (accept === undefined || !accept.toLowerCase().includes('problem+json')) return false
-  return (ranges(accept) ?? []).some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
+  return (mediaRanges(accept) ?? []).some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
 }
 
 /** The length of the content as declared; 0 where there is none, null where it will show. */
@@ -94,39 +97,39 @@ export function admitContent(call: Call, route: Route): void {
   admitType(call, route)
   admitCoding(call, route)
   const most = route.resource.settings.limits.body
-  if (length !== null && length > most) throw tooLarge(most)
+  if (length !== null && length > most) throw contentTooLarge(most)
 }
 
 /** A QUERY has to say what its content is, even if there is none. R15. */
 function admitQuery({ headers }: Call, { content, operation }: Route): void {
   if (headers['content-type'] !== undefined) return
   const message = `This method needs Content-Type: ${content.join(' or ')}.`
-  throw new Problem('malformed-request', message, { headers: accepted(content, operation) })
+  throw new Problem('malformed-request', message, { headers: acceptHeaders(content, operation) })
 }
 
-export function tooLarge(most: number): Problem {
+export function contentTooLarge(most: number): Problem {
   return new Problem('content-too-large', `The content is larger than ${most} bytes, the most that is taken here.`)
 }
 
 function admitType(call: Call, { content, operation }: Route): void {
   const { headers } = call
-  if (lines(call, 'content-type').length > 1)
+  if (headerLines(call, 'content-type').length > 1)
     throw new Problem('malformed-request', 'The request has more than one Content-Type line. Send one.')
   const given = headers['content-type']
-  const media = mediaType(given ?? '')
+  const media = parseMediaType(given ?? '')
   if (!media || !content.includes(media.type)) {
-    const message = `Content of the type ${brief(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
-    throw new Problem('unsupported-media-type', message, { headers: accepted(content, operation) })
+    const message = `Content of the type ${shortName(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
+    throw new Problem('unsupported-media-type', message, { headers: acceptHeaders(content, operation) })
   }
   const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
   if (charset !== undefined) {
-    const message = `The charset ${brief(charset[1])} is not taken; send JSON in utf-8.`
-    throw new Problem('unsupported-charset', message, { headers: accepted(content, operation) })
+    const message = `The charset ${shortName(charset[1])} is not taken; send JSON in utf-8.`
+    throw new Problem('unsupported-charset', message, { headers: acceptHeaders(content, operation) })
   }
 }
 
 /** What is taken, under the name that the operation has for it. R15, R32. */
-function accepted(content: readonly string[], operation: string): Record<string, string> {
+function acceptHeaders(content: readonly string[], operation: string): Record<string, string> {
   const types = content.join(', ')
   if (operation === 'change') return { Accept: types, 'Accept-Patch': types }
   return operation === 'list' ? { Accept: types, 'Accept-Query': types } : { Accept: types }
@@ -149,7 +152,9 @@ function admitCoding(call: Call, { resource }: Route): void {
   const foreign = given.find((one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one))
   if (foreign === undefined && given.length <= mostCodings) return
   const what =
-    foreign === undefined ? `More than ${mostCodings} content codings are` : `The content coding ${brief(foreign)} is`
+    foreign === undefined
+      ? `More than ${mostCodings} content codings are`
+      : `The content coding ${shortName(foreign)} is`
   const mend = codings.length > 0 ? `Send ${codings.join(', ')} or none.` : 'Send the content as it is.'
   throw new Problem('unsupported-content-coding', `${what} not taken. ${mend}`, {
     headers: { 'Accept-Encoding': codings.join(', ') || 'identity' },

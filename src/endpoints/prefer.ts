@@ -2,13 +2,13 @@
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 
-const preferences = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g
-const returned = /^\s*return\s*(?:=\s*(?:"([^"]*)"|([^\s;]*))\s*)?(?:;|$)/i
+const preferencePattern = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g
+const returnPattern = /^\s*return\s*(?:=\s*(?:"([^"]*)"|([^\s;]*))\s*)?(?:;|$)/i
 
 /** R120: the short answer with its status, or the whole one where none was asked for. Of two preferences the first counts. */
-export function minimal({ headers }: Call, reply: Reply, status: number): Reply {
+export function preferMinimal({ headers }: Call, reply: Reply, status: number): Reply {
   if (headers.prefer === undefined) return reply
-  const all = (headers.prefer.match(preferences) ?? []).map((one) => returned.exec(one))
+  const all = (headers.prefer.match(preferencePattern) ?? []).map((one) => returnPattern.exec(one))
   const [, quoted, plain] = all.find((one) => one !== null) ?? []
   if ((quoted ?? plain) !== 'minimal') return reply
   return {

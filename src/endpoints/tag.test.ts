@@ -12,13 +12,13 @@ const { resources } = service({
 })
 const homes = resources.get('homes') as Resource
 const view: View = {
-  ...{ major: 1, hash: 'abcdef', mode: 'strong', required: false, veiled: new Set(), muted: new Set() },
-  ...{ beside: [{ resource: homes, muted: new Set() }], account: null },
+  ...{ major: 1, hash: 'abcdef', mode: 'strong', required: false, unreadable: new Set(), masked: new Set() },
+  ...{ joined: [{ resource: homes, muted: new Set() }], account: null },
 }
 const doc = (more: object) =>
   JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })
 const tag = (text: string, { revision = 1, account = null as string | null, secret = 's' } = {}) =>
-  tagOf({ ...view, account }, { revision: 7, beside: [{ doc: text, revision }] }, secret)
+  tagOf({ ...view, account }, { revision: 7, joined: [{ doc: text, revision }] }, secret)
 
 test('no content of another row is a part of a tag, so that none can be tried out', () => {
   const one = tag(doc({}))
@@ -36,7 +36,7 @@ test('a tag names which row, since when, of whom and in which state, under the s
     tag(doc({}), { account: 'a' }),
     tag(doc({}), { account: 'b' }),
     tag(doc({}), { secret: 't' }),
-    tagOf(view, { revision: 7, beside: [null] }, 's'),
+    tagOf(view, { revision: 7, joined: [null] }, 's'),
     tagOf(view, { revision: 7 }, 's'),
     ...['a', 'b'].map((account) => tagOf({ ...view, account }, { revision: 7 }, 's')),
   ]

@@ -1,30 +1,30 @@
 /** Entity tags: what two answers share that are the same, byte for byte. Part 7, conditional read. */
 import { createHmac } from 'node:crypto'
-import type { Other } from '../flow/plan.ts'
+import type { JoinedRow } from '../flow/found-row.ts'
 import type { View } from './view.ts'
 
 /** A row, and the others that its answer is made of. */
-export interface Tagged {
+export interface TaggedRow {
   readonly revision: number
-  readonly beside?: readonly (Other | null)[]
+  readonly joined?: readonly (JoinedRow | null)[]
 }
 
 /** The secret that tags are made with: the last one is the store's own, which all nodes of a database have. */
-export const secretOf = ({ secrets }: { readonly secrets: readonly string[] }): string => secrets.at(-1) ?? ''
+export const tagSecret = ({ secrets }: { readonly secrets: readonly string[] }): string => secrets.at(-1) ?? ''
 
 /**
  * The plain tag of a row in a view: the revision, the major version, what else decides its bytes, and a seal of whose row
  * it is and which other rows the answer is made of. R121.
  */
-export function tagOf(view: View, { revision, beside = [] }: Tagged, secret: string): string {
-  return `${revision.toString(36)}-${view.major}-${view.hash}${sealOf(view, beside, secret)}`
+export function tagOf(view: View, { revision, joined = [] }: TaggedRow, secret: string): string {
+  return `${revision.toString(36)}-${view.major}-${view.hash}${rowsSeal(view, joined, secret)}`
 }
 
-export const etag = (view: View, row: Tagged, secret: string): string =>
+export const etag = (view: View, row: TaggedRow, secret: string): string =>
   `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, secret)}"`
 
 /** Two tags name the same state when all but the view and the coding agrees. R121, R122. */
-export function sameState(given: string, current: string): boolean {
+export function isSameState(given: string, current: string): boolean {
   const at = current.lastIndexOf('-') + 1
   const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
   return given.startsWith(current.slice(0, at)) && seal === current.slice(at + 6)
@@ -34,30 +34,30 @@ export function sameState(given: string, current: string): boolean {
  * Rows are named and never read for a seal: they may hold what nobody is shown, and a digest of it could be tried out.
  * Under the secret not even the names can be.
  */
-function sealOf(view: View, rows: readonly (Other | null)[], secret: string): string {
-  const { account, beside: resources } = view
-  if (rows.length === 0) return account === null ? '' : sealOfAccount(view, secret)
+function rowsSeal(view: View, rows: readonly (JoinedRow | null)[], secret: string): string {
+  const { account, joined: resources } = view
+  if (rows.length === 0) return account === null ? '' : accountSeal(view, secret)
   const named = rows.map((row, i) => {
     const { collection, created } = resources[i]?.resource ?? {}
     if (row === null || collection === undefined || created === undefined) return null
     const document = JSON.parse(row.doc) as Record<string, unknown>
     return [collection.name, document.id, row.revision, document[created]]
   })
-  return sealed([account, named], secret)
+  return tagDigest([account, named], secret)
 }
 
 /** The seals of accounts: they come again with each item. A view is of one service; its secret is that of the store. */
-const known = new WeakMap<View, { readonly secret: string; readonly seal: string }>()
+const accountSeals = new WeakMap<View, { readonly secret: string; readonly seal: string }>()
 
-function sealOfAccount(view: View, secret: string): string {
-  const before = known.get(view)
+function accountSeal(view: View, secret: string): string {
+  const before = accountSeals.get(view)
   if (before?.secret === secret) return before.seal
-  const seal = sealed([view.account], secret)
-  known.set(view, { secret, seal })
+  const seal = tagDigest([view.account], secret)
+  accountSeals.set(view, { secret, seal })
   return seal
 }
 
-const sealed = (what: readonly unknown[], secret: string): string =>
+const tagDigest = (what: readonly unknown[], secret: string): string =>
   createHmac('sha256', secret)
     .update(JSON.stringify(['tag', ...what]))
     .digest('hex')

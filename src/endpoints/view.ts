@@ -1,7 +1,7 @@
 /** View: how a version shows a resource to a caller, prepared at start. Part 2, shape of a response. */
 import { createHash } from 'node:crypto'
 import type { Caller } from '../flow/caller.ts'
-import type { Other } from '../flow/plan.ts'
+import type { JoinedRow } from '../flow/found-row.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface View {
@@ -12,28 +12,28 @@ export interface View {
   /** Whether writes need a condition. R129. */
   readonly required: boolean
   /** The fields that are not shown. */
-  readonly veiled: ReadonlySet<string>
+  readonly unreadable: ReadonlySet<string>
   /** The fields of today that nothing is made from for this caller. */
-  readonly muted: ReadonlySet<string>
+  readonly masked: ReadonlySet<string>
   /** The other rows that an answer is completed from, with the same for each. */
-  readonly beside: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
+  readonly joined: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
   /** Whose rows are shown; null where rows belong to nobody. */
   readonly account: string | null
 }
 
 /** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
-export interface Showing {
+export interface ViewSource {
   readonly resource: Resource
   readonly today: Resource
   readonly major: number
-  readonly made: readonly object[]
+  readonly changes: readonly object[]
   /** The resources, as they are stored, of the other rows that an answer is completed from. */
-  readonly beside: readonly Resource[]
+  readonly joined: readonly Resource[]
 }
 
 /** How callers see a resource: all of them alike, unless fields need a scope. */
-export function views(showing: Showing): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
-  const byScopes = seenWith(showing)
+export function viewsOf(showing: ViewSource): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
+  const byScopes = viewsByScopes(showing)
   if (showing.today.collection.account === null) return byScopes
   const known = new WeakMap<object, View>()
   return (caller) => {
@@ -45,10 +45,10 @@ export function views(showing: Showing): (caller: Pick<Caller, 'scopes' | 'accou
   }
 }
 
-function seenWith(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
-  const members = [showing.resource, showing.today, ...showing.beside].flatMap(({ members }) => members)
+function viewsByScopes(showing: ViewSource): (caller: Pick<Caller, 'scopes'>) => View {
+  const members = [showing.resource, showing.today, ...showing.joined].flatMap(({ members }) => members)
   const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
-  const open = view(showing, () => new Set())
+  const open = makeView(showing, () => new Set())
   if (scopes.length === 0) return () => open
   const known = new Map<string, View>()
   return ({ scopes: held }) => {
@@ -57,22 +57,24 @@ function seenWith(showing: Showing): (caller: Pick<Caller, 'scopes'>) => View {
     if (before) return before
     const closed = ({ members }: Resource) =>
       new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
-    const fresh = view(showing, closed)
+    const fresh = makeView(showing, closed)
     known.set(seen, fresh)
     return fresh
   }
 }
 
-function view(showing: Showing, closed: (resource: Resource) => ReadonlySet<string>): View {
-  const { resource, major, made } = showing
+function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlySet<string>): View {
+  const { resource, major, changes } = showing
   const { collection, settings } = resource
   const [veiled, muted] = [closed(resource), closed(showing.today)]
-  const beside = showing.beside.map((resource) => ({ resource, muted: closed(resource) }))
-  const visible = collection.fields.filter(({ name, hidden }) => !hidden && !veiled.has(name)).map(({ name }) => name)
+  const beside = showing.joined.map((resource) => ({ resource, muted: closed(resource) }))
+  const visible = collection.fields
+    .filter(({ name, writeOnly }) => !writeOnly && !veiled.has(name))
+    .map(({ name }) => name)
   const apart = beside.map(({ resource, muted }) => [resource.collection.shape, [...muted]])
-  const more = made.length > 0 ? [made, [...muted], apart] : []
+  const more = changes.length > 0 ? [changes, [...muted], apart] : []
   const hash = createHash('sha256')
-    .update(text([major, collection.shape, visible, ...more]))
+    .update(stringify([major, collection.shape, visible, ...more]))
     .digest('hex')
     .slice(0, 6)
   return {
@@ -80,39 +82,41 @@ function view(showing: Showing, closed: (resource: Resource) => ReadonlySet<stri
     hash,
     mode: settings.etag.mode,
     required: settings.concurrency.required,
-    veiled,
-    muted,
-    beside,
+    unreadable: veiled,
+    masked: muted,
+    joined: beside,
     account: null,
   }
 }
 
 /** Documents that an older version is made from: what the caller does not see is null, so that nothing is made from it. */
-export function audible({ muted }: Pick<View, 'muted'>, docs: string): string {
-  if (muted.size === 0 || docs === '') return docs
+export function maskDocuments({ masked }: Pick<View, 'masked'>, docs: string): string {
+  if (masked.size === 0 || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
-  for (const one of documents) for (const name of muted) one[name] = null
+  for (const one of documents) for (const name of masked) one[name] = null
   return JSON.stringify(documents).slice(1, -1)
 }
 
 /** The same of the other rows that an answer is completed from, by their places. */
-export const audibleBeside = (view: View, rows: readonly (Other | null)[] = []): readonly (string | null)[] =>
-  rows.map((row, i) => row && audible({ muted: view.beside[i]?.muted ?? new Set() }, row.doc))
+export const maskJoined = (view: View, rows: readonly (JoinedRow | null)[] = []): readonly (string | null)[] =>
+  rows.map((row, i) => row && maskDocuments({ masked: view.joined[i]?.muted ?? new Set() }, row.doc))
 
 /** The same of those that a page is completed from, by their ids. */
-export const audiblePages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
+export const maskJoinedPages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
   rows.map((all, i) => {
-    const muted = view.beside[i]?.muted ?? new Set()
-    return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, audible({ muted }, row)]))
+    const muted = view.joined[i]?.muted ?? new Set()
+    return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, maskDocuments({ masked: muted }, row)]))
   })
 
 /** Documents, joined by commas, as they are shown: the stored text as it is where nothing is veiled. */
-export function shown({ veiled }: View, docs: string): string {
-  if (veiled.size === 0 || docs === '') return docs
+export function omitUnreadable({ unreadable }: View, docs: string): string {
+  if (unreadable.size === 0 || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
-  const visible = documents.map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !veiled.has(name))))
+  const visible = documents.map((one) =>
+    Object.fromEntries(Object.entries(one).filter(([name]) => !unreadable.has(name))),
+  )
   return JSON.stringify(visible).slice(1, -1)
 }
 
-const text = (parts: unknown): string =>
+const stringify = (parts: unknown): string =>
   JSON.stringify(parts, (_, value) => (typeof value === 'function' ? String(value) : value))

@@ -1,13 +1,13 @@
 /** Tables of error types: their chains, their status, their titles, and what a service adds. Part 7, error body. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catalogue, chain, extend, statusOf, title } from './catalogue.ts'
+import { catalogue, extendCatalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'
 
 test('every type leads to error by way of a class, and takes its status from the nearest one that has it', () => {
   for (const type of catalogue.keys()) {
     if (type === 'error') continue
-    const line = chain(catalogue, type)
-    const side = statusOf(catalogue, type) < 500 ? 'client-error' : 'server-error'
+    const line = typeChain(catalogue, type)
+    const side = typeStatus(catalogue, type) < 500 ? 'client-error' : 'server-error'
     assert.deepEqual(line.slice(-2), [side, 'error'], type)
     assert.equal(line[0], type)
     assert.equal(new Set(line).size, line.length)
@@ -37,13 +37,13 @@ test('a chain and its status', () => {
     ['method-not-allowed', 'not-implemented', 501, 'method-not-allowed not-implemented server-error error'],
   ] as const
   for (const [type, under, status, line] of table) {
-    assert.equal(chain(catalogue, type, under).join(' '), line)
-    assert.equal(statusOf(catalogue, type, under), status, type)
+    assert.equal(typeChain(catalogue, type, under).join(' '), line)
+    assert.equal(typeStatus(catalogue, type, under), status, type)
   }
 })
 
 test('declared types stand below their nearest parent, in whatever order they are declared', () => {
-  const types = extend({
+  const types = extendCatalogue({
     'seat-taken': { status: 409, parents: ['booking-failed'] },
     'booking-failed': { status: 409, parents: ['conflict', 'client-error', 'error'] },
     'too-early': { status: 425 },
@@ -61,8 +61,8 @@ test('declared types stand below their nearest parent, in whatever order they ar
     ['conflict', 409, 'conflict client-error error'],
   ] as const
   for (const [type, status, line] of table) {
-    assert.equal(chain(types, type).join(' '), line)
-    assert.equal(statusOf(types, type), status, type)
+    assert.equal(typeChain(types, type).join(' '), line)
+    assert.equal(typeStatus(types, type), status, type)
   }
   assert.equal(catalogue.has('seat-taken'), false)
 })
@@ -74,5 +74,5 @@ test('a title is the type in words', () => {
     'uri-too-long': 'URI too long',
     'invalid-url-encoding': 'Invalid URL encoding',
   }
-  for (const [type, words] of Object.entries(table)) assert.equal(title(type), words)
+  for (const [type, words] of Object.entries(table)) assert.equal(typeTitle(type), words)
 })

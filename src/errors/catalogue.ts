@@ -10,7 +10,7 @@ interface ErrorType {
 /** Error types by name. A service's own ones are added by `extend`. */
 export type Catalogue = ReadonlyMap<string, ErrorType>
 
-const classes: Record<string, readonly [status: number, parent: string, types: string]> = {
+const errorClasses: Record<string, readonly [status: number, parent: string, types: string]> = {
   'invalid-request': [
     400,
     'client-error',
@@ -63,15 +63,15 @@ const classes: Record<string, readonly [status: number, parent: string, types: s
   unavailable: [503, 'server-error', 'timeout overloaded maintenance dependency-unavailable'],
 }
 
-export const catalogue: Catalogue = built()
+export const catalogue: Catalogue = buildCatalogue()
 
-function built(): Catalogue {
+function buildCatalogue(): Catalogue {
   const types = new Map<string, ErrorType>([
     ['error', { parent: null }],
     ['client-error', { parent: 'error', status: 400 }],
     ['server-error', { parent: 'error', status: 500 }],
   ])
-  for (const [name, [status, parent, below]] of Object.entries(classes)) {
+  for (const [name, [status, parent, below]] of Object.entries(errorClasses)) {
     types.set(name, { parent, status })
     for (const type of below.split(/\s+/).filter(Boolean)) types.set(type, { parent: name })
   }
@@ -79,7 +79,7 @@ function built(): Catalogue {
 }
 
 /** The catalogue with a service's own types; the nearest parent of one decides all the others. R150, R160. */
-export function extend(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
+export function extendCatalogue(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
   const types = new Map(catalogue)
   for (const [name, { status, parents = [] }] of Object.entries(declared)) {
     const [parent = 'error'] = parents
@@ -95,7 +95,7 @@ export interface DeclaredError {
 }
 
 /** The chain from a type to `error`. `under` replaces the type's usual parent. R150. */
-export function chain(types: Catalogue, type: string, under?: string): readonly string[] {
+export function typeChain(types: Catalogue, type: string, under?: string): readonly string[] {
   const found: string[] = []
   for (let name: string | null = type; name !== null; ) {
     found.push(name)
@@ -105,8 +105,8 @@ export function chain(types: Catalogue, type: string, under?: string): readonly 
 }
 
 /** The status of a type: its own or that of the nearest more general one. */
-export function statusOf(types: Catalogue, type: string, under?: string): number {
-  const [own, ...above] = chain(types, type, under)
+export function typeStatus(types: Catalogue, type: string, under?: string): number {
+  const [own, ...above] = typeChain(types, type, under)
   const names = under === undefined ? [own as string, ...above] : above
   for (const name of names) {
     const status = types.get(name)?.status
@@ -116,7 +116,7 @@ export function statusOf(types: Catalogue, type: string, under?: string): number
 }
 
 /** A type in words, for titles: `resource-not-found` is `Resource not found`. */
-export function title(type: string): string {
+export function typeTitle(type: string): string {
   const words = type.replaceAll('-', ' ').replace(/\b(json|uri|url)\b/g, (name) => name.toUpperCase())
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -1,5 +1,5 @@
 /** Problem: every refusal, and the two bodies it can be sent as. Part 7, error body. */
-import { type Catalogue, catalogue, chain, statusOf, title } from './catalogue.ts'
+import { type Catalogue, catalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'
 
 /** One thing that is wrong, and where: the part of the request with a JSON Pointer or a name. R155. */
 export interface Violation {
@@ -10,7 +10,7 @@ export interface Violation {
   readonly name?: string
 }
 
-interface Details {
+interface ProblemDetails {
   /** What is wrong, one by one; the first one is the cause. */
   readonly violations?: readonly Violation[]
   readonly headers?: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export class Problem extends Error {
   readonly under: string | undefined
   readonly bare: boolean
 
-  constructor(type: string, message: string, details: Details = {}) {
+  constructor(type: string, message: string, details: ProblemDetails = {}) {
     super(message, { cause: details.cause })
     this.type = type
     this.violations = details.violations ?? []
@@ -48,42 +48,48 @@ const mostCauses = 5 // R149
 
 /** The refusal of a body with all that is wrong in it. R154. */
 export function invalidBody(violations: readonly Violation[]): Problem {
-  return invalid('validation-failed', 'field', violations)
+  return invalidRequest('validation-failed', 'field', violations)
 }
 
 /** The refusal of query parameters with all that is wrong in them. R154. */
 export function invalidQuery(violations: readonly Violation[]): Problem {
-  return invalid('invalid-query', 'parameter', violations)
+  return invalidRequest('invalid-query', 'parameter', violations)
 }
 
-function invalid(type: string, noun: string, violations: readonly Violation[]): Problem {
+function invalidRequest(type: string, noun: string, violations: readonly Violation[]): Problem {
   const count = violations.length
   const message = `${count} ${count === 1 ? `${noun} is` : `${noun}s are`} invalid.`
   return new Problem(type, message, { violations: violations.slice(0, mostViolations) })
 }
 
 export function problemStatus(problem: Problem, types: Catalogue = catalogue): number {
-  return statusOf(types, problem.type, problem.under)
+  return typeStatus(types, problem.type, problem.under)
 }
 
 /** The body of R149. */
 export function errorBody(problem: Problem, types: Catalogue = catalogue): Record<string, unknown> {
   const { message, type, under, extra, bare } = problem
   if (bare) return { message, ...extra }
-  return whole({ message }, extra, { type, types: chain(types, type, under), ...causes(problem, types, mostCauses) })
+  return joinMembers({ message }, extra, {
+    type,
+    types: typeChain(types, type, under),
+    ...causeMembers(problem, types, mostCauses),
+  })
 }
 
 /** Types that are registered for everybody, and how their members are written there. R182. */
-const registered: ReadonlyMap<string, { readonly uri: string; readonly members: Readonly<Record<string, string>> }> =
-  new Map([
-    [
-      'quota-exceeded',
-      {
-        uri: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-        members: { violatedPolicies: 'violated-policies' },
-      },
-    ],
-  ])
+const registeredTypes: ReadonlyMap<
+  string,
+  { readonly uri: string; readonly members: Readonly<Record<string, string>> }
+> = new Map([
+  [
+    'quota-exceeded',
+    {
+      uri: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      members: { violatedPolicies: 'violated-policies' },
+    },
+  ],
+])
 
 /** The body of RFC 9457. R158. */
 export function problemBody(
@@ -92,36 +98,43 @@ export function problemBody(
   { base, instance }: { base: string; instance: string },
 ): Record<string, unknown> {
   const { message, type, under, extra } = problem
-  const { uri = base + type, members = {} } = registered.get(type) ?? {}
+  const { uri = base + type, members = {} } = registeredTypes.get(type) ?? {}
   const first = {
     type: uri,
-    title: title(type),
+    title: typeTitle(type),
     status: problemStatus(problem, types),
     detail: message,
     instance,
   }
   const named = Object.fromEntries(Object.entries(extra).map(([name, value]) => [members[name] ?? name, value]))
-  return whole(first, named, { types: chain(types, type, under), ...causes(problem, types, mostCauses) })
+  return joinMembers(first, named, {
+    types: typeChain(types, type, under),
+    ...causeMembers(problem, types, mostCauses),
+  })
 }
 
-type Members = Readonly<Record<string, unknown>>
+type BodyMembers = Readonly<Record<string, unknown>>
 
 /** Further members stand behind the first ones, and never in the place of others. */
-const whole = (first: Members, extra: Members, last: Members): Record<string, unknown> =>
+const joinMembers = (first: BodyMembers, extra: BodyMembers, last: BodyMembers): Record<string, unknown> =>
   Object.assign({ ...first }, extra, first, last)
 
 /** What is wrong, one by one, or the refusal behind this one; a failure behind it stays inside. R149, R154. */
-function causes({ violations, cause }: Problem, types: Catalogue, depth: number): Members {
+function causeMembers({ violations, cause }: Problem, types: Catalogue, depth: number): BodyMembers {
   const errors = violations.map(({ message, type, ...place }) => ({
     message,
     type,
-    types: chain(types, type),
+    types: typeChain(types, type),
     ...place,
   }))
   if (errors.length > 0) return { cause: errors[0], errors }
   if (depth === 0 || !(cause instanceof Problem) || problemStatus(cause, types) >= 500) return {}
   const { message, type, under, extra } = cause
   return {
-    cause: whole({ message }, extra, { type, types: chain(types, type, under), ...causes(cause, types, depth - 1) }),
+    cause: joinMembers({ message }, extra, {
+      type,
+      types: typeChain(types, type, under),
+      ...causeMembers(cause, types, depth - 1),
+    }),
   }
 }

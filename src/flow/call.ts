@@ -25,11 +25,11 @@ export interface Call {
 /** Content, piece by piece. */
 export interface Content extends AsyncIterable<Uint8Array> {
   /** All of it, where it is here already, so that nobody waits for it. */
-  readonly whole?: () => Uint8Array | null
+  readonly readIfComplete?: () => Uint8Array | null
 }
 
 /** Every line of a header, by its lower-case name. */
-export function lines({ raw }: Call, name: string): string[] {
+export function headerLines({ raw }: Call, name: string): string[] {
   const found: string[] = []
   for (let i = 0; i < raw.length; i += 2) {
     const own = raw[i] as string
@@ -39,7 +39,7 @@ export function lines({ raw }: Call, name: string): string[] {
 }
 
 /** The version that serves a call, and what links begin and end with, so that they keep it as it was named. R49. */
-export interface Carried {
+export interface CarriedVersion {
   readonly label: string
   /** `/v1`, where the path named it. */
   readonly prefix: string
@@ -61,12 +61,12 @@ export interface World {
 }
 
 /** The time that something expires or begins by. */
-export const dueTime = ({ now, due = now }: World): number => due()
+export const expiryTime = ({ now, due = now }: World): number => due()
 
-let latest = { time: Number.NaN, text: '' }
+let latestTimestamp = { time: Number.NaN, text: '' }
 
 /** A time as documents write it; what one millisecond brings is written once. */
 export function timestampOf(time: number): string {
-  if (latest.time !== time) latest = { time, text: new Date(time).toISOString() }
-  return latest.text
+  if (latestTimestamp.time !== time) latestTimestamp = { time, text: new Date(time).toISOString() }
+  return latestTimestamp.text
 }

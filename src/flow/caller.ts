@@ -1,5 +1,5 @@
 /** Caller: who sent a request, as far as it was proven. Part 5. */
-import type { Rule } from '../resources/declaration.ts'
+import type { AccessRule } from '../resources/declaration.ts'
 
 export interface Caller {
   /** Names the caller among all of them; empty where nobody is known. */
@@ -16,5 +16,5 @@ export interface Caller {
 export const nobody: Caller = { id: '', account: null, scopes: new Set(), tier: null, features: new Set() }
 
 /** Whether a rule lets a caller do what it is for; without a rule nobody may. */
-export const permits = ({ id, scopes }: Caller, rule: Rule | undefined): boolean =>
+export const permits = ({ id, scopes }: Caller, rule: AccessRule | undefined): boolean =>
   rule === 'authenticated' ? id !== nobody.id : rule === 'public' || (rule !== undefined && scopes.has(rule))

@@ -2,7 +2,7 @@
 import type { Caller } from './caller.ts'
 
 /** The collection of all API keys, as a store knows it. */
-export const keyCollection = 'bylaw_api_keys'
+export const apiKeyCollection = 'bylaw_api_keys'
 
 /** What a key or a token says of its holder. */
 export interface Holder {

@@ -1,8 +1,9 @@
 /** Outcome: what happened in the store. Part 1. */
 
-import type { Reference } from '../resources/collection.ts'
+import type { Reference } from '../rows/collection.ts'
 import type { Credential } from './credential.ts'
-import type { Absent, Found, Other, Seen, Use } from './plan.ts'
+import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
+import type { VersionUse } from './plan.ts'
 
 export interface Page {
   readonly is: 'page'
@@ -10,27 +11,27 @@ export interface Page {
   readonly data: string
   readonly count: number
   /** The places of the first and the last row in the order, as text; null where none are wanted or there are no rows. */
-  readonly first: Place | null
-  readonly last: Place | null
+  readonly first: Position | null
+  readonly last: Position | null
   /** Whether there are rows before the first and behind the last one. */
-  readonly before: boolean
-  readonly after: boolean
+  readonly hasBefore: boolean
+  readonly hasAfter: boolean
   /** How many rows match; null where they were not counted, or are more than were to be counted. */
   readonly total: number | null
   /** The other rows that were asked for beside, by their ids. */
-  readonly beside?: readonly ReadonlyMap<string, string>[]
+  readonly joined?: readonly ReadonlyMap<string, string>[]
   /** The documents, read, where these were looked for by them. */
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** What a row is ordered by, each value in the database's own text. */
-export type Place = readonly (string | null)[]
+export type Position = readonly (string | null)[]
 
-interface Written {
+interface WrittenRow {
   readonly is: 'created' | 'changed'
   readonly doc: string
   readonly revision: number
-  readonly beside?: readonly (Other | null)[]
+  readonly joined?: readonly (JoinedRow | null)[]
 }
 
 /** A value that has to be unique is in use. */
@@ -42,14 +43,14 @@ export interface Duplicate {
 }
 
 /** A reference names a row that does not exist. */
-export interface Unmet {
+export interface MissingReferences {
   readonly is: 'unmet'
   readonly references: readonly Reference[]
   readonly collection?: string
 }
 
 /** A key that was used before, and what was made with it. */
-export interface Claimed {
+export interface PriorClaim {
   readonly is: 'claimed'
   readonly collection: string
   readonly id: string
@@ -59,19 +60,19 @@ export interface Claimed {
   readonly answer: {
     readonly doc: string
     readonly revision: number
-    readonly beside?: readonly (Other | null)[]
+    readonly joined?: readonly (JoinedRow | null)[]
   } | null
 }
 
 /** What all nodes have spent in the window that runs, and when it ends. */
-export interface Spent {
+export interface QuotaUsage {
   readonly is: 'spent'
   readonly used: number
   readonly until: number
 }
 
 /** What came of a deed that stays; anything else leaves nothing behind. */
-const lasting: ReadonlySet<Outcome['is']> = new Set([
+const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
   'changed',
   'removed',
@@ -82,22 +83,22 @@ const lasting: ReadonlySet<Outcome['is']> = new Set([
   'credentials',
 ])
 
-export const isLasting = ({ is }: Outcome): boolean => lasting.has(is)
+export const isCommitted = ({ is }: Outcome): boolean => committedKinds.has(is)
 
 export type Outcome =
-  | Found
-  | Absent
+  | FoundRow
+  | AbsentRow
   | Page
-  | Written
+  | WrittenRow
   | Duplicate
-  | Unmet
-  | { readonly is: 'kept'; readonly seen: Seen }
-  | Claimed
+  | MissingReferences
+  | { readonly is: 'kept'; readonly seen: ReadResult }
+  | PriorClaim
   | { readonly is: 'free' }
-  | Spent
+  | QuotaUsage
   | { readonly is: 'tallied' }
   | { readonly is: 'raised' }
-  | { readonly is: 'usage'; readonly uses: readonly Use[] }
+  | { readonly is: 'usage'; readonly uses: readonly VersionUse[] }
   | { readonly is: 'removed' }
   | { readonly is: 'used'; readonly collection: string }
   /** Rows of a collection would have to be removed with it that the caller may not remove. */

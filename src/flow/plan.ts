@@ -1,59 +1,29 @@
 /** Plan: what the store must do, as frozen data. Part 1. */
-import type { Cell, Reference } from '../resources/collection.ts'
-import type { Row } from '../resources/row.ts'
-import type { Credential } from './credential.ts'
 
-/** Another row that was asked for: its text, and its revision, which names the state that the text is of. */
-export interface Other {
-  readonly doc: string
-  readonly revision: number
-}
-
-/** A row as it is stored. */
-export interface Found {
-  readonly is: 'found'
-  readonly doc: string
-  readonly hidden: string | null
-  readonly revision: number
-  /** The other rows that were asked for; null for one that is not there. */
-  readonly beside?: readonly (Other | null)[]
-  /** The text, read, where they were looked for by it. */
-  readonly document?: Readonly<Record<string, unknown>>
-}
-
-/** Nothing there, or no longer. `collection` says which of the rows on the way is not there. */
-export interface Absent {
-  readonly is: 'missing' | 'gone'
-  readonly collection: string
-  readonly id: string
-  /** The last revision of a row that is gone, as far as it is known. */
-  readonly revision: number
-}
-
-/** What a decision is made from. */
-export type Seen = Found | Absent
-
-/** One row of a collection; `parent` where it is identified below its parent. */
-export interface Key {
-  readonly id: string
-  readonly parent: string | null
-  /** The account that asks; where rows belong to accounts, only its own ones are there. R170. */
-  readonly account: string | null
-}
+import type { EncodedRow } from '../resources/document.ts'
+import type { Cell, Reference } from '../rows/collection.ts'
+import type {
+  FindAccounts,
+  FindCredentials,
+  IssueCredential,
+  ListCredentials,
+  RevokeCredentials,
+} from './credential-plan.ts'
+import type { ReadResult, RowKey } from './found-row.ts'
 
 /** Another row that is wanted beside a row: the field that holds its id, and its collection. */
-export interface Beside {
+export interface RowJoin {
   readonly by: string
   readonly collection: string
   /** With what is never answered. */
-  readonly whole?: true
+  readonly withWriteOnly?: true
 }
 
 export interface Read {
   readonly do: 'read'
-  readonly beside?: readonly Beside[]
+  readonly joined?: readonly RowJoin[]
   readonly collection: string
-  readonly key: Key
+  readonly key: RowKey
   /** When it is asked; what was deleted long before may be forgotten. R134. */
   readonly time: number
 }
@@ -64,11 +34,11 @@ export interface Term {
   readonly descending: boolean
   readonly nulls: 'first' | 'last' | 'none'
   /** Where the column is one of another row. */
-  readonly reach?: Reach
+  readonly reach?: JoinedColumn
 }
 
 /** A column of the row that one of the own columns leads to; the term that orders by it has a name of its own for it. */
-export interface Reach {
+export interface JoinedColumn {
   readonly by: string
   readonly collection: string
   /** Whether its rows belong to accounts; told by the cellar. */
@@ -102,16 +72,16 @@ export type Window =
   | { readonly from: 'offset'; readonly offset: number; readonly limit: number }
   | {
       readonly from: 'place'
-      readonly place: readonly Cell[]
+      readonly position: readonly Cell[]
       readonly back: boolean
       /** Whether the row at the place itself is a part of it. */
       readonly including: boolean
       readonly limit: number
     }
 
-export interface List {
+export interface ListRows {
   readonly do: 'list'
-  readonly beside?: readonly Beside[]
+  readonly joined?: readonly RowJoin[]
   readonly collection: string
   /** The owner whose children are listed; it has to exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
@@ -124,11 +94,11 @@ export interface List {
   /** Up to how many matching rows are counted; null where none are. */
   readonly countTo: number | null
   /** Whether the places of the first and the last row are wanted, for cursors. */
-  readonly places: boolean
+  readonly withPositions: boolean
 }
 
 /** Names the rows that a list counts: lists of one name have one total. */
-export const countedBy = ({ collection, parent, account, where, countTo }: List): string =>
+export const countKey = ({ collection, parent, account, where, countTo }: ListRows): string =>
   JSON.stringify([collection, parent?.id, account, where, countTo], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   )
@@ -154,13 +124,13 @@ export interface Recall {
 /** A new row. */
 export interface Create {
   readonly do: 'create'
-  readonly beside?: readonly Beside[]
+  readonly joined?: readonly RowJoin[]
   readonly along?: readonly Decide[]
   readonly collection: string
-  readonly key: Key
+  readonly key: RowKey
   /** The owner, which has to exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
-  readonly row: Row
+  readonly row: EncodedRow
   readonly time: number
   /** Whether the id was chosen by the caller, so that it may be in use or have been deleted; or a deleted row is to be made again. */
   readonly id: 'fresh' | 'chosen' | 'revived'
@@ -174,12 +144,12 @@ export interface Update {
   /** What is written along with it, in the same transaction. */
   readonly along?: readonly Decide[]
   readonly collection: string
-  readonly key: Key
+  readonly key: RowKey
   readonly revision: number
   readonly time: number
-  readonly row: Row
+  readonly row: EncodedRow
   /** Which cells differ from those of the row that was seen; the others, and their indexes, stay untouched. */
-  readonly moved: readonly number[]
+  readonly changedCells: readonly number[]
   readonly references: readonly Reference[]
 }
 
@@ -187,7 +157,7 @@ export interface Update {
 export interface Remove {
   readonly do: 'remove'
   readonly collection: string
-  readonly key: Key
+  readonly key: RowKey
   readonly revision: number
   readonly time: number
   /** The collections whose rows may be removed with it: rows of others stay, and so does the row itself. */
@@ -195,7 +165,7 @@ export interface Remove {
 }
 
 /** Nothing to do: the row is as it should be. */
-interface Keep {
+interface KeepRow {
   readonly do: 'keep'
   readonly along?: readonly Decide[]
 }
@@ -205,25 +175,25 @@ export interface Decide {
   readonly do: 'decide'
   readonly read: Read
   /** Pure: it may be asked again when the row moved meanwhile. It throws a Problem to refuse. */
-  readonly decide: (seen: Seen) => Write
+  readonly decide: (seen: ReadResult) => RowWrite
 }
 
 /** A decision that is carried out once, under a key. */
-export interface Once {
+export interface DecideOnce {
   readonly do: 'once'
   readonly claim: Claim
   /** Refuses by what is there, which comes before the key. R1 */
-  readonly admit: (seen: Seen) => void
+  readonly admit: (seen: ReadResult) => void
   readonly decide: Decide
 }
 
 /** Brings up what nodes of the declaration before have written. */
-interface Raise {
+interface CatchUp {
   readonly do: 'raise'
 }
 
 /** Counts what was spent in a window, for all nodes together. A window begins with the first one that spends in it. */
-export interface Spend {
+export interface SpendQuota {
   readonly do: 'spend'
   /** Whose quota it is. */
   readonly name: string
@@ -234,7 +204,7 @@ export interface Spend {
 }
 
 /** How often a version was used by a caller, and when last. */
-export interface Use {
+export interface VersionUse {
   readonly version: string
   readonly caller: string
   readonly requests: number
@@ -242,54 +212,29 @@ export interface Use {
 }
 
 /** Adds to what is known of the use of versions. */
-export interface Tally {
+export interface RecordUse {
   readonly do: 'tally'
-  readonly uses: readonly Use[]
+  readonly uses: readonly VersionUse[]
 }
 
 /** Asks for what is known of the use of versions. */
-interface Usage {
+interface ReadUsage {
   readonly do: 'usage'
 }
 
-/** Asks for the API key that was sealed as one of these. */
-export interface Identify {
-  readonly do: 'identify'
-  readonly hashes: readonly string[]
-}
-
-/** Asks for all API keys, or those of a name. */
-export interface Keys {
-  readonly do: 'keys'
-  readonly name: string | null
-}
-
-/** Asks which accounts have a row of a key, for those who run the service: no caller is told. */
-export interface Whose {
-  readonly do: 'whose'
-  readonly collection: string
-  readonly key: Pick<Key, 'id' | 'parent'>
-}
-
-/** A new API key; `most` keys of one name may be in force at a time. */
-export interface Issue {
-  readonly do: 'issue'
-  readonly credential: Credential
-  readonly most: number
-}
-
-/** Ends API keys for good. */
-export interface Revoke {
-  readonly do: 'revoke'
-  readonly ids: readonly string[]
-  readonly time: number
-}
-
-export type Write = Create | Update | Remove | Keep
+export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that changes what is stored. */
-export type Deed = Create | Decide | Once | Raise | Spend | Tally | Issue | Revoke
-export type Plan = Read | List | Recall | Identify | Keys | Whose | Usage | Deed
+export type WritePlan =
+  | Create
+  | Decide
+  | DecideOnce
+  | CatchUp
+  | SpendQuota
+  | RecordUse
+  | IssueCredential
+  | RevokeCredentials
+export type Plan = Read | ListRows | Recall | FindCredentials | ListCredentials | FindAccounts | ReadUsage | WritePlan
 
-const looks: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])
+const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])
 
-export const isDeed = (plan: Plan): plan is Deed => !looks.has(plan.do)
+export const isWritePlan = (plan: Plan): plan is WritePlan => !readKinds.has(plan.do)

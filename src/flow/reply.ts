@@ -1,7 +1,7 @@
 /** Reply: what goes out, before a door sends it. Part 1. */
 
 /** The memory of an answer, and its place where only so many requests are handled at a time. */
-interface Stay {
+interface HeldResources {
   /** Says how many bytes are not sent yet. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
@@ -15,5 +15,5 @@ export interface Reply {
   /** When what it carries was last changed, as documents write times, where dates of the request are compared with it. */
   readonly changed?: string
   /** What the request holds until its answer has left, for the door to give back. */
-  stay?: Stay
+  held?: HeldResources
 }

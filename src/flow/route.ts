@@ -1,9 +1,9 @@
 /** Route: one operation on one kind of URL, made ready at start. Part 4. */
 import type { Catalogue } from '../errors/catalogue.ts'
-import type { Operation, Rule } from '../resources/declaration.ts'
+import type { AccessRule, Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Call, Carried, World } from './call.ts'
-import type { Asked, Intent, Query } from './intent.ts'
+import type { Call, CarriedVersion, World } from './call.ts'
+import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read, Recall } from './plan.ts'
 import type { Reply } from './reply.ts'
@@ -11,31 +11,31 @@ import type { Reply } from './reply.ts'
 export interface Route {
   readonly operation: Operation
   readonly resource: Resource
-  readonly rule: Rule
+  readonly rule: AccessRule
   /** The media types its content may have; none where it takes no content. */
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
-  readonly query: (call: Call, world: World, carried: Carried) => Query | null
+  readonly query: (call: Call, world: World, carried: CarriedVersion) => ListQuery | null
   /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
-  readonly target: (asked: Asked) => Read | null
-  readonly parse: (asked: Asked) => Intent
+  readonly target: (asked: RequestContext) => Read | null
+  readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
   /** What is known of the idempotency key of a request, where keys are taken. R99. */
-  readonly recall: ((asked: Asked) => Recall | null) | null
+  readonly recall: ((asked: RequestContext) => Recall | null) | null
   /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
-  readonly admit: (asked: Asked, target: Outcome | null) => void
+  readonly admit: (asked: RequestContext, target: Outcome | null) => void
   /** The other collections that are read and written, besides its own and that of the owner. */
-  readonly beside?: readonly string[]
+  readonly otherCollections?: readonly string[]
   /** The rules and scopes that a write can take besides its own rule, by what it does to other rows; undefined for what nobody may. */
-  readonly beyond?: readonly (Rule | undefined)[]
+  readonly furtherRules?: readonly (AccessRule | undefined)[]
   /** Refuses by what is known of the key. */
-  readonly admitKey: (asked: Asked, own: Claim, known: Outcome) => void
-  readonly offer?: () => Offer
+  readonly admitKey: (asked: RequestContext, own: Claim, known: Outcome) => void
+  readonly offer?: () => ListOffer
 }
 
 /** What a list can be asked, in the names of its version, for those who describe it. R216. */
-export interface Offer {
+export interface ListOffer {
   readonly filters: readonly { readonly field: string; readonly operators: readonly string[] }[]
   readonly sorts: readonly string[]
   /** The criteria of `custom_sort`. */
@@ -45,7 +45,7 @@ export interface Offer {
 }
 
 /** A kind of URL, and what can be done there. */
-export interface Place {
+export interface Endpoint {
   readonly methods: ReadonlyMap<string, Route>
   /** All methods of the place, as `Allow` names them. R12. */
   readonly allow: string
@@ -56,13 +56,13 @@ export interface Place {
 }
 
 /** A version as it is served: its own places, and the names of its errors. */
-export interface Edition {
+export interface ServedVersion {
   readonly label: string
   readonly resources: ReadonlyMap<string, Resource>
   /** The fields of one of its resources that show a stored field. */
   readonly namesOf: (resource: string, collection: string, field: string) => readonly string[]
-  readonly places: readonly Place[]
-  readonly tree: Branch
+  readonly endpoints: readonly Endpoint[]
+  readonly tree: RouteTree
   /** All methods that any place offers. */
   readonly methods: string
   readonly errors: Catalogue
@@ -71,8 +71,8 @@ export interface Edition {
 }
 
 /** Places by the segments of their path. */
-export interface Branch {
-  readonly literal: ReadonlyMap<string, Branch>
-  readonly param: Branch | null
-  readonly place: Place | null
+export interface RouteTree {
+  readonly literal: ReadonlyMap<string, RouteTree>
+  readonly param: RouteTree | null
+  readonly endpoint: Endpoint | null
 }

@@ -1,7 +1,7 @@
 /** Store: the port to the cellar. Part 1. */
-import type { Misfits } from '../resources/bounds.ts'
-import type { Outcome, Spent } from './outcome.ts'
-import type { Plan, Spend } from './plan.ts'
+import type { Misfits } from '../fields/bounds.ts'
+import type { Outcome, QuotaUsage } from './outcome.ts'
+import type { Plan, SpendQuota } from './plan.ts'
 
 /** The time of a store, in milliseconds; what is kept in it expires by this, whatever is done to the clock of a machine. */
 export interface Clock {
@@ -23,7 +23,7 @@ export interface Store {
   /** Changes with every write to the collections, by whomever; null where that cannot be told at once. */
   readonly mark: (collections: readonly string[]) => string | null
   /** The same where it has to be asked for, for all collections at once; null where asking would be of no use. */
-  readonly asked?: () => Promise<string | null>
+  readonly fetchMark?: () => Promise<string | null>
   /** The time that this store goes by; that of the machine where there is none. */
   readonly clock?: Clock
   /** A secret of this store's own, made when it was first opened. */
@@ -38,4 +38,4 @@ export interface Store {
 }
 
 /** Counts what is spent of quotas, for all nodes together. R184. */
-export type Ledger = (plan: Spend) => Promise<Omit<Spent, 'is'>>
+export type Ledger = (plan: SpendQuota) => Promise<Omit<QuotaUsage, 'is'>>

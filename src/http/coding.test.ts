@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Call } from '../flow/call.ts'
-import { codedTag, codingFor, isAcceptable, plainTag } from './coding.ts'
+import { acceptedCoding, isCodingAcceptable, splitCodedTag, tagOfCoding } from './coding.ts'
 
 const call = (accept: string | undefined, cache?: string): Call => ({
   method: 'GET',
@@ -55,12 +55,12 @@ const wanted: readonly (readonly [accept: string | undefined, coding: string | n
 ]
 
 it('chooses by quality, and the better coding where qualities are equal', () => {
-  for (const [accept, coding] of wanted) assert.equal(codingFor(call(accept)), coding, `${accept}`)
+  for (const [accept, coding] of wanted) assert.equal(acceptedCoding(call(accept)), coding, `${accept}`)
 })
 
 it('sends plain where nothing may be transformed', () => {
-  for (const cache of ['no-transform', 'no-cache, No-Transform']) assert.equal(codingFor(call('br', cache)), null)
-  assert.equal(codingFor(call('br', 'no-cache')), 'br')
+  for (const cache of ['no-transform', 'no-cache, No-Transform']) assert.equal(acceptedCoding(call('br', cache)), null)
+  assert.equal(acceptedCoding(call('br', 'no-cache')), 'br')
 })
 
 it('takes a tag for current only in a coding that is acceptable', () => {
@@ -80,12 +80,12 @@ it('takes a tag for current only in a coding that is acceptable', () => {
     ['foo', 'foo', false],
   ]
   for (const [accept, coding, fits] of rows)
-    assert.equal(isAcceptable(call(accept), coding), fits, `${accept}: ${coding}`)
+    assert.equal(isCodingAcceptable(call(accept), coding), fits, `${accept}: ${coding}`)
 })
 
 it('derives the tag of a coding from the plain one', () => {
-  assert.equal(codedTag('"9f3a1c"', 'gzip'), '"9f3a1c+gzip"')
-  assert.equal(codedTag('W/"9f3a1c"', 'br'), 'W/"9f3a1c+br"')
-  assert.deepEqual(plainTag('9f3a1c+gzip'), ['9f3a1c', 'gzip'])
-  assert.deepEqual(plainTag('9f3a1c'), ['9f3a1c', ''])
+  assert.equal(tagOfCoding('"9f3a1c"', 'gzip'), '"9f3a1c+gzip"')
+  assert.equal(tagOfCoding('W/"9f3a1c"', 'br'), 'W/"9f3a1c+br"')
+  assert.deepEqual(splitCodedTag('9f3a1c+gzip'), ['9f3a1c', 'gzip'])
+  assert.deepEqual(splitCodedTag('9f3a1c'), ['9f3a1c', ''])
 })

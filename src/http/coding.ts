@@ -11,97 +11,103 @@ import {
 } from 'node:zlib'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Settings } from '../resources/settings.ts'
+import type { Settings } from '../settings.ts'
 
-interface Coder {
+interface Encoder {
   readonly now: (body: string) => Buffer
   readonly later: (body: string) => Promise<Buffer>
 }
 
 // The quick ways: a page of 40 kB takes 75 µs in 6.9 kB, where four times the time gives 6.0 kB.
-const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
-const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-const deflated = { level: 1 }
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const gzipOptions = { level: 1 }
 
 /** The codings on offer, the best one first. */
-const coders: Readonly<Record<string, Coder>> = {
-  br: { now: (body) => brotliCompressSync(body, brotli), later: (body) => promisify(brotliCompress)(body, brotli) },
-  zstd: { now: (body) => zstdCompressSync(body, zstd), later: (body) => promisify(zstdCompress)(body, zstd) },
-  gzip: { now: (body) => gzipSync(body, deflated), later: (body) => promisify(gzip)(body, deflated) },
+const encoders: Readonly<Record<string, Encoder>> = {
+  br: {
+    now: (body) => brotliCompressSync(body, brotliOptions),
+    later: (body) => promisify(brotliCompress)(body, brotliOptions),
+  },
+  zstd: {
+    now: (body) => zstdCompressSync(body, zstdOptions),
+    later: (body) => promisify(zstdCompress)(body, zstdOptions),
+  },
+  gzip: { now: (body) => gzipSync(body, gzipOptions), later: (body) => promisify(gzip)(body, gzipOptions) },
 }
 /** Up to here a thread costs more than it takes off the loop: 60 to 100 µs to hand something over, a third of them in the loop. */
 const mostInLoop = 65_536
 
-const inCoding = ({ now, later }: Coder, body: string): Buffer | Promise<Buffer> =>
+const encodeBody = ({ now, later }: Encoder, body: string): Buffer | Promise<Buffer> =>
   body.length <= mostInLoop ? now(body) : later(body)
 
-const offered = Object.keys(coders)
+const offeredCodings = Object.keys(encoders)
 
-type Qualities = ReadonlyMap<string, number>
-const none: Qualities = new Map()
-const known = new Map<string, Qualities>()
+type CodingQualities = ReadonlyMap<string, number>
+const noQualities: CodingQualities = new Map()
+const qualitiesByHeader = new Map<string, CodingQualities>()
 
 /** The qualities of an Accept-Encoding header; nothing where it cannot be read. Few different ones are ever sent. */
-function qualities(text: string): Qualities {
-  const before = known.get(text)
+function qualitiesOf(text: string): CodingQualities {
+  const before = qualitiesByHeader.get(text)
   if (before) return before
-  const found = read(text)
-  if (known.size < 500) known.set(text, found)
+  const found = parseQualities(text)
+  if (qualitiesByHeader.size < 500) qualitiesByHeader.set(text, found)
   return found
 }
 
-function read(text: string): Qualities {
+function parseQualities(text: string): CodingQualities {
   const found = new Map<string, number>()
   for (const part of text.split(',')) {
     if (part.trim() === '') continue
     const [, coding, quality = '1'] =
       /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i.exec(part) ?? []
-    if (coding === undefined) return none
+    if (coding === undefined) return noQualities
     found.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
   }
   return found
 }
 
-const qualityOf = (coding: string, given: Qualities): number => given.get(coding) ?? given.get('*') ?? 0
+const codingQuality = (coding: string, given: CodingQualities): number => given.get(coding) ?? given.get('*') ?? 0
 
 /** The best coding the client accepts; null where the answer goes out as it is. R146. */
-export function codingFor({ headers }: Call): string | null {
+export function acceptedCoding({ headers }: Call): string | null {
   const text = headers['accept-encoding']
   if (text === undefined || text === '' || headers['cache-control']?.toLowerCase().includes('no-transform')) return null
-  const given = qualities(text)
+  const given = qualitiesOf(text)
   let best: string | null = null
   let most = given.get('identity') ?? 0
-  for (const coding of offered) {
-    const quality = qualityOf(coding, given)
+  for (const coding of offeredCodings) {
+    const quality = codingQuality(coding, given)
     if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [coding, quality]
   }
   return best
 }
 
 /** Whether a tag of this coding (none for the plain one) may be answered with 304 now. R142. */
-export function isAcceptable({ headers }: Call, coding: string): boolean {
-  const given = qualities(headers['accept-encoding'] ?? '')
+export function isCodingAcceptable({ headers }: Call, coding: string): boolean {
+  const given = qualitiesOf(headers['accept-encoding'] ?? '')
   if (coding === '') return given.get('identity') !== 0 && !(given.get('*') === 0 && !given.has('identity'))
-  return offered.includes(coding) && qualityOf(coding, given) > 0
+  return offeredCodings.includes(coding) && codingQuality(coding, given) > 0
 }
 
 /** The coding that an answer will be sent in; null where it is too short, or where coding is off. */
-export function willCode(call: Call, { body, headers }: Reply, { compression, resource }: Settings): string | null {
+export function replyCoding(call: Call, { body, headers }: Reply, { compression, resource }: Settings): string | null {
   const { minBytes } = compression
   if (typeof body !== 'string' || minBytes === null || !resource.compress || headers['Content-Encoding'] !== undefined)
     return null
   if (body.length < minBytes && (body.length * 3 < minBytes || Buffer.byteLength(body) < minBytes)) return null
-  return codingFor(call)
+  return acceptedCoding(call)
 }
 
 /** An answer that is sent whatever the client has already. */
-export function codedIfBetter(call: Call, reply: Reply, settings: Settings): Promise<Reply> | Reply {
-  const coding = willCode(call, reply, settings)
-  return coding === null ? reply : coded(call, reply, coding)
+export function encodeIfAccepted(call: Call, reply: Reply, settings: Settings): Promise<Reply> | Reply {
+  const coding = replyCoding(call, reply, settings)
+  return coding === null ? reply : encodeReply(call, reply, coding)
 }
 
 /** The answer as it is sent, coded once where it is kept. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */
-export async function coded(
+export async function encodeReply(
   call: Call,
   reply: Reply,
   coding: string,
@@ -109,18 +115,18 @@ export async function coded(
 ): Promise<Reply> {
   const { ETag } = reply.headers
   const headers: Record<string, string> = { ...reply.headers, 'Content-Encoding': coding }
-  if (ETag !== undefined) headers.ETag = codedTag(ETag, coding)
+  if (ETag !== undefined) headers.ETag = tagOfCoding(ETag, coding)
   if (call.method === 'HEAD') return { ...reply, headers, body: '' }
-  const body = kept.get(coding) ?? (await inCoding(coders[coding] as Coder, reply.body as string))
+  const body = kept.get(coding) ?? (await encodeBody(encoders[coding] as Encoder, reply.body as string))
   kept.set(coding, body)
   return { ...reply, headers, body }
 }
 
 /** The tag of a coding: derived from the plain one, which it does not hide. R122. */
-export const codedTag = (etag: string, coding: string): string => `${etag.slice(0, -1)}+${coding}"`
+export const tagOfCoding = (etag: string, coding: string): string => `${etag.slice(0, -1)}+${coding}"`
 
 /** A tag without its coding, and the coding. */
-export function plainTag(tag: string): readonly [plain: string, coding: string] {
+export function splitCodedTag(tag: string): readonly [plain: string, coding: string] {
   const cut = tag.lastIndexOf('+')
   return cut < 0 ? [tag, ''] : [tag.slice(0, cut), tag.slice(cut + 1)]
 }

@@ -3,32 +3,32 @@ import type { Socket } from 'node:net'
 import type { Store } from '../flow/store.ts'
 
 /** Something to do on a connection; in the end it says whether the connection goes on. */
-type Step = (done: (goesOn: boolean) => void) => void
+type ConnectionStep = (done: (goesOn: boolean) => void) => void
 
-interface Line {
+interface StepQueue {
   busy: boolean
-  readonly waiting: Step[]
+  readonly waiting: ConnectionStep[]
   /** How many steps followed each other without a look at other connections. */
   inRow: number
 }
 
-const lines = new WeakMap<Socket, Line>()
+const stepQueues = new WeakMap<Socket, StepQueue>()
 /** So many requests of a connection are served in a row; then the others have their turn. */
 const mostInRow = 16
 /** Where more requests wait on a connection, nothing is read from it until half of them are served. */
 const mostWaiting = 64
 /** Connections with more to do, in turn. */
-const ready: (() => void)[] = []
+const readySteps: (() => void)[] = []
 
 /**
  * Takes a step when all steps before it are done. So a request sees what those before it have done, and what stands
  * behind a refused one is never carried out. R18.
  */
-export function enqueue(socket: Socket, step: Step): void {
-  const line = lines.get(socket) ?? { busy: false, waiting: [], inRow: 0 }
-  lines.set(socket, line)
+export function enqueue(socket: Socket, step: ConnectionStep): void {
+  const line = stepQueues.get(socket) ?? { busy: false, waiting: [], inRow: 0 }
+  stepQueues.set(socket, line)
   if (!line.busy) {
-    take(socket, line, step)
+    runStep(socket, line, step)
     return
   }
   line.waiting.push(step)
@@ -36,7 +36,7 @@ export function enqueue(socket: Socket, step: Step): void {
   if (line.waiting.length === mostWaiting) process.nextTick(() => socket.pause())
 }
 
-function take(socket: Socket, line: Line, step: Step): void {
+function runStep(socket: Socket, line: StepQueue, step: ConnectionStep): void {
   line.busy = true
   step((goesOn) => {
     if (!goesOn || socket.destroyed) return // nothing more is taken
@@ -47,19 +47,19 @@ function take(socket: Socket, line: Line, step: Step): void {
     }
     if (line.waiting.length === mostWaiting / 2) socket.resume()
     line.inRow++
-    if (line.inRow < mostInRow) return take(socket, line, next)
+    if (line.inRow < mostInRow) return runStep(socket, line, next)
     line.inRow = 0
-    ready.push(() => take(socket, line, next))
-    if (ready.length === 1) setImmediate(serveNext)
+    readySteps.push(() => runStep(socket, line, next))
+    if (readySteps.length === 1) setImmediate(runNextReady)
   })
 }
 
 /** One connection in a turn of the event loop, so that what comes in on others is served in between. */
-function serveNext(): void {
-  const [next] = ready
+function runNextReady(): void {
+  const [next] = readySteps
   next?.()
-  ready.shift()
-  if (ready.length > 0) setImmediate(serveNext)
+  readySteps.shift()
+  if (readySteps.length > 0) setImmediate(runNextReady)
 }
 
 /** Grows with every set of events that the event loop gets from the system, once the set was handled. */
@@ -69,7 +69,7 @@ const eventsPolled = (): number => performance.nodeTiming.uvMetricsInfo.events
  * What one turn of the event loop brings is read from one state and answered together: a transaction costs three times
  * what the read of an item does, and a write to a connection twice as much when it has to wake its reader each time.
  */
-export function turns({ hold }: Pick<Store, 'hold'>) {
+export function loopTurns({ hold }: Pick<Store, 'hold'>) {
   let answers: (() => void)[] = []
   let under = false
   let polled = 0
@@ -103,12 +103,12 @@ export function turns({ hold }: Pick<Store, 'hold'>) {
   }
 }
 
-const patience = 3000
-const most = 16 * 1024 * 1024
+const lingerTime = 3000
+const mostDiscarded = 16 * 1024 * 1024
 
 /** Lets nothing more in: what still comes is thrown away, up to a bound. */
-export function deafen(socket: Socket): void {
-  let left = most
+export function discardInput(socket: Socket): void {
+  let left = mostDiscarded
   socket.resume()
   // Only in the next turn has the engine begun to read again; taken away from it before, the connection would stand still.
   setImmediate(() => {
@@ -122,8 +122,8 @@ export function deafen(socket: Socket): void {
 
 /** Ends a connection. Closed at once, it would take its last answer away from who is still sending. R18. */
 export function linger(socket: Socket): void {
-  deafen(socket)
+  discardInput(socket)
   socket.end()
-  const late = setTimeout(() => socket.destroy(), patience)
+  const late = setTimeout(() => socket.destroy(), lingerTime)
   socket.once('close', () => clearTimeout(late))
 }

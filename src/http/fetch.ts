@@ -1,34 +1,34 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
 import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import { smallAnswer } from '../limits/answer-memory.ts'
 import { intakeOf } from '../limits/intake.ts'
-import { small } from '../limits/room.ts'
-import { answer } from './handle.ts'
-import { stamp } from './headers.ts'
-import type { House } from './house.ts'
-import { idOf } from './message.ts'
-import { cut } from './pour.ts'
-import { began } from './world.ts'
+import { handle } from './handle.ts'
+import { requestIdOf } from './message.ts'
+import { stampReply } from './reply-headers.ts'
+import type { ServerContext } from './server-context.ts'
+import { cutBody } from './stream.ts'
+import { startTime } from './world.ts'
 
 /** A function that runtimes and tests can call with a Request. */
-export function fetchDoor(house: House): (request: Request) => Promise<Response> {
+export function fetchDoor(house: ServerContext): (request: Request) => Promise<Response> {
   return async (request) => {
     const call = callOf(request, house)
-    const started = began()
-    const reply = await answer(call, house)
-    stamp(call, reply, house, started)
-    const { status, headers, body, stay } = reply
+    const started = startTime()
+    const reply = await handle(call, house)
+    stampReply(call, reply, house, started)
+    const { status, headers, body, held } = reply
     const sent = call.method === 'HEAD' || !body ? null : body
-    if (sent !== null && sent.length > small)
-      return new Response(poured(sent, stay, house.service.settings.limits.writeTimeout), { status, headers })
-    stay?.leave()
+    if (sent !== null && sent.length > smallAnswer)
+      return new Response(streamOf(sent, held, house.service.settings.limits.writeTimeout), { status, headers })
+    held?.leave()
     return new Response(sent, { status, headers })
   }
 }
 
 /** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
-function poured(body: string | Uint8Array, stay: Reply['stay'], patience: number): ReadableStream<Uint8Array> {
-  const pieces = cut(body)
+function streamOf(body: string | Uint8Array, stay: Reply['held'], patience: number): ReadableStream<Uint8Array> {
+  const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
   let late: NodeJS.Timeout | undefined
   const over = (): void => {
@@ -58,7 +58,7 @@ function poured(body: string | Uint8Array, stay: Reply['stay'], patience: number
   })
 }
 
-function callOf(request: Request, house: House): Call {
+function callOf(request: Request, house: ServerContext): Call {
   const { host, pathname, search } = new URL(request.url)
   const sent = Object.fromEntries(request.headers)
   const raw = Object.entries({ host, ...sent }).flat()
@@ -70,7 +70,7 @@ function callOf(request: Request, house: House): Call {
     http: '1.1',
     headers: streamed ? { host, 'transfer-encoding': 'chunked', ...sent } : { host, ...sent },
     raw,
-    id: idOf(sent['request-id'], house.world),
+    id: requestIdOf(sent['request-id'], house.world),
     content: contentOf(request, house),
     address: '',
     gone: () => request.signal.aborted,
@@ -78,6 +78,6 @@ function callOf(request: Request, house: House): Call {
 }
 
 /** The content as it is read; `body` of a request is made when it is first looked at. */
-function contentOf({ body }: Request, house: House): Content | null {
-  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, began).taken(body) }
+function contentOf({ body }: Request, house: ServerContext): Content | null {
+  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, startTime).receive(body) }
 }

@@ -1,51 +1,51 @@
 /** Strict JSON: what a plain parser lets pass (repeated keys, lost precision, broken strings) is refused. Part 7, invalid data. */
 import { isUtf8 } from 'node:buffer'
-import { brief, escaped, fault } from '../errors/place.ts'
+import { addViolation, escapePointer, shortName } from '../errors/pointer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
-import { isObject, kindOf } from '../resources/values.ts'
+import { isObject, typeInWords } from '../fields/value-check.ts'
 
-interface Bounds {
+interface JsonLimits {
   readonly maxDepth: number
   readonly maxKeys: number
 }
 
 /** The object that the bytes are the text of. R43 to R46. */
-export function parseObject(bytes: Buffer, bounds: Bounds): Record<string, unknown> {
+export function parseObject(bytes: Buffer, bounds: JsonLimits): Record<string, unknown> {
   if (!isUtf8(bytes))
     throw new Problem('invalid-encoding', 'The content is not valid UTF-8.', { extra: { in: 'body' } })
   const text = bytes.toString('utf8')
-  const value = parsed(text)
+  const value = parseText(text)
   if (!isSound(text, value, bounds)) scan(text, bounds)
   if (isObject(value)) return value
-  throw violated('', 'invalid-type', `must be an object, not ${kindOf(value)}.`)
+  throw jsonViolation('', 'invalid-type', `must be an object, not ${typeInWords(value)}.`)
 }
 
-function violated(at: string, type: string, says: string): Problem {
+function jsonViolation(at: string, type: string, says: string): Problem {
   const faults: Violation[] = []
-  fault(faults, at, type, says)
+  addViolation(faults, at, type, says)
   return invalidBody(faults)
 }
 
-function parsed(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw malformed(`The content is not valid JSON: ${reason((error as Error).message)}.`)
+    throw malformedJson(`The content is not valid JSON: ${syntaxFault((error as Error).message)}.`)
   }
 }
 
 /** What the engine says of a broken text, without the piece of it that it quotes. */
-function reason(message: string): string {
+function syntaxFault(message: string): string {
   const [, character] = /^Unexpected token '(.)'/su.exec(message) ?? []
   if (character !== undefined) return `${JSON.stringify(character)} is out of place`
   const [, place] = /position (\d+)/.exec(message) ?? []
   return place === undefined ? 'it ends too early' : `it goes wrong at character ${place}`
 }
 
-const malformed = (message: string): Problem => new Problem('malformed-json', message, { extra: { in: 'body' } })
+const malformedJson = (message: string): Problem => new Problem('malformed-json', message, { extra: { in: 'body' } })
 
 /** Whether nothing needs a closer look: as many keys as were written, plain numbers, no escapes that can hide something. */
-function isSound(text: string, value: unknown, { maxDepth, maxKeys }: Bounds): boolean {
+function isSound(text: string, value: unknown, { maxDepth, maxKeys }: JsonLimits): boolean {
   const escapes = text.includes('\\')
   if (escapes && text.includes('\\u')) return false
   let depth = 0
@@ -95,7 +95,7 @@ interface Level {
 }
 
 /** Goes once over a text that is known to be valid JSON. */
-function scan(text: string, { maxDepth, maxKeys }: Bounds): void {
+function scan(text: string, { maxDepth, maxKeys }: JsonLimits): void {
   const escapes = text.includes('\\')
   const levels: Level[] = []
   let level: Level | undefined
@@ -106,14 +106,19 @@ function scan(text: string, { maxDepth, maxKeys }: Bounds): void {
       const end = endOfString(text, i, escapes)
       const raw = text.slice(i + 1, end)
       if (atKey && level)
-        addKey(levels, level, escapes && raw.includes('\\') ? whole(`"${raw}"`, levels.slice(0, -1)) : raw, maxKeys)
-      else if (escapes && raw.includes('\\u')) whole(`"${raw}"`, levels)
+        addKey(
+          levels,
+          level,
+          escapes && raw.includes('\\') ? resolveString(`"${raw}"`, levels.slice(0, -1)) : raw,
+          maxKeys,
+        )
+      else if (escapes && raw.includes('\\u')) resolveString(`"${raw}"`, levels)
       atKey = false
       i = end
     } else if (code === 0x7b || code === 0x5b) {
       level = { keys: code === 0x7b ? new Set() : null, key: '', index: 0 }
       levels.push(level)
-      if (levels.length > maxDepth) throw malformed(`The content is nested more than ${maxDepth} levels deep.`)
+      if (levels.length > maxDepth) throw malformedJson(`The content is nested more than ${maxDepth} levels deep.`)
       atKey = code === 0x7b
     } else if (code === 0x7d || code === 0x5d) {
       levels.pop()
@@ -122,7 +127,7 @@ function scan(text: string, { maxDepth, maxKeys }: Bounds): void {
       level.index++
       atKey = level.keys !== null
     } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-      i = number(text, i, levels) - 1
+      i = skipNumber(text, i, levels) - 1
     }
   }
 }
@@ -141,11 +146,11 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** A string with its escapes resolved; a lone surrogate or U+0000 is refused. R45. */
-function whole(raw: string, levels: readonly Level[]): string {
+function resolveString(raw: string, levels: readonly Level[]): string {
   const value = JSON.parse(raw) as string
   if (value.isWellFormed() && !value.includes('\u0000')) return value
   throw new Problem('invalid-encoding', 'A string has an unpaired surrogate or the character U+0000.', {
-    extra: { in: 'body', pointer: pointer(levels) },
+    extra: { in: 'body', pointer: pointerTo(levels) },
   })
 }
 
@@ -153,22 +158,22 @@ function addKey(levels: readonly Level[], level: Level, key: string, maxKeys: nu
   level.key = key
   const keys = level.keys as Set<string>
   if (keys.has(key))
-    throw new Problem('duplicate-json-key', `The key ${brief(key)} stands twice in one object.`, {
-      extra: { in: 'body', pointer: pointer(levels) },
+    throw new Problem('duplicate-json-key', `The key ${shortName(key)} stands twice in one object.`, {
+      extra: { in: 'body', pointer: pointerTo(levels) },
     })
-  if (keys.add(key).size > maxKeys) throw malformed(`An object has more than ${maxKeys} keys.`)
+  if (keys.add(key).size > maxKeys) throw malformedJson(`An object has more than ${maxKeys} keys.`)
 }
 
 /** Passes over a number; one that a double cannot hold exactly is refused. R44. */
-function number(text: string, from: number, levels: readonly Level[]): number {
+function skipNumber(text: string, from: number, levels: readonly Level[]): number {
   let end = from + 1
   let plain = true
   for (let code = text.charCodeAt(end); isNumeric(code); code = text.charCodeAt(++end))
     plain &&= code <= 0x39 && code >= 0x30
   if (plain && end - from <= 15) return end
   if (isExact(text.slice(from, end))) return end
-  throw violated(
-    pointer(levels),
+  throw jsonViolation(
+    pointerTo(levels),
     'out-of-range',
     'is a number that would lose precision; such numbers travel as strings.',
   )
@@ -180,11 +185,11 @@ const isNumeric = (code: number): boolean =>
 /** Whether a double gives back the number that was written. */
 function isExact(raw: string): boolean {
   const value = Number(raw)
-  return Number.isFinite(value) && canonical(raw) === canonical(String(value))
+  return Number.isFinite(value) && canonicalNumber(raw) === canonicalNumber(String(value))
 }
 
 /** The digits of a number without zeros at their ends, and the power of ten of the last one. Linear, whatever the length. */
-function canonical(text: string): string {
+function canonicalNumber(text: string): string {
   const [mantissa = '', power = '0'] = text.toLowerCase().split('e')
   const [units = '', fraction = ''] = mantissa.replace('-', '').split('.')
   const digits = units + fraction
@@ -194,6 +199,6 @@ function canonical(text: string): string {
   return first === last ? '0' : `${digits.slice(first, last)}e${Number(power) - fraction.length + digits.length - last}`
 }
 
-function pointer(levels: readonly Level[]): string {
-  return levels.map(({ keys, key, index }) => `/${keys ? escaped(key) : index}`).join('')
+function pointerTo(levels: readonly Level[]): string {
+  return levels.map(({ keys, key, index }) => `/${keys ? escapePointer(key) : index}`).join('')
 }

@@ -1,8 +1,8 @@
 /** Checks the message itself, whatever it asks for: its form, its size, its expectation, its host. Part 8, limits. */
-import { redacted } from '../auth/scheme.ts'
+import { redact } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
-import { type Call, lines, type World } from '../flow/call.ts'
-import type { Settings } from '../resources/settings.ts'
+import { type Call, headerLines, type World } from '../flow/call.ts'
+import type { Settings } from '../settings.ts'
 
 /** R1: what comes before all other checks. */
 export function admitMessage(call: Call, { limits }: Settings): void {
@@ -14,15 +14,15 @@ export function admitMessage(call: Call, { limits }: Settings): void {
 }
 
 /** Behind such a message nothing can be trusted, so that its connection is closed. R18. */
-const malformed = (message: string): Problem =>
+const malformedMessage = (message: string): Problem =>
   new Problem('malformed-request', message, { headers: { Connection: 'close' } })
 
-const path = /^\/[!"$-~]*$/ // visible ASCII without '#'
+const targetPattern = /^\/[!"$-~]*$/ // visible ASCII without '#'
 
 function admitForm({ http, method, target }: Call): void {
-  if (http !== '1.1' && http !== '1.0') throw malformed(`HTTP/${http} is not spoken here. Send HTTP/1.1.`)
-  if (method === 'CONNECT' || (method === 'OPTIONS' && target === '*') || path.test(target)) return
-  throw malformed(
+  if (http !== '1.1' && http !== '1.0') throw malformedMessage(`HTTP/${http} is not spoken here. Send HTTP/1.1.`)
+  if (method === 'CONNECT' || (method === 'OPTIONS' && target === '*') || targetPattern.test(target)) return
+  throw malformedMessage(
     'The target of the request must be a path that begins with a slash, in ASCII and without a fragment. Write other characters as escapes of their UTF-8 bytes.',
   )
 }
@@ -30,18 +30,19 @@ function admitForm({ http, method, target }: Call): void {
 /** A message has one length that nobody can read in two ways. R18. */
 function admitFraming({ http, headers }: Call): void {
   const length = headers['content-length']
-  if (length !== undefined && !/^\d+$/.test(length)) throw malformed('Content-Length must be one number of bytes.')
+  if (length !== undefined && !/^\d+$/.test(length))
+    throw malformedMessage('Content-Length must be one number of bytes.')
   const coding = headers['transfer-encoding']
   if (coding === undefined) return
   if (length !== undefined)
-    throw malformed('Content-Length and Transfer-Encoding exclude each other. Send one of them.')
+    throw malformedMessage('Content-Length and Transfer-Encoding exclude each other. Send one of them.')
   if (coding.toLowerCase() !== 'chunked' || http === '1.0')
-    throw malformed('Transfer-Encoding can only be chunked, and only in HTTP/1.1. Send Content-Length instead.')
+    throw malformedMessage('Transfer-Encoding can only be chunked, and only in HTTP/1.1. Send Content-Length instead.')
 }
 
 /** R179. */
 function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settings['limits']): void {
-  if (target.length > url) throw tooLong(target, url)
+  if (target.length > url) throw urlTooLong(target, url)
   const fields = raw.length / 2
   let bytes = raw.length * 2 // a colon and a space, and the end of a line
   for (const text of raw) bytes += text.length
@@ -50,7 +51,7 @@ function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settin
   throw new Problem('header-fields-too-large', message)
 }
 
-export const tooLong = ({ length }: string, most: number): Problem =>
+export const urlTooLong = ({ length }: string, most: number): Problem =>
   new Problem('uri-too-long', `The URL has at least ${length} bytes; at most ${most} are taken.`)
 
 /** R19. HTTP/1.0 knows no expectations. */
@@ -65,24 +66,24 @@ function admitExpectation({ http, headers: { expect } }: Call): void {
   )
 }
 
-const authority = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
+const authorityPattern = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
 
 function isAuthority(text: string): boolean {
-  const [whole, address, port = ''] = authority.exec(text) ?? []
+  const [whole, address, port = ''] = authorityPattern.exec(text) ?? []
   return whole !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
 }
 
-let latest = ''
+let latestHost = ''
 
 /** R17: one host, or in HTTP/1.0 none. */
 function admitHostLine(call: Call): void {
-  const given = lines(call, 'host')
+  const given = headerLines(call, 'host')
   if (given.length > 1) throw invalidHost('The request has more than one Host line.')
   if (given.length === 0 && call.http === '1.1') throw invalidHost('The request has no Host line.')
   const named = call.authority === null ? given : [...given, call.authority]
-  if (named.length === 1 && named[0] === latest) return // nearly all requests name the same one
+  if (named.length === 1 && named[0] === latestHost) return // nearly all requests name the same one
   if (!named.every(isAuthority)) throw invalidHost('The host of the request is malformed.')
-  latest = named[0] ?? ''
+  latestHost = named[0] ?? ''
 }
 
 const invalidHost = (fault: string): Problem =>
@@ -99,28 +100,28 @@ export function admitHost({ authority, headers }: Call, hosts: readonly string[]
   throw new Problem('misdirected-request', `This service does not answer for the host ${given}.`)
 }
 
-const origin = /^https?:\/\/([^/?#]*)/i
+const originPattern = /^https?:\/\/([^/?#]*)/i
 
 /** What a target that was sent asks for, and the authority it names, if it does. R17. */
-export function targetOf(sent: string): Pick<Call, 'target' | 'authority'> {
+export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
   if (sent.startsWith('/')) return { target: sent, authority: null }
-  const [whole, authority] = origin.exec(sent) ?? []
+  const [whole, authority] = originPattern.exec(sent) ?? []
   if (whole === undefined || authority === undefined) return { target: sent, authority: null }
   const target = sent.slice(whole.length)
   return { target: target.startsWith('/') ? target : `/${target}`, authority }
 }
 
-const requestId = /^[\w.-]{1,128}$/
+const requestIdPattern = /^[\w.-]{1,128}$/
 
 /** The Request-Id of a call: that of the client, where it is one and not a credential that went astray. R27. */
-export const idOf = (given: string | undefined, world: World): string =>
-  given !== undefined && requestId.test(given) && redacted(given) === given ? given : world.newRequestId()
+export const requestIdOf = (given: string | undefined, world: World): string =>
+  given !== undefined && requestIdPattern.test(given) && redact(given) === given ? given : world.newRequestId()
 
-const context = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
+const traceparentPattern = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 
 /** The trace of a `traceparent`; an invalid one means nothing. Only versions to come may say more. R26. */
 export function traceOf({ headers: { traceparent } }: Call): { traceId: string } | null {
   if (traceparent === undefined) return null
-  const [, version, traceId, more] = context.exec(traceparent) ?? []
+  const [, version, traceId, more] = traceparentPattern.exec(traceparent) ?? []
   return traceId === undefined || (version === '00' && more !== undefined) ? null : { traceId }
 }

@@ -1,13 +1,13 @@
 /** Takes the content of a request in: counted, decoded, parsed. Part 8, body size. */
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
-import { codingsOf, declaredLength, tooLarge } from '../endpoints/accept.ts'
-import { queryType } from '../endpoints/list.ts'
+import { codingsOf, contentTooLarge, declaredLength } from '../endpoints/accept.ts'
+import { queryMediaType } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
-import type { Settings } from '../resources/settings.ts'
+import type { Settings } from '../settings.ts'
 import { parseObject } from './json.ts'
 
 const decoders = {
@@ -18,22 +18,22 @@ const decoders = {
 }
 
 /** The object a request carries, a form as its text; null where the route takes none. Of what is here at once the declared length was checked. */
-export async function payload(call: Call, { content, resource }: Route): Promise<Document | null> {
+export async function readPayload(call: Call, { content, resource }: Route): Promise<Document | null> {
   const { settings } = resource
-  if (content.length === 0) return noContent(call, settings)
-  const whole = call.content?.whole?.() ?? null
-  const sent = whole ? bufferOf(whole) : await received(call, settings.limits.body)
-  const bytes = sent.length === 0 ? sent : await decoded(sent, codingsOf(call), settings.limits.body)
-  if (content.includes(queryType)) return { form: bytes.toString() }
+  if (content.length === 0) return admitNoContent(call, settings)
+  const whole = call.content?.readIfComplete?.() ?? null
+  const sent = whole ? bufferOf(whole) : await readContent(call, settings.limits.body)
+  const bytes = sent.length === 0 ? sent : await decodeContent(sent, codingsOf(call), settings.limits.body)
+  if (content.includes(queryMediaType)) return { form: bytes.toString() }
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
   return parseObject(bytes, settings.body)
 }
 
 /** Refuses content where it has no meaning. R16. */
-export async function noContent(call: Call, settings: Settings): Promise<null> {
+export async function admitNoContent(call: Call, settings: Settings): Promise<null> {
   const length = declaredLength(call)
   if (call.content === null || length === 0) return null
-  if (settings.body.onBodyless === 'ignore') await received(call, settings.limits.body)
+  if (settings.body.onBodyless === 'ignore') await readContent(call, settings.limits.body)
   else if (length !== null || (await hasBytes(call.content)))
     throw new Problem('unexpected-body', `${call.method} takes no content here; leave it out.`)
   return null
@@ -43,23 +43,23 @@ async function hasBytes(content: AsyncIterable<Uint8Array>): Promise<boolean> {
   try {
     for await (const chunk of content) if (chunk.length > 0) return true
   } catch (cause) {
-    throw cause instanceof Problem ? cause : brokenOff(cause)
+    throw cause instanceof Problem ? cause : brokenOffContent(cause)
   }
   return false
 }
 
-async function received({ content }: Call, most: number): Promise<Buffer> {
+async function readContent({ content }: Call, most: number): Promise<Buffer> {
   if (content === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
   try {
     for await (const chunk of content) {
       length += chunk.length
-      if (length > most) throw tooLarge(most)
+      if (length > most) throw contentTooLarge(most)
       chunks.push(chunk)
     }
   } catch (cause) {
-    throw cause instanceof Problem ? cause : brokenOff(cause)
+    throw cause instanceof Problem ? cause : brokenOffContent(cause)
   }
   const [first, ...more] = chunks
   return first && more.length === 0 ? bufferOf(first) : Buffer.concat(chunks)
@@ -68,17 +68,17 @@ async function received({ content }: Call, most: number): Promise<Buffer> {
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** Content that breaks off, as its sender went away, is no failure of the service. */
-const brokenOff = (cause: unknown): Problem =>
+const brokenOffContent = (cause: unknown): Problem =>
   new Problem('malformed-request', 'The content broke off before its end.', { cause })
 
 /** Undoes the codings, the last one first; what comes out counts against the limit too. R33. */
-async function decoded(bytes: Buffer, codings: readonly string[], most: number): Promise<Buffer> {
+async function decodeContent(bytes: Buffer, codings: readonly string[], most: number): Promise<Buffer> {
   let plain = bytes
   for (const coding of codings.toReversed()) {
     try {
       plain = await decoders[coding as keyof typeof decoders](plain, { maxOutputLength: most })
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most)
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw contentTooLarge(most)
       throw new Problem('malformed-request', `The content is not valid ${coding}.`, {
         extra: { in: 'body' },
         cause: error,

@@ -1,37 +1,49 @@
 /** Turns whatever was thrown into an answer: a Problem as it is, anything else as a failure that says nothing. Part 7. */
+
+import { ConversionError, conversionErrorIn } from '../changes/conversion-error.ts'
 import { wantsProblem } from '../endpoints/accept.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Edition } from '../flow/route.ts'
-import { hushed } from '../limits/hush.ts'
+import type { ServedVersion } from '../flow/route.ts'
+import { logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
-import { ConversionError, conversionIn } from '../versions/failure.ts'
-import type { House } from './house.ts'
 import { traceOf } from './message.ts'
-import { isDue } from './seldom.ts'
+import type { Log, ServerContext } from './server-context.ts'
 
 /** What is refused by whom. */
-type Refusing = Pick<House, 'service' | 'log' | 'exposed'> & Partial<Pick<House, 'world'>>
+type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed'> & Partial<Pick<ServerContext, 'world'>>
 
-export function refuse(call: Call, house: Refusing, thrown: unknown, edition: Edition | null = null): Reply {
+export function refuse(
+  call: Call,
+  house: RefusalContext,
+  thrown: unknown,
+  edition: ServedVersion | null = null,
+): Reply {
   try {
-    return told(call, house, thrown, edition)
+    return renderRefusal(call, house, thrown, edition)
   } catch (cause) {
-    return told(call, house, cause, edition) // a Problem that cannot be written down is a failure itself
+    return renderRefusal(call, house, cause, edition) // a Problem that cannot be written down is a failure itself
   }
 }
 
-function told(call: Call, house: Refusing, thrown: unknown, edition: Edition | null): Reply {
+function renderRefusal(call: Call, house: RefusalContext, thrown: unknown, edition: ServedVersion | null): Reply {
   const { service, exposed = false } = house
-  const problem = known(thrown, service)
+  const problem = declaredProblem(thrown, service)
   const status = problemStatus(problem, service.errors)
   const cause = causeOf(problem, thrown)
   const shown =
-    status < 500 ? problem : failing(problem, status, { requestId: call.id, ...(exposed ? inside(cause) : {}) })
+    status < 500
+      ? problem
+      : failureProblem(problem, status, { requestId: call.id, ...(exposed ? causeDetails(cause) : {}) })
   const { errors, settings } = service
-  const reply = errorReply(call, { settings, errors: edition?.errors ?? errors }, inVersion(shown, edition), status)
-  if (status >= 500) report(call, house, problem, { err: cause, ...rowOf(problem, edition) })
+  const reply = errorReply(
+    call,
+    { settings, errors: edition?.errors ?? errors },
+    inNamesOfVersion(shown, edition),
+    status,
+  )
+  if (status >= 500) report(call, house, problem, { err: cause, ...failedRow(problem, edition) })
   return reply
 }
 
@@ -42,7 +54,7 @@ function causeOf({ cause }: Problem, thrown: unknown): unknown {
 }
 
 /** The row that could not be converted. */
-function rowOf({ cause }: Problem, edition: Edition | null): Record<string, unknown> {
+function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<string, unknown> {
   if (!(cause instanceof ConversionError)) return {}
   return { version: edition?.label, resource: cause.resource, id: cause.id }
 }
@@ -50,20 +62,20 @@ function rowOf({ cause }: Problem, edition: Edition | null): Record<string, unkn
 /** Writes a failure to the log; that of one row in one version once a minute, as every list that holds the row fails. */
 function report(
   call: Call,
-  { log, world }: Refusing,
+  { log, world }: RefusalContext,
   { type, message }: Problem,
   about: Record<string, unknown>,
 ): void {
   const { version, resource, id } = about
-  if (resource !== undefined && !isDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
+  if (resource !== undefined && !isLogDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
   const line = { requestId: call.id, ...traceOf(call), type }
-  if (type === 'overloaded') hushed(log, type, line, message)
-  else if (type === 'dependency-unavailable') hushed(log, type, { ...line, ...about }, message)
+  if (type === 'overloaded') logThrottled(log, type, line, message)
+  else if (type === 'dependency-unavailable') logThrottled(log, type, { ...line, ...about }, message)
   else log.error({ ...line, ...about }, message)
 }
 
 /** A refusal under the name that its type has in a version. */
-function inVersion(problem: Problem, edition: Edition | null): Problem {
+function inNamesOfVersion(problem: Problem, edition: ServedVersion | null): Problem {
   const type = edition?.errorNames.get(problem.type) ?? problem.type
   if (type === problem.type) return problem
   const { message, violations, headers, extra, bare, cause, under } = problem
@@ -78,25 +90,26 @@ function inVersion(problem: Problem, edition: Edition | null): Problem {
 }
 
 /** What a failure was caused by, as the nested error it is. R157. */
-function inside(cause: unknown): Record<string, unknown> {
+function causeDetails(cause: unknown): Record<string, unknown> {
   const message = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   return { cause: { message, type: 'internal-error', types: ['internal-error', 'server-error', 'error'] } }
 }
 
-const notShown = 'The item cannot be shown in this version.'
-const notRaised = 'An item that was stored by an older version cannot be brought to the newest one.'
+const notShowable = 'The item cannot be shown in this version.'
+const notConvertible = 'An item that was stored by an older version cannot be brought to the newest one.'
 
 /** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
-function known(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
-  const failed = thrown instanceof Problem ? null : conversionIn(thrown)
-  if (failed) return new Problem('version-conversion-failed', failed.stored ? notRaised : notShown, { cause: failed })
+function declaredProblem(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
+  const failed = thrown instanceof Problem ? null : conversionErrorIn(thrown)
+  if (failed)
+    return new Problem('version-conversion-failed', failed.stored ? notConvertible : notShowable, { cause: failed })
   const declared = thrown instanceof Problem && errors.get(thrown.type)
   if (declared && declared.parent !== null && thrown.type !== 'internal-error') return thrown
   return new Problem('internal-error', 'The service failed to handle the request.', { cause: thrown })
 }
 
 /** R157, R161. */
-function failing(problem: Problem, status: number, more: Record<string, unknown>): Problem {
+function failureProblem(problem: Problem, status: number, more: Record<string, unknown>): Problem {
   const retry: Record<string, string> = status === 503 ? { 'Retry-After': '5' } : {}
   return new Problem(problem.type, problem.message, {
     headers: { ...retry, ...problem.headers },
@@ -112,10 +125,10 @@ function errorReply(
   status: number,
 ): Reply {
   for (const [name, value] of Object.entries(problem.headers))
-    if (!sendable.test(value)) throw new Error(`The header ${name} of a Problem cannot be sent.`)
+    if (!sendablePattern.test(value)) throw new Error(`The header ${name} of a Problem cannot be sent.`)
   const rich = wantsProblem(call)
   const body = rich
-    ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: instance(call.id) })
+    ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: requestUri(call.id) })
     : errorBody(problem, errors)
   return {
     status,
@@ -131,8 +144,24 @@ function errorReply(
   }
 }
 
-const sendable = /^[\t\x20-\x7e\x80-\xff]*$/
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const sendablePattern = /^[\t\x20-\x7e\x80-\xff]*$/
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** A request as a URI: its UUID, or whatever text the client chose. R158. */
-const instance = (id: string): string => (uuid.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)
+const requestUri = (id: string): string => (uuidPattern.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)
+
+/** Whether a line of this name is due: once a minute for each log. Of very many names the oldest are forgotten. */
+function isLogDue(log: Log, name: string, now: number): boolean {
+  const times = loggedAt.get(log) ?? new Map<string, number>()
+  loggedAt.set(log, times)
+  const last = times.get(name)
+  if (last !== undefined && now - last < logPause && now >= last) return false
+  times.delete(name)
+  times.set(name, now)
+  if (times.size > mostNames) times.delete(times.keys().next().value as string)
+  return true
+}
+const logPause = 60_000
+const mostNames = 10_000
+
+const loggedAt = new WeakMap<Log, Map<string, number>>()

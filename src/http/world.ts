@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { World } from '../flow/call.ts'
 import type { Clock } from '../flow/store.ts'
-import { idSource, uuid } from '../resources/id.ts'
+import { idSource, uuid } from '../formats/id.ts'
 
 /** The time is that of the store, where it has one: nothing it keeps may expire by a clock that somebody sets. */
 export function realWorld(secrets: readonly string[], clock: Clock = { now: () => Date.now() }): World {
@@ -28,9 +28,9 @@ export function realWorld(secrets: readonly string[], clock: Clock = { now: () =
 }
 
 /** Since when a request is served, on the monotonic clock. */
-export type Started = number
+export type StartTime = number
 
-export const began = (): Started => performance.now()
+export const startTime = (): StartTime => performance.now()
 
 /** The time since, in milliseconds with two digits. */
-export const took = (started: Started): number => Math.round((performance.now() - started) * 100) / 100
+export const elapsedSince = (started: StartTime): number => Math.round((performance.now() - started) * 100) / 100

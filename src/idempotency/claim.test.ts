@@ -4,12 +4,12 @@ import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
 import { Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
-import type { Asked, Document } from '../flow/intent.ts'
-import type { Claimed } from '../flow/outcome.ts'
+import type { Document, RequestContext } from '../flow/intent.ts'
+import type { PriorClaim } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { ResourceSettings } from '../resources/settings.ts'
-import { claimOfChange, claimOfCreate, keptAnswer, repeated } from './claim.ts'
+import type { ResourceSettings } from '../settings.ts'
+import { claimOfChange, claimOfCreate, keptAnswer, keyReuseProblem } from './claim.ts'
 
 function shop(idempotency: ResourceSettings['idempotency'] = {}): (name: string) => Resource {
   const fields = { a: f.text({ optional: true }) }
@@ -25,7 +25,7 @@ function shop(idempotency: ResourceSettings['idempotency'] = {}): (name: string)
   return (name) => resources.get(name) ?? assert.fail()
 }
 
-function asked(body: Document, { key = 'k1', params = [] as string[], time = 5000 } = {}): Asked {
+function asked(body: Document, { key = 'k1', params = [] as string[], time = 5000 } = {}): RequestContext {
   const call = { method: 'POST', target: '/', authority: null, http: '1.1', id: '', content: null, address: '' }
   const world = { now: () => time, newId: assert.fail, newRequestId: assert.fail, secrets: [] }
   const header = { headers: { 'idempotency-key': key }, raw: ['idempotency-key', key] }
@@ -133,7 +133,7 @@ describe('a repeat', () => {
     keeps,
   })
   const answer = { doc: '{}', revision: 1 }
-  const known: Claimed = { is: 'claimed', collection: 'orders', id: 'ord_1', parent: null, fingerprint: 'f', answer }
+  const known: PriorClaim = { is: 'claimed', collection: 'orders', id: 'ord_1', parent: null, fingerprint: 'f', answer }
 
   test('is given the first answer where that is kept and the payload is the same', () => {
     assert.equal(keptAnswer(known, claim('f', true)), answer)
@@ -144,7 +144,7 @@ describe('a repeat', () => {
 
   test('is refused by its payload and the mode', () => {
     const told = (own: Claim, by = usual) => {
-      const problem = repeated(known, own, '/orders/ord_1', by('orders').settings)
+      const problem = keyReuseProblem(known, own, '/orders/ord_1', by('orders').settings)
       assert.ok(problem instanceof Problem)
       return [problem.type, problem.under, problem.extra.old_id, problem.bare, problem.headers.Link]
     }
@@ -155,7 +155,7 @@ describe('a repeat', () => {
     assert.deepEqual(told(claim('f', true)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
     assert.deepEqual(told(claim('g', true)), [mismatch, 'unprocessable', undefined, false, undefined])
     assert.equal(told(claim('f', false), shop({ conflictBody: 'minimal' }))[3], true)
-    assert.deepEqual(repeated(known, claim('f', false), null, usual('orders').settings).headers, {})
+    assert.deepEqual(keyReuseProblem(known, claim('f', false), null, usual('orders').settings).headers, {})
   })
 })
 

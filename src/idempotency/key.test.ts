@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { DeclaredSettings } from '../resources/settings.ts'
-import { readSettings } from '../resources/settings.ts'
-import { keyed, missing } from './key.ts'
+import type { DeclaredSettings } from '../settings.ts'
+import { readSettings } from '../settings.ts'
+import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
 
 /** A call with as many lines of the header. */
 function call(...values: string[]): Call {
@@ -22,7 +22,7 @@ const long = 'x'.repeat(255)
 /** The key, or the type and the place of the refusal. */
 function read(given: Call, body: Record<string, unknown> = {}, by = usual): unknown {
   try {
-    return keyed(given, body, by).key
+    return readIdempotencyKey(given, body, by).key
   } catch (error) {
     const { type, extra } = error instanceof Problem ? error : assert.fail(String(error))
     return [type, extra.name ?? extra.pointer].filter(Boolean).join(' ')
@@ -87,12 +87,12 @@ describe('a body', () => {
 
 test('the body comes back without its key, as it is otherwise', () => {
   const body = { b: 1, idempotencyKey: 'k1', a: { idempotencyKey: 'k2' } }
-  assert.deepEqual(Object.entries(keyed(call(), body, usual).body), [
+  assert.deepEqual(Object.entries(readIdempotencyKey(call(), body, usual).body), [
     ['b', 1],
     ['a', { idempotencyKey: 'k2' }],
   ])
   const bare = { b: 1 }
-  assert.equal(keyed(call('k1'), bare, usual).body, bare)
+  assert.equal(readIdempotencyKey(call('k1'), bare, usual).body, bare)
   assert.equal(read(call(), Object.create({ idempotencyKey: 'k1' })), null)
 })
 
@@ -106,10 +106,12 @@ test('the field has the name that is declared, or none', () => {
 })
 
 test('the refusal of a missing key says where one can stand, and where more is told', () => {
-  const usually = missing(usual)
+  const usually = missingIdempotencyKey(usual)
   assert.match(usually.message, /header Idempotency-Key or the field idempotencyKey/)
   assert.deepEqual(usually.headers, { Link: '</problems/idempotency-key-missing>; rel="describedby"' })
   const by = settings({ idempotency: { bodyField: 'off' }, errors: { problemBase: 'https://example.com/' } })
-  assert.doesNotMatch(missing(by).message, /field/)
-  assert.deepEqual(missing(by).headers, { Link: '<https://example.com/idempotency-key-missing>; rel="describedby"' })
+  assert.doesNotMatch(missingIdempotencyKey(by).message, /field/)
+  assert.deepEqual(missingIdempotencyKey(by).headers, {
+    Link: '<https://example.com/idempotency-key-missing>; rel="describedby"',
+  })
 })

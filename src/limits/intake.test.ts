@@ -15,11 +15,11 @@ async function* stopped(bytes: number): AsyncGenerator<Uint8Array> {
 }
 
 test('beyond the bound an upload waits until another one is whole', async () => {
-  const { taken, held } = intakeOf({}, now)
-  const uploads = Array.from({ length: 64 }, () => taken(stopped(MiB)))
+  const { receive, held } = intakeOf({}, now)
+  const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   assert.equal(held(), 64 * MiB)
-  const late = taken(stopped(MiB))
+  const late = receive(stopped(MiB))
   let isTaken = false
   const adding = late.next().then(() => {
     isTaken = true
@@ -33,11 +33,11 @@ test('beyond the bound an upload waits until another one is whole', async () => 
 })
 
 test('who has stopped sending is refused where others wait', async () => {
-  const { taken, held } = intakeOf({}, now)
-  const uploads = Array.from({ length: 64 }, () => taken(stopped(MiB)))
+  const { receive, held } = intakeOf({}, now)
+  const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   const cut = Promise.all(uploads.map((one) => assert.rejects(one.next(), isOverload)))
-  const late = taken(stopped(MiB))
+  const late = receive(stopped(MiB))
   await late.next()
   await cut
   await late.return()
@@ -46,9 +46,9 @@ test('who has stopped sending is refused where others wait', async () => {
 
 test('two services of one process have an intake each', async () => {
   const [one, other] = [{}, {}]
-  const uploads = Array.from({ length: 64 }, () => intakeOf(one, now).taken(stopped(MiB)))
+  const uploads = Array.from({ length: 64 }, () => intakeOf(one, now).receive(stopped(MiB)))
   for (const upload of uploads) await upload.next()
-  const own = intakeOf(other, now).taken(stopped(MiB))
+  const own = intakeOf(other, now).receive(stopped(MiB))
   assert.equal((await own.next()).done, false)
   assert.equal(intakeOf(other, now).held(), MiB)
   for (const upload of [...uploads, own]) await upload.return()

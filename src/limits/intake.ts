@@ -3,7 +3,7 @@ import { Problem } from '../errors/problem.ts'
 
 const MiB = 1024 * 1024
 /** Of all content of a service that is not whole yet. */
-const mostHeld = 64 * MiB
+const mostContentHeld = 64 * MiB
 /** While there is no room, an upload is cut that takes longer than this and falls behind this many bytes in a millisecond. */
 const [grace, pace] = [2000, 512]
 /** How long an upload waits for room, in milliseconds. */
@@ -17,12 +17,12 @@ interface Upload {
 
 export interface Intake {
   /** The pieces of an upload; refused where there is no room, or where it holds room for too long. */
-  readonly taken: (content: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array, void, undefined>
+  readonly receive: (content: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array, void, undefined>
   /** The bytes that are held. */
   readonly held: () => number
 }
 
-const full = (): Problem =>
+const intakeFull = (): Problem =>
   new Problem('overloaded', 'More content is on its way than the service keeps in memory. Send it again later.', {
     headers: { Connection: 'close' },
   })
@@ -31,13 +31,13 @@ const intakes = new WeakMap<object, Intake>()
 
 /** The intake of a service, by its store; `now` is a monotonic clock. */
 export function intakeOf(store: object, now: () => number): Intake {
-  const own = intakes.get(store) ?? intake(now)
+  const own = intakes.get(store) ?? makeIntake(now)
   intakes.set(store, own)
   return own
 }
 
 // long because: its steps share what is held and who waits
-function intake(now: () => number): Intake {
+function makeIntake(now: () => number): Intake {
   /** In the order in which they began. */
   const uploads = new Set<Upload>()
   const waiting = new Set<() => void>()
@@ -70,7 +70,7 @@ function intake(now: () => number): Intake {
 
   async function add(own: Upload, bytes: number): Promise<void> {
     const until = now() + patience
-    while (held > 0 && held + bytes > mostHeld) await room(until)
+    while (held > 0 && held + bytes > mostContentHeld) await room(until)
     own.bytes += bytes
     held += bytes
     uploads.add(own)
@@ -87,7 +87,7 @@ function intake(now: () => number): Intake {
       }
       const late = setTimeout(() => {
         waiting.delete(go)
-        reject(full())
+        reject(intakeFull())
       }, until - now())
       waiting.add(go)
       sweep()
@@ -101,8 +101,8 @@ function intake(now: () => number): Intake {
       return
     }
     const time = now()
-    for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(full())
+    for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(intakeFull())
   }
 
-  return { taken, held: () => held }
+  return { receive: taken, held: () => held }
 }

@@ -1,22 +1,22 @@
 /** Quota: takes a request from the quotas of its caller, and says in its answer what is left. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
-import { blockOf } from '../flow/address.ts'
-import { type Call, dueTime, type World } from '../flow/call.ts'
+import { type Call, expiryTime, type World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
+import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Ledger, Store } from '../flow/store.ts'
-import { type Meter, meter, type Standing, type Taken } from './rate.ts'
-import type { Policy, Quotas, Tier } from './tier.ts'
+import { type Meter, makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
+import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 
 /** How a caller stands after a request. */
-export interface Rate extends Taken {
+export interface QuotaStatus extends QuotaDecision {
   readonly tier: Tier
   readonly headers: Quotas['headers']
   readonly now: number
 }
 
 /** Where requests are counted. */
-interface Counting {
+interface QuotaContext {
   readonly service: { readonly quotas: Quotas | null }
   readonly store: Store
   readonly world: World
@@ -27,22 +27,28 @@ interface Counting {
 const meters = new WeakMap<Store, Meter>()
 
 /** Counts a request; null where its caller has no quotas. R181, R184. */
-export function spend(
-  { service: { quotas }, store, world, ledger = ledgerOf(store) }: Counting,
+export function spendQuota(
+  { service: { quotas }, store, world, ledger = storeLedger(store) }: QuotaContext,
   call: Call,
   caller: Caller,
-): Rate | null | Promise<Rate | null> {
+): QuotaStatus | null | Promise<QuotaStatus | null> {
   const tier = quotas && tierOf(quotas, caller)
   if (!tier) return null
   let own = meters.get(store)
   if (!own) {
-    own = meter(ledger)
+    own = makeMeter(ledger)
     meters.set(store, own)
   }
-  const charges = tier.policies.map((policy) => ({ policy, partition: partitionOf(policy, call, caller) }))
-  const now = dueTime(world)
+  const charges = tier.policies.map((policy) => ({ policy, partition: quotaPartition(policy, call, caller) }))
+  const now = expiryTime(world)
   const taken = own(charges, now)
-  const rate = ({ granted, standings }: Taken): Rate => ({ granted, standings, tier, headers: quotas.headers, now })
+  const rate = ({ granted, balances }: QuotaDecision): QuotaStatus => ({
+    granted,
+    balances,
+    tier,
+    headers: quotas.headers,
+    now,
+  })
   return taken instanceof Promise ? taken.then(rate) : rate(taken)
 }
 
@@ -58,19 +64,19 @@ export function featuresOf(caller: Caller, quotas: Quotas | null): ReadonlySet<s
   return gained.length === 0 ? caller.features : new Set([...caller.features, ...gained])
 }
 
-function partitionOf({ partition }: Policy, call: Call, caller: Caller): string {
+function quotaPartition({ partition }: QuotaPolicy, call: Call, caller: Caller): string {
   switch (partition) {
     case 'caller':
       return caller.id
     case 'address':
-      return blockOf(call.address)
+      return clientBlock(call.address)
     case 'tier':
       return ''
   }
 }
 
 /** The store as a ledger. */
-function ledgerOf(store: Store): Ledger {
+function storeLedger(store: Store): Ledger {
   return async (plan) => {
     const outcome = await store.execute(plan)
     if (outcome.is !== 'spent') throw new Error('A store that was to count a request did something else.')
@@ -79,12 +85,12 @@ function ledgerOf(store: Store): Ledger {
 }
 
 /** R182. */
-export function admitRate(rate: Rate | null): void {
+export function admitQuota(rate: QuotaStatus | null): void {
   if (rate === null || rate.granted) return
-  const violated = rate.standings.filter(({ left }) => left === 0)
-  const last = violated.reduce((a, b) => (b.until > a.until ? b : a), violated[0] as Standing)
+  const violated = rate.balances.filter(({ left }) => left === 0)
+  const last = violated.reduce((a, b) => (b.until > a.until ? b : a), violated[0] as QuotaBalance)
   const { name, quota } = last.policy
-  const wait = secondsOf(last, rate.now)
+  const wait = secondsLeft(last, rate.now)
   const message = `The ${name} quota of ${quota} ${quota === 1 ? 'request' : 'requests'} is used up. Ask again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
   throw new Problem('quota-exceeded', message, {
     headers: { 'Retry-After': String(wait) },
@@ -92,25 +98,25 @@ export function admitRate(rate: Rate | null): void {
   })
 }
 
-const secondsOf = ({ until }: Standing, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
+const secondsLeft = ({ until }: QuotaBalance, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
 
 /** An answer that says how its caller stands. R183. */
-export function rated(reply: Reply, rate: Rate | null): Reply {
+export function addQuotaHeaders(reply: Reply, rate: QuotaStatus | null): Reply {
   if (rate === null || rate.headers === 'none') return reply
   const { headers } = reply
-  if (rate.headers === 'x-ratelimit') Object.assign(headers, older(rate))
+  if (rate.headers === 'x-ratelimit') Object.assign(headers, legacyQuotaHeaders(rate))
   else {
-    headers['RateLimit-Policy'] = rate.tier.shown
-    headers.RateLimit = current(rate, Number(headers['Retry-After'] ?? Infinity))
+    headers['RateLimit-Policy'] = rate.tier.policyHeader
+    headers.RateLimit = rateLimitField(rate, Number(headers['Retry-After'] ?? Infinity))
   }
   return reply
 }
 
 /** The end of a window is not told where the answer says to come again before it: who comes then may be served. */
-function current({ standings, now }: Rate, retryAfter: number): string {
+function rateLimitField({ balances, now }: QuotaStatus, retryAfter: number): string {
   let text = ''
-  for (const standing of standings) {
-    const seconds = secondsOf(standing, now)
+  for (const standing of balances) {
+    const seconds = secondsLeft(standing, now)
     const reset = seconds > retryAfter ? '' : `;t=${seconds}`
     text += `${text === '' ? '' : ', '}"${standing.policy.name}";r=${standing.left}${reset}`
   }
@@ -118,11 +124,11 @@ function current({ standings, now }: Rate, retryAfter: number): string {
 }
 
 /** The fields that many services had before: of the quota with the least left, the one that ends last. */
-function older({ standings, now }: Rate): Record<string, string> {
-  const nearest = standings.reduce((a, b) => (b.left < a.left || (b.left === a.left && b.until > a.until) ? b : a))
+function legacyQuotaHeaders({ balances, now }: QuotaStatus): Record<string, string> {
+  const nearest = balances.reduce((a, b) => (b.left < a.left || (b.left === a.left && b.until > a.until) ? b : a))
   return {
     'X-RateLimit-Limit': String(nearest.policy.quota),
     'X-RateLimit-Remaining': String(nearest.left),
-    'X-RateLimit-Reset': String(secondsOf(nearest, now)),
+    'X-RateLimit-Reset': String(secondsLeft(nearest, now)),
   }
 }

@@ -8,7 +8,7 @@ export interface RedisLedger {
 }
 
 /** One step on the server: no window without an end, and its clock is that of all nodes. */
-export const script = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+export const spendScript = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then
   left = tonumber(ARGV[2])
@@ -42,7 +42,7 @@ export async function redisLedger(url: string): Promise<RedisLedger> {
   }
   const ledger: Ledger = async ({ name, amount, time, until }) => {
     try {
-      const answer = await client.eval(script, 1, `bylaw:quota:${name}`, amount, until - time)
+      const answer = await client.eval(spendScript, 1, `bylaw:quota:${name}`, amount, until - time)
       const [used, left] = answer as [number, number]
       return { used, until: time + left }
     } catch (cause) {

@@ -1,10 +1,11 @@
 /** Tier: the quotas that are declared for a group of callers, made ready at start. Part 8, request counts. */
+
+import { durationMilliseconds } from '../formats/time.ts'
 import type { DeclaredQuota, DeclaredTier, DeclaredTiers, Partition } from '../resources/declaration.ts'
-import type { Settings } from '../resources/settings.ts'
-import { milliseconds } from '../resources/time.ts'
+import type { Settings } from '../settings.ts'
 
 /** One quota: so many requests in a window of time. R181. */
-export interface Policy {
+export interface QuotaPolicy {
   readonly tier: string
   readonly name: string
   readonly quota: number
@@ -19,9 +20,9 @@ export interface Policy {
 export interface Tier {
   /** What its callers have besides their own features. R191. */
   readonly features: readonly string[]
-  readonly policies: readonly Policy[]
+  readonly policies: readonly QuotaPolicy[]
   /** What answers say of them. R183. */
-  readonly shown: string
+  readonly policyHeader: string
 }
 
 export interface Quotas {
@@ -34,35 +35,35 @@ export interface Quotas {
 }
 
 /** The tier of those who are not known, where it is declared; they are told apart by their address. */
-const anonymous = 'anonymous'
-const hour = 3_600_000
+const anonymousTier = 'anonymous'
+const oneHour = 3_600_000
 
 /** The quotas of a service; null where it declares none. */
 export function quotasOf(declared: DeclaredTiers, { lease, headers }: Settings['rateLimit']): Quotas | null {
-  const tiers = Object.entries(declared).map(([name, one]) => [name, tier(name, one, lease)] as const)
+  const tiers = Object.entries(declared).map(([name, one]) => [name, tierOf(name, one, lease)] as const)
   if (tiers.length === 0) return null
   return {
-    tiers: new Map(tiers.filter(([name]) => name !== anonymous)),
-    first: tiers.find(([name]) => name !== anonymous)?.[1] ?? null,
-    anonymous: tiers.find(([name]) => name === anonymous)?.[1] ?? null,
+    tiers: new Map(tiers.filter(([name]) => name !== anonymousTier)),
+    first: tiers.find(([name]) => name !== anonymousTier)?.[1] ?? null,
+    anonymous: tiers.find(([name]) => name === anonymousTier)?.[1] ?? null,
     headers,
   }
 }
 
-function tier(name: string, { features = [], ...declared }: DeclaredTier, lease: number): Tier {
-  const usual: Partition = name === anonymous ? 'address' : 'caller'
+function tierOf(name: string, { features = [], ...declared }: DeclaredTier, lease: number): Tier {
+  const usual: Partition = name === anonymousTier ? 'address' : 'caller'
   const quotas = Object.entries(declared) as [string, number | DeclaredQuota][]
-  const policies = quotas.map(([policy, given]): Policy => {
+  const policies = quotas.map(([policy, given]): QuotaPolicy => {
     const { quota, window = 'PT1H', partition = usual } = typeof given === 'number' ? { quota: given } : given
     return {
       tier: name,
       name: policy,
       quota,
-      window: milliseconds(window) ?? hour,
+      window: durationMilliseconds(window) ?? oneHour,
       partition,
       lease: Math.floor((quota * lease) / 100),
     }
   })
   const shown = policies.map((one) => `"${one.name}";q=${one.quota};w=${one.window / 1000}`).join(', ')
-  return { features: features as readonly string[], policies, shown }
+  return { features: features as readonly string[], policies, policyHeader: shown }
 }

@@ -3,42 +3,42 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { World } from '../flow/call.ts'
-import { type Binding, cursorOf, positionOf } from './cursor.ts'
+import { type CursorBinding, readCursor, writeCursor } from './cursor.ts'
 
 const world = (time = 0, ...secrets: string[]): World =>
   ({ now: () => time, secrets: secrets.length > 0 ? secrets : ['s'] }) as unknown as World
-const binding: Binding = { list: 'orders', bound: 'status=paid', ttl: null }
-const position = { place: ['a', null, 'ord_1'], back: false, including: false }
-const given = cursorOf(position, binding, world())
+const binding: CursorBinding = { list: 'orders', bound: 'status=paid', ttl: null }
+const position = { position: ['a', null, 'ord_1'], back: false, including: false }
+const given = writeCursor(position, binding, world())
 
 test('a cursor is plain text for URLs and gives its position back', () => {
   assert.match(given, /^[A-Za-z0-9_-]+$/)
-  assert.deepEqual(positionOf(given, binding, world()), position)
+  assert.deepEqual(readCursor(given, binding, world()), position)
   const back = { ...position, back: true }
-  assert.deepEqual(positionOf(cursorOf(back, binding, world()), binding, world()), back)
+  assert.deepEqual(readCursor(writeCursor(back, binding, world()), binding, world()), back)
 })
 
 test('the same position has the same text, another one another', () => {
-  assert.equal(cursorOf(position, binding, world(1)), given)
+  assert.equal(writeCursor(position, binding, world(1)), given)
   const others = [
     { ...position, back: true },
-    { ...position, place: ['a', '', 'ord_1'] },
-    { ...position, place: ['a', null, 'ord_2'] },
+    { ...position, position: ['a', '', 'ord_1'] },
+    { ...position, position: ['a', null, 'ord_2'] },
   ]
-  for (const other of others) assert.notEqual(cursorOf(other, binding, world()), given)
+  for (const other of others) assert.notEqual(writeCursor(other, binding, world()), given)
 })
 
 test('any place comes back, and long ones are short enough for a URL', () => {
   const value = fc.option(fc.string({ unit: 'grapheme', maxLength: 400 }))
   fc.assert(
     fc.property(fc.array(value, { maxLength: 4 }), fc.boolean(), fc.boolean(), (place, back, including) => {
-      const text = cursorOf({ place, back, including }, binding, world())
+      const text = writeCursor({ position: place, back, including }, binding, world())
       assert.match(text, /^[A-Za-z0-9_-]+$/)
-      assert.deepEqual(positionOf(text, binding, world()), { place, back, including })
+      assert.deepEqual(readCursor(text, binding, world()), { position: place, back, including })
     }),
   )
-  const long = cursorOf(
-    { place: ['The quick brown fox. '.repeat(450), 'ord_1'], back: false, including: false },
+  const long = writeCursor(
+    { position: ['The quick brown fox. '.repeat(450), 'ord_1'], back: false, including: false },
     binding,
     world(),
   )
@@ -46,12 +46,12 @@ test('any place comes back, and long ones are short enough for a URL', () => {
 })
 
 test('one changed character makes it invalid, wherever it stands', () => {
-  const long = cursorOf({ place: ['x'.repeat(600), 'ord_1'], back: false, including: false }, binding, world())
+  const long = writeCursor({ position: ['x'.repeat(600), 'ord_1'], back: false, including: false }, binding, world())
   for (const text of [given, long]) {
     for (let i = 0; i < text.length; i++) {
       const other = text[i] === 'A' ? 'B' : 'A'
       assert.equal(
-        positionOf(text.slice(0, i) + other + text.slice(i + 1), binding, world()),
+        readCursor(text.slice(0, i) + other + text.slice(i + 1), binding, world()),
         'invalid-cursor',
         `at ${i}`,
       )
@@ -76,42 +76,42 @@ test('what no cursor is made of is invalid', () => {
     '😀',
     'A'.repeat(8000),
   ]
-  for (const text of texts) assert.equal(positionOf(text, binding, world()), 'invalid-cursor', text.slice(0, 40))
+  for (const text of texts) assert.equal(readCursor(text, binding, world()), 'invalid-cursor', text.slice(0, 40))
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => positionOf(text, binding, world()) === 'invalid-cursor'),
+    fc.property(fc.string({ unit: 'binary' }), (text) => readCursor(text, binding, world()) === 'invalid-cursor'),
   )
 })
 
 test('a cursor belongs to its list, and to its filters and sort', () => {
-  assert.equal(positionOf(given, { ...binding, list: 'customers' }, world()), 'invalid-cursor')
-  assert.equal(positionOf(given, { ...binding, bound: 'status=lost' }, world()), 'cursor-mismatch')
-  assert.equal(positionOf(given, { ...binding, bound: '' }, world()), 'cursor-mismatch')
+  assert.equal(readCursor(given, { ...binding, list: 'customers' }, world()), 'invalid-cursor')
+  assert.equal(readCursor(given, { ...binding, bound: 'status=lost' }, world()), 'cursor-mismatch')
+  assert.equal(readCursor(given, { ...binding, bound: '' }, world()), 'cursor-mismatch')
 })
 
 test('keys may be rotated, and another service has others', () => {
-  assert.deepEqual(positionOf(given, binding, world(0, 'new', 's')), position)
-  assert.equal(positionOf(given, binding, world(0, 'new')), 'invalid-cursor')
-  assert.notEqual(cursorOf(position, binding, world(0, 'new', 's')), given)
+  assert.deepEqual(readCursor(given, binding, world(0, 'new', 's')), position)
+  assert.equal(readCursor(given, binding, world(0, 'new')), 'invalid-cursor')
+  assert.notEqual(writeCursor(position, binding, world(0, 'new', 's')), given)
 })
 
 test('with a time to live the text holds for a quarter of it, and the cursor for at least three', () => {
   const day = 86_400_000
   const living = { ...binding, ttl: day }
   const start = 20_000 * day
-  const text = cursorOf(position, living, world(start))
-  assert.equal(cursorOf(position, living, world(start + day / 4 - 1)), text)
-  assert.notEqual(cursorOf(position, living, world(start + day / 4)), text)
-  const late = cursorOf(position, living, world(start + day / 4 - 1))
-  assert.deepEqual(positionOf(late, living, world(start + day - 1)), position)
-  assert.equal(positionOf(late, living, world(start + day)), 'cursor-expired')
+  const text = writeCursor(position, living, world(start))
+  assert.equal(writeCursor(position, living, world(start + day / 4 - 1)), text)
+  assert.notEqual(writeCursor(position, living, world(start + day / 4)), text)
+  const late = writeCursor(position, living, world(start + day / 4 - 1))
+  assert.deepEqual(readCursor(late, living, world(start + day - 1)), position)
+  assert.equal(readCursor(late, living, world(start + day)), 'cursor-expired')
 })
 
 test('a time to live that is declared later counts for cursors of before, and a longer one does not revive them for ever', () => {
   const hour = 3_600_000
   const start = 500_000 * hour
-  assert.equal(positionOf(given, { ...binding, ttl: hour }, world(start)), 'cursor-expired')
-  const short = cursorOf(position, { ...binding, ttl: hour }, world(start))
-  assert.deepEqual(positionOf(short, { ...binding, ttl: 24 * hour }, world(start + 23 * hour)), position)
-  assert.equal(positionOf(short, { ...binding, ttl: 24 * hour }, world(start + 25 * hour)), 'cursor-expired')
-  assert.deepEqual(positionOf(short, { ...binding, ttl: null }, world(start + 99 * hour)), position)
+  assert.equal(readCursor(given, { ...binding, ttl: hour }, world(start)), 'cursor-expired')
+  const short = writeCursor(position, { ...binding, ttl: hour }, world(start))
+  assert.deepEqual(readCursor(short, { ...binding, ttl: 24 * hour }, world(start + 23 * hour)), position)
+  assert.equal(readCursor(short, { ...binding, ttl: 24 * hour }, world(start + 25 * hour)), 'cursor-expired')
+  assert.deepEqual(readCursor(short, { ...binding, ttl: null }, world(start + 99 * hour)), position)
 })

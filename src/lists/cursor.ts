@@ -2,11 +2,11 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { World } from '../flow/call.ts'
-import type { Place } from '../flow/outcome.ts'
+import type { Position } from '../flow/outcome.ts'
 
 /** A place in an order, and which way to go from there. */
-export interface Position {
-  readonly place: Place
+export interface CursorContent {
+  readonly position: Position
   readonly back: boolean
   /** Whether the row at the place is wanted too: it is where the page that tells it is empty. */
   readonly including: boolean
@@ -15,64 +15,69 @@ export interface Position {
 export type CursorFault = 'invalid-cursor' | 'cursor-mismatch' | 'cursor-expired'
 
 /** What a cursor belongs to: the list itself, and the filters and sort in force. */
-export interface Binding {
+export interface CursorBinding {
   readonly list: string
   readonly bound: string
   readonly ttl: number | null
 }
 
-type Payload = [own: string, way: number, made: number, ...place: (string | null)[]]
+type CursorPayload = [own: string, way: number, made: number, ...place: (string | null)[]]
 
-const plain = 1
-const packed = 2
+const plainFormat = 1
+const packedFormat = 2
 const macLength = 12
 const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sorted by is long
 
 /** The same position always has the same text, within a quarter of the time to live. R81. */
-export function cursorOf(
-  { place, back, including }: Position,
-  { list, bound, ttl }: Binding,
+export function writeCursor(
+  { position, back, including }: CursorContent,
+  { list, bound, ttl }: CursorBinding,
   { secrets, now, due = now }: World,
 ): string {
   const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const text = Buffer.from(
-    JSON.stringify([digest(bound), (back ? 1 : 0) + (including ? 2 : 0), made, ...place] satisfies Payload),
+    JSON.stringify([
+      boundDigest(bound),
+      (back ? 1 : 0) + (including ? 2 : 0),
+      made,
+      ...position,
+    ] satisfies CursorPayload),
   )
   const body = Buffer.concat(
-    text.length > mostPlain ? [Buffer.of(packed), deflateRawSync(text)] : [Buffer.of(plain), text],
+    text.length > mostPlain ? [Buffer.of(packedFormat), deflateRawSync(text)] : [Buffer.of(plainFormat), text],
   )
-  return Buffer.concat([mac(secrets[0] as string, list, body), body]).toString('base64url')
+  return Buffer.concat([cursorMac(secrets[0] as string, list, body), body]).toString('base64url')
 }
 
 /** The position of a cursor, or why it is none. R82, R83. */
-export function positionOf(
+export function readCursor(
   text: string,
-  { list, bound, ttl }: Binding,
+  { list, bound, ttl }: CursorBinding,
   { secrets, now, due = now }: World,
-): Position | CursorFault {
+): CursorContent | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
   const given = bytes.subarray(0, macLength)
   const body = bytes.subarray(macLength)
   const genuine =
-    given.length === macLength && secrets.some((secret) => timingSafeEqual(given, mac(secret, list, body)))
+    given.length === macLength && secrets.some((secret) => timingSafeEqual(given, cursorMac(secret, list, body)))
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
-  if (body[0] !== plain && body[0] !== packed) return 'invalid-cursor' // made by a release that writes another format
-  const payload = body[0] === packed ? inflateRawSync(body.subarray(1)) : body.subarray(1)
-  const [own, way, made, ...place] = JSON.parse(payload.toString()) as Payload
+  if (body[0] !== plainFormat && body[0] !== packedFormat) return 'invalid-cursor' // made by a release that writes another format
+  const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)
+  const [own, way, made, ...place] = JSON.parse(payload.toString()) as CursorPayload
   if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
-  return own === digest(bound) ? { place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
+  return own === boundDigest(bound) ? { position: place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
 }
 
-let latest = { bound: '', digest: '' }
+let latestDigest = { bound: '', digest: '' }
 
 /** Asked for several times by one request. */
-function digest(bound: string): string {
-  if (latest.bound !== bound || latest.digest === '')
-    latest = { bound, digest: hash('sha256', bound, 'base64url').slice(0, 8) }
-  return latest.digest
+function boundDigest(bound: string): string {
+  if (latestDigest.bound !== bound || latestDigest.digest === '')
+    latestDigest = { bound, digest: hash('sha256', bound, 'base64url').slice(0, 8) }
+  return latestDigest.digest
 }
 
-function mac(secret: string, list: string, body: Buffer): Buffer {
+function cursorMac(secret: string, list: string, body: Buffer): Buffer {
   return createHmac('sha256', secret)
     .update(`cursor ${JSON.stringify(list)}\n`)
     .update(body)

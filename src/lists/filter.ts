@@ -1,101 +1,112 @@
 /** Turns filter parameters into conditions. Part 4, filtering. */
-import { brief } from '../errors/place.ts'
+import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Condition } from '../flow/plan.ts'
-import { folded } from '../resources/collection.ts'
-import { type Parameters, wrong } from './parameters.ts'
-import { parts } from './pattern.ts'
-import { type Filterable, type Operator, parameterOf, type Rules, reserved } from './rules.ts'
-import { members } from './set.ts'
+import { folded } from '../rows/collection.ts'
+import { likePatternParts } from './like-pattern.ts'
+import { type FilterRule, filterParameter, type ListRules, type Operator, reservedNames } from './list-rules.ts'
+import { type QueryParameters, queryViolation } from './query-string.ts'
+import { setMembers } from './set.ts'
 
-const bracketed = /^([^[\]]+)\[([^[\]]*)\]$/
+const bracketPattern = /^([^[\]]+)\[([^[\]]*)\]$/
 
 /** What a parameter filters by; null where it is no filter. R55, R63. */
-export function filterOf(name: string): { field: string; operator: string | null } | null {
-  const [, field, operator] = bracketed.exec(name) ?? []
+export function parseFilterName(name: string): { field: string; operator: string | null } | null {
+  const [, field, operator] = bracketPattern.exec(name) ?? []
   if (field !== undefined && operator !== undefined) return { field, operator }
-  return reserved.has(name) ? null : { field: name, operator: null }
+  return reservedNames.has(name) ? null : { field: name, operator: null }
 }
 
 /** The conditions of all filters; what is wrong with them is reported. */
-export function conditions(given: Parameters, rules: Rules, faults: Violation[]): Condition[] {
+export function filterConditions(given: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
-  const filters = given.filter(([name]) => filterOf(name) !== null)
+  const filters = given.filter(([name]) => parseFilterName(name) !== null)
   const [beyond] = filters.slice(maxFilters)
   if (beyond) {
     const message = `${filters.length} filters are given; at most ${maxFilters} can be at a time.`
-    faults.push(wrong('unsupported-filter', beyond[0], message))
+    faults.push(queryViolation('unsupported-filter', beyond[0], message))
   }
   return filters.flatMap(([name, value]) => {
-    const read = condition(name, value, rules)
+    const read = readFilter(name, value, rules)
     if ('message' in read) faults.push(read)
     else return 'column' in read ? [read] : read
     return []
   })
 }
 
-type Read = Condition | readonly Condition[] | Violation
+type FilterResult = Condition | readonly Condition[] | Violation
 
-function condition(name: string, value: string, rules: Rules): Read {
-  const { field, operator } = filterOf(name) as { field: string; operator: string | null }
+function readFilter(name: string, value: string, rules: ListRules): FilterResult {
+  const { field, operator } = parseFilterName(name) as { field: string; operator: string | null }
   const filter = rules.filters.get(field)
-  if (!filter) return unfilterable(name, field, rules)
+  if (!filter) return unknownFilter(name, field, rules)
   if (operator === null) {
-    return value.startsWith('in:(') ? inSet(name, value, filter, rules) : compared(name, 'eq', value, filter)
+    return value.startsWith('in:(') ? readSet(name, value, filter, rules) : readComparison(name, 'eq', value, filter)
   }
   if (operator === 'in' || !filter.operators.includes(operator as Operator)) {
     const allowed = filter.operators.filter((one) => one !== 'in').map((one) => `${field}[${one}]`)
-    const bare = parameterOf(field) === field ? [field] : []
-    return wrong(
+    const bare = filterParameter(field) === field ? [field] : []
+    return queryViolation(
       'unsupported-operator',
       name,
-      `${field} has no filter [${brief(operator)}]. Allowed: ${[...bare, ...allowed].join(', ')}.`,
+      `${field} has no filter [${shortName(operator)}]. Allowed: ${[...bare, ...allowed].join(', ')}.`,
     )
   }
-  if (operator === 'null') return absence(name, value, filter)
-  if (operator === 'like') return alike(name, value, filter)
-  return compared(name, operator as 'eq', value, filter)
+  if (operator === 'null') return readNullFilter(name, value, filter)
+  if (operator === 'like') return readLikeFilter(name, value, filter)
+  return readComparison(name, operator as 'eq', value, filter)
 }
 
-function unfilterable(name: string, field: string, { filters }: Rules): Violation {
-  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(parameterOf).join(', ')}.`
-  return wrong('unsupported-filter', name, message)
+function unknownFilter(name: string, field: string, { filters }: ListRules): Violation {
+  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(filterParameter).join(', ')}.`
+  return queryViolation('unsupported-filter', name, message)
 }
 
-function compared(name: string, is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', text: string, filter: Filterable): Read {
+function readComparison(
+  name: string,
+  is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte',
+  text: string,
+  filter: FilterRule,
+): FilterResult {
   const read = filter.textual && is !== 'eq' && is !== 'ne' ? filter.raw(text) : filter.read(text)
-  if (typeof read === 'string') return wrong('invalid-parameter-value', name, read)
-  if (filter.conditions) return filter.conditions(is, read.value) ?? unanswerable(name)
+  if (typeof read === 'string') return queryViolation('invalid-parameter-value', name, read)
+  if (filter.conditions) return filter.conditions(is, read.value) ?? unanswerableFilter(name)
   return { column: filter.column, is, value: filter.cell(read.value) }
 }
 
 /** R194: an older version may ask what the fields of today cannot answer. */
-const unanswerable = (name: string): Violation =>
-  wrong('unsupported-filter', name, `${name} cannot be answered any more in this version.`)
+const unanswerableFilter = (name: string): Violation =>
+  queryViolation('unsupported-filter', name, `${name} cannot be answered any more in this version.`)
 
-function inSet(name: string, text: string, { column, cell, read, conditions }: Filterable, { resource }: Rules): Read {
-  const given = members(text, resource.settings.list.maxSetSize)
-  if (typeof given === 'string') return wrong('invalid-parameter-value', name, given)
+function readSet(
+  name: string,
+  text: string,
+  { column, cell, read, conditions }: FilterRule,
+  { resource }: ListRules,
+): FilterResult {
+  const given = setMembers(text, resource.settings.list.maxSetSize)
+  if (typeof given === 'string') return queryViolation('invalid-parameter-value', name, given)
   const values = given.map(read)
   const bad = values.findIndex((one) => typeof one === 'string')
-  if (bad >= 0) return wrong('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)
+  if (bad >= 0)
+    return queryViolation('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)
   const found = values.map((one) => (one as { value: unknown }).value)
-  if (conditions) return conditions('in', found) ?? unanswerable(name)
+  if (conditions) return conditions('in', found) ?? unanswerableFilter(name)
   return { column, is: 'in', values: [...new Set(found.map(cell))] }
 }
 
-function absence(name: string, text: string, { column, conditions }: Filterable): Read {
+function readNullFilter(name: string, text: string, { column, conditions }: FilterRule): FilterResult {
   if (conditions && (text === 'true' || text === 'false'))
-    return conditions('null', text === 'true') ?? unanswerable(name)
+    return conditions('null', text === 'true') ?? unanswerableFilter(name)
   if (text === 'true') return { column, is: 'null' }
   if (text === 'false') return { column, is: 'present' }
-  return wrong('invalid-parameter-value', name, `${name} must be true or false.`)
+  return queryViolation('invalid-parameter-value', name, `${name} must be true or false.`)
 }
 
-function alike(name: string, text: string, { column, fold, raw, conditions }: Filterable): Read {
+function readLikeFilter(name: string, text: string, { column, fold, raw, conditions }: FilterRule): FilterResult {
   const read = raw(text)
-  const found = typeof read === 'string' ? read : parts(text)
-  if (typeof found === 'string') return wrong('invalid-parameter-value', name, found)
-  if (conditions) return conditions('like', text) ?? unanswerable(name)
+  const found = typeof read === 'string' ? read : likePatternParts(text)
+  if (typeof found === 'string') return queryViolation('invalid-parameter-value', name, found)
+  if (conditions) return conditions('like', text) ?? unanswerableFilter(name)
   return { column, is: 'like', parts: fold ? found.map(folded) : found }
 }

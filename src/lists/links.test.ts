@@ -1,10 +1,10 @@
 /** Links: which pages are around a page, and how their URLs are written. Part 4, pagination. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Query, Style } from '../flow/intent.ts'
+import type { ListQuery, PaginationStyle } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
-import { linkHeader, links } from './links.ts'
-import { pairs } from './parameters.ts'
+import { linkHeader, pageLinks } from './links.ts'
+import { parsePairs } from './query-string.ts'
 
 interface Scene {
   readonly query?: string
@@ -17,15 +17,19 @@ interface Scene {
 }
 
 function around(
-  style: Style,
+  style: PaginationStyle,
   { query = '', offset = 0, limit = 10, total = 41, after, next = null, prev = null }: Scene,
 ) {
   const more = after ?? (total !== null && offset + limit < total)
-  const asked = { style, given: pairs(query), window: { from: 'offset', offset, limit } } as unknown as Query
-  return links('/orders', asked, { total, after: more } as Page, { next, prev }, 100)
+  const asked = {
+    style,
+    parameters: parsePairs(query),
+    window: { from: 'offset', offset, limit },
+  } as unknown as ListQuery
+  return pageLinks('/orders', asked, { total, hasAfter: more } as Page, { next, prev }, 100)
 }
 
-const rels = (style: Style, scene: Scene) =>
+const rels = (style: PaginationStyle, scene: Scene) =>
   Object.fromEntries(Object.entries(around(style, scene)).map(([rel, url]) => [rel, url.replace('/orders', '')]))
 
 test('pages are numbered from 1 to the last', () => {
@@ -150,7 +154,7 @@ test('all other parameters are kept, in the encoded form', () => {
   const kept = 'price%5Bgte%5D=10&name=a%20b%26c&utm=1&sort=name&city=in%3A(%22a%2Cb%22)&x=%E9%80%80'
   const { self, next } = rels('page', { query })
   assert.equal(next, `?${kept}&page=2`)
-  assert.deepEqual(pairs((self as string).slice(1)), pairs(query))
+  assert.deepEqual(parsePairs((self as string).slice(1)), parsePairs(query))
 })
 
 test('the header lists them in order', () => {

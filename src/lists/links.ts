@@ -1,21 +1,27 @@
 /** Links from a page to the pages around it. Part 4, pagination; RFC 8288. */
-import type { Query } from '../flow/intent.ts'
+import type { ListQuery } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
-import type { Cursors } from './page.ts'
-import type { Parameters } from './parameters.ts'
-import { windowNames } from './rules.ts'
+import { windowParameters } from './list-rules.ts'
+import type { PageCursors } from './page-text.ts'
+import type { QueryParameters } from './query-string.ts'
 
-type Links = Record<string, string>
+type PageLinks = Record<string, string>
 
 /** The URLs of a list's pages by relation, each keeping all other parameters. R86. */
-export function links(path: string, query: Query, page: Page, cursors: Cursors, maxOffset: number): Links {
-  const { given, style } = query
-  const kept = given.filter(([name]) => !windowNames.includes(name))
-  const sized = given.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
-  const before = address(path, [...kept, ...sized])
+export function pageLinks(
+  path: string,
+  query: ListQuery,
+  page: Page,
+  cursors: PageCursors,
+  maxOffset: number,
+): PageLinks {
+  const { parameters, style } = query
+  const kept = parameters.filter(([name]) => !windowParameters.includes(name))
+  const sized = parameters.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
+  const before = listUrl(path, [...kept, ...sized])
   const to = (name: string, value: string) => `${before}${before === path ? '?' : '&'}${name}=${value}`
-  const self = address(path, given)
-  if (style !== 'cursor') return { self, ...numbered(query, page, maxOffset, to) }
+  const self = listUrl(path, parameters)
+  if (style !== 'cursor') return { self, ...numberedLinks(query, page, maxOffset, to) }
   return {
     self,
     first: to('cursor', ''),
@@ -24,12 +30,12 @@ export function links(path: string, query: Query, page: Page, cursors: Cursors, 
   }
 }
 
-function numbered(
-  { style, window }: Query,
-  { total, after }: Page,
+function numberedLinks(
+  { style, window }: ListQuery,
+  { total, hasAfter }: Page,
   most: number,
   to: (name: string, value: string) => string,
-): Links {
+): PageLinks {
   const { limit } = window
   const offset = window.from === 'offset' ? window.offset : 0
   const at = (from: number) => (style === 'page' ? to('page', String(from / limit + 1)) : to('offset', String(from)))
@@ -38,7 +44,7 @@ function numbered(
   return {
     first: at(0),
     ...(prev === null ? {} : { prev: at(prev) }),
-    ...(after && offset + limit <= most ? { next: at(offset + limit) } : {}),
+    ...(hasAfter && offset + limit <= most ? { next: at(offset + limit) } : {}),
     ...(last === null || last > most ? {} : { last: at(last) }),
   }
 }
@@ -47,19 +53,19 @@ function numbered(
 const lastOffset = (total: number, short: number, limit: number): number =>
   total <= short ? 0 : short + Math.floor((total - 1 - short) / limit) * limit
 
-function address(path: string, parameters: Parameters): string {
+function listUrl(path: string, parameters: QueryParameters): string {
   if (parameters.length === 0) return path
   return `${path}?${parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`
 }
 
 const mostHeader = 8192 // many clients take 16 KiB for all headers together
-const dispensable = ['first', 'last', 'self', 'prev', 'next']
+const dispensableLinks = ['first', 'last', 'self', 'prev', 'next']
 
 /** The URLs as a `Link` header; of very long ones only as many as clients can take. R86. */
-export function linkHeader(all: Links): string {
+export function linkHeader(all: PageLinks): string {
   const texts = Object.entries(all).map(([rel, url]) => ({ rel, text: `<${url}>; rel="${rel}"` }))
   for (let i = 0; ; i++) {
-    const gone = dispensable.slice(0, i)
+    const gone = dispensableLinks.slice(0, i)
     const kept = texts.filter(({ rel }) => !gone.includes(rel))
     const header = kept.map(({ text }) => text).join(', ')
     if (header.length <= mostHeader) return header

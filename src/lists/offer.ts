@@ -1,36 +1,37 @@
 /** What a list can be asked, for those who describe it: an older version is tried, as it may ask what rows of today cannot answer. Part 4, filtering. */
-import type { Offer } from '../flow/route.ts'
-import type { Field } from '../resources/field.ts'
-import type { Resource } from '../resources/resource.ts'
-import { type Filterable, type Operator, offered, type Rules } from './rules.ts'
 
-export const offerOf = ({ filters, sorts, customs, resource }: Rules): Offer => ({
+import type { Field } from '../fields/field.ts'
+import type { ListOffer } from '../flow/route.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type FilterRule, type ListRules, type Operator, otherParameters } from './list-rules.ts'
+
+export const listOffer = ({ filters, sorts, customSorts, resource }: ListRules): ListOffer => ({
   filters: [...filters].map(([field, filter]) => ({
     field,
-    operators: filter.operators.filter((operator) => isAnswered(filter, operator, fieldAt(resource, field))),
+    operators: filter.operators.filter((operator) => isAnswered(filter, operator, fieldByPath(resource, field))),
   })),
   sorts: [...sorts.keys()],
-  customs: [...customs.keys()],
-  parameters: [...offered(resource)],
+  customs: [...customSorts.keys()],
+  parameters: [...otherParameters(resource)],
 })
 
 /** The field of a name, a nested one by its path. */
-function fieldAt({ byName }: Resource, path: string): Field | undefined {
+function fieldByPath({ byName }: Resource, path: string): Field | undefined {
   const [top = '', ...rest] = path.split('.')
   return rest.reduce((field, name) => field?.fields?.[name], byName.get(top)?.field)
 }
 
 /** One text of each kind of field. */
-const samples = [
+const sampleTexts = [
   ...['a', '1', 'true', '2026-01-31', '2026-01-31T09:30:00Z', 'P1D', '2026-01-31/P1D', 'IT', 'EUR'],
   ...['ann@example.com', 'https://example.com'],
 ]
 
 /** Whether anything can be asked so. What cannot be tried, or fails, is asked as any other. R194. */
-function isAnswered({ conditions, read, raw, textual }: Filterable, operator: Operator, field?: Field): boolean {
+function isAnswered({ conditions, read, raw, textual }: FilterRule, operator: Operator, field?: Field): boolean {
   if (conditions === null) return true
   const compare = textual && !['eq', 'ne', 'in'].includes(operator) ? raw : read
-  const found = [...(field?.values ?? []), ...samples].map(compare).find((one) => typeof one !== 'string')
+  const found = [...(field?.values ?? []), ...sampleTexts].map(compare).find((one) => typeof one !== 'string')
   if (operator !== 'null' && found === undefined) return true
   const value = operator === 'null' ? true : found?.value
   try {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { members } from './set.ts'
+import { setMembers } from './set.ts'
 
-const read = (inner: string, most = 100) => members(`in:(${inner})`, most)
+const read = (inner: string, most = 100) => setMembers(`in:(${inner})`, most)
 
 test('members are parted by commas, and spaces around them mean nothing', () => {
   const table: [inner: string, members: readonly string[]][] = [
@@ -53,7 +53,7 @@ test('what cannot be read is told with the member it is in', () => {
     ['in:("a",b")', /Member 2 .* double quotes/],
   ]
   for (const [text, says] of table) {
-    const told = members(text, 100)
+    const told = setMembers(text, 100)
     assert.equal(typeof told, 'string', text)
     assert.match(told as string, says, text)
   }

@@ -1,7 +1,7 @@
 /** Reads a set of values, `in:(a, "b, c")`. Part 4, filtering. */
 
 /** The members of a set as they were written; a sentence where it cannot be read. R65 to R68. */
-export function members(text: string, most: number): readonly string[] | string {
+export function setMembers(text: string, most: number): readonly string[] | string {
   if (!text.endsWith(')')) return 'A set ends with a closing parenthesis and nothing behind it, as in:(a,b).'
   const inner = text.slice('in:('.length, -1)
   const found: string[] = []
@@ -16,18 +16,18 @@ export function members(text: string, most: number): readonly string[] | string 
   }
 }
 
-const inQuotes = /"((?:[^"\\]|\\["\\])*)" *(?=,|$)/y
+const quotedMember = /"((?:[^"\\]|\\["\\])*)" *(?=,|$)/y
 
 /** A member and where it ends. No step goes back, however many spaces there are. */
 function memberAt(text: string, at: number): { value: string; end: number } | string {
   let start = at
   while (text[start] === ' ') start++
   if (text[start] === '"') {
-    inQuotes.lastIndex = start
-    const [, quoted] = inQuotes.exec(text) ?? []
+    quotedMember.lastIndex = start
+    const [, quoted] = quotedMember.exec(text) ?? []
     if (quoted === undefined)
       return 'is not one text in double quotes; write a quote inside as \\" and a backslash as \\\\.'
-    return { value: quoted.replace(/\\(["\\])/g, '$1'), end: inQuotes.lastIndex }
+    return { value: quoted.replace(/\\(["\\])/g, '$1'), end: quotedMember.lastIndex }
   }
   const comma = text.indexOf(',', start)
   const end = comma < 0 ? text.length : comma

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
-import type { ResourceSettings } from '../resources/settings.ts'
-import { type Parameters, pairs } from './parameters.ts'
-import { type Rules, rules } from './rules.ts'
-import { order } from './sort.ts'
+import type { ResourceSettings } from '../settings.ts'
+import { type ListRules, listRules } from './list-rules.ts'
+import { parsePairs, type QueryParameters } from './query-string.ts'
+import { readOrder } from './sort.ts'
 
-function made(settings: ResourceSettings = {}, usual?: string[]): Rules {
+function made(settings: ResourceSettings = {}, usual?: string[]): ListRules {
   const { resources } = service({
     name: 'sorted',
     resources: {
@@ -28,15 +28,15 @@ function made(settings: ResourceSettings = {}, usual?: string[]): Rules {
       },
     },
   })
-  return rules(resources.get('orders') as never, resources)
+  return listRules(resources.get('orders') as never, resources)
 }
 
 const usual = made()
 
 function read(query: string, by = usual): { terms: string; faults: Violation[] } {
   const faults: Violation[] = []
-  const given: Parameters = pairs(query)
-  return { terms: shown(order(new Map(given), by, faults)), faults }
+  const given: QueryParameters = parsePairs(query)
+  return { terms: shown(readOrder(new Map(given), by, faults)), faults }
 }
 
 const shown = (terms: readonly Term[]): string =>

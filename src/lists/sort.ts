@@ -1,21 +1,21 @@
 /** Turns the sort parameters into a total order. Part 4, sorting. */
-import { brief } from '../errors/place.ts'
+import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
-import { oneOf } from '../resources/naming.ts'
-import { wrong } from './parameters.ts'
-import type { Key, Rules } from './rules.ts'
+import { listInWords } from '../formats/naming.ts'
+import type { ListRules, SortKey } from './list-rules.ts'
+import { queryViolation } from './query-string.ts'
 
 /** The order of a list; what is wrong with the parameters is reported. R56 to R59. */
-export function order(given: ReadonlyMap<string, string>, rules: Rules, faults: Violation[]): readonly Term[] {
-  const keys = keysOf(given, rules, faults)
-  const direction = one(given, 'order', ['asc', 'desc'], faults)
-  const nulls = one(given, 'nulls', ['first', 'last'], faults)
+export function readOrder(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
+  const keys = sortKeysOf(given, rules, faults)
+  const direction = readChoice(given, 'order', ['asc', 'desc'], faults)
+  const nulls = readChoice(given, 'nulls', ['first', 'last'], faults)
   const sorted = given.has('sort') || given.has('custom_sort')
   for (const name of ['order', 'nulls']) {
     if (given.has(name) && !sorted)
       faults.push(
-        wrong(
+        queryViolation(
           'invalid-parameter-value',
           name,
           `${name} needs something to sort by: add sort${name === 'order' ? ' or custom_sort' : ''}.`,
@@ -24,43 +24,55 @@ export function order(given: ReadonlyMap<string, string>, rules: Rules, faults: 
   }
   if (given.has('nulls') && given.has('custom_sort')) {
     faults.push(
-      wrong(
+      queryViolation(
         'invalid-parameter-value',
         'nulls',
         'nulls goes with sort; a criterion of custom_sort places nulls by itself.',
       ),
     )
   }
-  return total(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
+  return totalOrder(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
 }
 
-function keysOf(given: ReadonlyMap<string, string>, rules: Rules, faults: Violation[]): readonly Key[] {
+function sortKeysOf(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly SortKey[] {
   const [sort, custom] = [given.get('sort'), given.get('custom_sort')]
-  const found = sort === undefined ? undefined : sortable(sort, rules, faults)
-  const keys = custom === undefined ? undefined : criterion(custom, rules, faults)
+  const found = sort === undefined ? undefined : sortByField(sort, rules, faults)
+  const keys = custom === undefined ? undefined : sortByCriterion(custom, rules, faults)
   if (sort !== undefined && custom !== undefined)
-    faults.push(wrong('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'))
-  return found ?? keys ?? rules.usual
+    faults.push(
+      queryViolation('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'),
+    )
+  return found ?? keys ?? rules.defaultOrder
 }
 
-function sortable(sort: string, { sorts }: Rules, faults: Violation[]): readonly Key[] | undefined {
+function sortByField(sort: string, { sorts }: ListRules, faults: Violation[]): readonly SortKey[] | undefined {
   const names = [...sorts.keys()].join(', ')
   if (!sorts.has(sort))
-    faults.push(wrong('unsupported-sort', 'sort', `\`${brief(sort)}\` cannot be sorted by. Sortable: ${names}.`))
+    faults.push(
+      queryViolation('unsupported-sort', 'sort', `\`${shortName(sort)}\` cannot be sorted by. Sortable: ${names}.`),
+    )
   return sorts.get(sort)
 }
 
-function criterion(custom: string, { customs }: Rules, faults: Violation[]): readonly Key[] | undefined {
-  const names = [...customs.keys()]
+function sortByCriterion(
+  custom: string,
+  { customSorts }: ListRules,
+  faults: Violation[],
+): readonly SortKey[] | undefined {
+  const names = [...customSorts.keys()]
   const allowed = names.length === 0 ? 'There are none here; use sort.' : `Criteria: ${names.join(', ')}.`
-  if (!customs.has(custom))
+  if (!customSorts.has(custom))
     faults.push(
-      wrong('unsupported-sort', 'custom_sort', `\`${brief(custom)}\` is not a criterion of this list. ${allowed}`),
+      queryViolation(
+        'unsupported-sort',
+        'custom_sort',
+        `\`${shortName(custom)}\` is not a criterion of this list. ${allowed}`,
+      ),
     )
-  return customs.get(custom)
+  return customSorts.get(custom)
 }
 
-function one(
+function readChoice(
   given: ReadonlyMap<string, string>,
   name: string,
   allowed: readonly string[],
@@ -68,16 +80,16 @@ function one(
 ): string | undefined {
   const value = given.get(name)
   if (value !== undefined && !allowed.includes(value))
-    faults.push(wrong('invalid-parameter-value', name, `${name} must be ${oneOf(allowed)}.`))
+    faults.push(queryViolation('invalid-parameter-value', name, `${name} must be ${listInWords(allowed)}.`))
   return value
 }
 
 /** Every order ends in the identifier, in the direction of its first key. R57, R59. */
-function total(
-  keys: readonly Key[],
+function totalOrder(
+  keys: readonly SortKey[],
   reversed: boolean,
   nulls: 'first' | 'last' | undefined,
-  { resource }: Rules,
+  { resource }: ListRules,
 ): readonly Term[] {
   const { nullsDefault } = resource.settings.list
   const terms = keys.map(({ column, descending, nullable, reach }): Term => {

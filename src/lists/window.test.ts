@@ -5,20 +5,20 @@ import { f, service } from 'bylaw'
 import type { Violation } from '../errors/problem.ts'
 import type { World } from '../flow/call.ts'
 import type { Term } from '../flow/plan.ts'
-import type { ResourceSettings } from '../resources/settings.ts'
-import { cursorOf } from './cursor.ts'
-import { pairs } from './parameters.ts'
-import { type Rules, rules } from './rules.ts'
-import { windowOf } from './window.ts'
+import type { ResourceSettings } from '../settings.ts'
+import { writeCursor } from './cursor.ts'
+import { type ListRules, listRules } from './list-rules.ts'
+import { parsePairs } from './query-string.ts'
+import { readWindow } from './window.ts'
 
-function made(list: ResourceSettings['list'] = {}): Rules {
+function made(list: ResourceSettings['list'] = {}): ListRules {
   const { resources } = service({
     name: 'paged',
     resources: {
       orders: { fields: { total: f.bigint({ optional: true, sort: true }) }, settings: { list }, access: 'public' },
     },
   })
-  return rules(resources.get('orders') as never, resources)
+  return listRules(resources.get('orders') as never, resources)
 }
 
 const world = { now: () => 0, secrets: ['s'] } as unknown as World
@@ -27,11 +27,15 @@ const byTotal: Term[] = [
   { column: 'id', descending: false, nulls: 'none' },
 ]
 const place = (...values: (string | null)[]) =>
-  cursorOf({ place: values, back: false, including: false }, { list: 'orders', bound: '', ttl: null }, world)
+  writeCursor({ position: values, back: false, including: false }, { list: 'orders', bound: '', ttl: null }, world)
 
-function read(query: string, by: Rules = all) {
+function read(query: string, by: ListRules = all) {
   const faults: Violation[] = []
-  const asked = windowOf(new Map(pairs(query)), { rules: by, list: 'orders', bound: '', order: byTotal, world }, faults)
+  const asked = readWindow(
+    new Map(parsePairs(query)),
+    { rules: by, list: 'orders', bound: '', order: byTotal, world },
+    faults,
+  )
   return {
     ...asked,
     faults: faults.map(({ type, name }) => `${type} ${name}`),
@@ -45,7 +49,7 @@ const offset = (style: string, from: number, limit: number) => ({
   window: { from: 'offset', offset: from, limit },
 })
 
-function table(rows: [query: string, asked: ReturnType<typeof offset>][], by?: Rules): void {
+function table(rows: [query: string, asked: ReturnType<typeof offset>][], by?: ListRules): void {
   for (const [query, expected] of rows) {
     const { style, window, faults } = read(query, by)
     assert.deepEqual({ style, window, faults }, { ...expected, faults: [] }, query)
@@ -212,12 +216,12 @@ test('a cursor is a place in the order, in the types of its columns', () => {
   assert.deepEqual(
     { window, faults },
     {
-      window: { from: 'place', place: [9007199254740993n, 'ord_1'], back: false, including: false, limit: 3 },
+      window: { from: 'place', position: [9007199254740993n, 'ord_1'], back: false, including: false, limit: 3 },
       faults: [],
     },
   )
   const { window: none } = read(`cursor=${place(null, 'ord_1')}`)
-  assert.deepEqual(none, { from: 'place', place: [null, 'ord_1'], back: false, including: false, limit: 20 })
+  assert.deepEqual(none, { from: 'place', position: [null, 'ord_1'], back: false, including: false, limit: 20 })
   assert.deepEqual(read('cursor=x').faults, ['invalid-cursor cursor'])
   assert.deepEqual(read('cursor=x&limit=0').faults, ['invalid-parameter-value limit', 'invalid-cursor cursor'])
 })

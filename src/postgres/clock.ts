@@ -1,37 +1,40 @@
 /** Clock: the time of the database, which all nodes share. It is asked for now and then, and followed by the monotonic clock between. The cellar. */
 import type { Clock } from '../flow/store.ts'
-import { postgres } from '../store/dialect.ts'
+import { postgresDialect } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'
 
 /** How long an answer is followed, in milliseconds. */
-const minute = 60_000
+const followTime = 60_000
 
-export interface Followed extends Clock {
+export interface PostgresClock extends Clock {
   /** Asks again once a minute from now on, until `stop`. */
   readonly follow: (share: () => Promise<Pick<Connection, 'ask'>>) => void
   readonly stop: () => void
 }
 
-export async function clock(connection: Pick<Connection, 'ask'>, steady = () => performance.now()): Promise<Followed> {
-  let offset = await ahead(connection, steady)
+export async function postgresClock(
+  connection: Pick<Connection, 'ask'>,
+  steady = () => performance.now(),
+): Promise<PostgresClock> {
+  let offset = await measureOffset(connection, steady)
   let timer: NodeJS.Timeout | undefined
   return {
     now: () => Math.floor(steady() + offset),
     follow: (share) => {
       const again = async (): Promise<void> => {
         try {
-          offset = await ahead(await share(), steady)
+          offset = await measureOffset(await share(), steady)
         } catch {} // the database is away; its clock is followed further
       }
-      timer = setInterval(again, minute).unref()
+      timer = setInterval(again, followTime).unref()
     },
     stop: () => clearInterval(timer),
   }
 }
 
 /** How far the database is ahead of the monotonic clock; its answer is as old as half of the way there and back. */
-async function ahead({ ask }: Pick<Connection, 'ask'>, steady: () => number): Promise<number> {
+async function measureOffset({ ask }: Pick<Connection, 'ask'>, steady: () => number): Promise<number> {
   const began = steady()
-  const [row] = await ask({ text: `SELECT ${postgres.now} AS time`, values: [] })
+  const [row] = await ask({ text: `SELECT ${postgresDialect.now} AS time`, values: [] })
   return Number(row?.time) - (began + steady()) / 2
 }

@@ -1,14 +1,14 @@
 /** One connection to PostgreSQL: opened, asked, and given up when it fails or hangs. The cellar. */
 import pg from 'pg'
-import type { Cell } from '../resources/collection.ts'
-import type { Answer } from '../store/cellar.ts'
-import type { Address, Host } from './address.ts'
-import { coded, isOutdated } from './failure.ts'
-import { framed } from './frames.ts'
-import { type Lists, listed, query } from './query.ts'
+import type { Cell } from '../rows/collection.ts'
+import type { ResultRow } from '../store/steps.ts'
+import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
+import { isPlanOutdated, withCode } from './failure.ts'
+import { checkFrames } from './frames.ts'
+import { encodeLists, type ValueLists, wireQuery } from './wire-query.ts'
 
 /** Time-outs of a connection, in milliseconds. */
-export interface Times {
+export interface ConnectionTimeouts {
   readonly connect: number
   readonly statement: number
   readonly lock: number
@@ -19,18 +19,18 @@ export interface Times {
 }
 
 /** What a connection is asked. */
-export interface Question {
+export interface DatabaseQuery {
   readonly text: string
   readonly values: readonly Cell[]
   /** What each mark stands for where a statement takes the values of many rows. */
-  readonly lists?: Lists
+  readonly lists?: ValueLists
   /** Says that it is all that a turn of the event loop asks, so that nothing else is waited for. */
-  readonly isWhole?: true
+  readonly flush?: true
 }
 
 export interface Connection {
   /** Asks one statement; several are sent one behind the other, without waiting for answers in between. */
-  readonly ask: (question: Question) => Promise<readonly Answer[]>
+  readonly ask: (question: DatabaseQuery) => Promise<readonly ResultRow[]>
   /** How many statements are not answered yet. */
   readonly waiting: () => number
   /** How often the server warned so far. */
@@ -46,20 +46,20 @@ export interface Connection {
  * Makes the server plan a statement once, and not for each of its values. It would, as it takes a page by an index for dearer than it
  * is, and planning one takes longer than reading it.
  */
-export const plannedOnce = 'plan_cache_mode = force_generic_plan'
+export const forceGenericPlan = 'plan_cache_mode = force_generic_plan'
 
 /** A connection for what an index bounds, whatever the values. */
-export const connectShort = (address: Address, times: Times): Promise<Connection> => {
-  const options = [address.options, `-c ${plannedOnce.replaceAll(' ', '')}`].filter(Boolean).join(' ')
+export const connectShort = (address: ConnectionParams, times: ConnectionTimeouts): Promise<Connection> => {
+  const options = [address.options, `-c ${forceGenericPlan.replaceAll(' ', '')}`].filter(Boolean).join(' ')
   return connect(address.pooled ? address : { ...address, options }, times)
 }
 
 /** Connects to the first host that can be written to. */
-export async function connect(address: Address, times: Times): Promise<Connection> {
+export async function connect(address: ConnectionParams, times: ConnectionTimeouts): Promise<Connection> {
   let failure: unknown
   for (const host of address.hosts) {
     try {
-      return await reach(address, host, times)
+      return await connectToHost(address, host, times)
     } catch (error) {
       failure = error
     }
@@ -67,19 +67,27 @@ export async function connect(address: Address, times: Times): Promise<Connectio
   throw failure
 }
 
-async function reach(address: Address, host: Host, times: Times): Promise<Connection> {
-  const client = new pg.Client(settings(address, host, times))
-  framed((client as unknown as { connection: Parameters<typeof framed>[0] }).connection)
+async function connectToHost(
+  address: ConnectionParams,
+  host: DatabaseHost,
+  times: ConnectionTimeouts,
+): Promise<Connection> {
+  const client = new pg.Client(clientConfig(address, host, times))
+  checkFrames((client as unknown as { connection: Parameters<typeof checkFrames>[0] }).connection)
   client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
   await client.connect().catch((error: Error) => {
-    throw coded(error)
+    throw withCode(error)
   })
-  const connection = connected(client, times, !address.pooled)
-  if (address.hosts.length > 1) await insistOnPrimary(connection)
+  const connection = connectionOver(client, times, !address.pooled)
+  if (address.hosts.length > 1) await requirePrimary(connection)
   return connection
 }
 
-function settings(address: Address, { host, port }: Host, times: Times): pg.ClientConfig {
+function clientConfig(
+  address: ConnectionParams,
+  { host, port }: DatabaseHost,
+  times: ConnectionTimeouts,
+): pg.ClientConfig {
   const { user, database, password, tls, name, options, pooled } = address
   const timeouts = {
     statement_timeout: times.statement,
@@ -104,27 +112,27 @@ function settings(address: Address, { host, port }: Host, times: Times): pg.Clie
 }
 
 /** As many different statements are kept prepared; lists by many filters would fill the server's memory. */
-const mostNamed = 500
-const names = new Map<string, string>()
+const maxNamed = 500
+const statementNames = new Map<string, string>()
 const seenOnce = new Set<string>()
 
 /** The name that a statement is prepared under, the same in every connection, once it comes again. */
-function nameOf(text: string): string | undefined {
-  const known = names.get(text)
-  if (known !== undefined || names.size >= mostNamed) return known
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text)
+  if (known !== undefined || statementNames.size >= maxNamed) return known
   if (!seenOnce.delete(text)) {
-    if (seenOnce.size >= mostNamed) seenOnce.clear()
+    if (seenOnce.size >= maxNamed) seenOnce.clear()
     seenOnce.add(text)
     return undefined
   }
-  const name = `bylaw_${names.size + 1}`
-  names.set(text, name)
+  const name = `bylaw_${statementNames.size + 1}`
+  statementNames.set(text, name)
   return name
 }
 
 /** `prepares` says whether statements stay prepared in the connection. */
 // long because: its acts share what is known of the connection
-function connected(client: pg.Client, { silence }: Times, prepares: boolean): Connection {
+function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prepares: boolean): Connection {
   const { stream } = (client as unknown as { connection: { stream: import('node:net').Socket } }).connection
   let open = true
   let waiting = 0
@@ -162,19 +170,19 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
     })
   }
 
-  function ask({ text, values, lists, isWhole }: Question): Promise<readonly Answer[]> {
+  function ask({ text, values, lists, flush }: DatabaseQuery): Promise<readonly ResultRow[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
-    const bound = lists ? listed(lists) : values
+    const bound = lists ? encodeLists(lists) : values
     if (waiting++ === 0) heard = performance.now()
-    if (isWhole) stream.cork()
+    if (flush) stream.cork()
     else cork()
-    const name = prepares && (values.length > 0 || isWhole) ? nameOf(text) : undefined
+    const name = prepares && (values.length > 0 || flush) ? statementName(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--
         heard = performance.now()
       }
-      const asked = query(
+      const asked = wireQuery(
         { text, values: bound, name },
         (rows) => {
           answered()
@@ -182,13 +190,13 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
         },
         (error) => {
           answered()
-          const failure = coded(error)
-          if (open && (isOutdated(failure) || failure.code === 'EPROTO')) close()
+          const failure = withCode(error)
+          if (open && (isPlanOutdated(failure) || failure.code === 'EPROTO')) close()
           reject(failure)
         },
       )
       client.query(asked)
-      if (isWhole) stream.uncork()
+      if (flush) stream.uncork()
     })
   }
 
@@ -208,7 +216,7 @@ function connected(client: pg.Client, { silence }: Times, prepares: boolean): Co
 }
 
 /** A standby answers too, but takes no writes. */
-async function insistOnPrimary(connection: Connection): Promise<void> {
+async function requirePrimary(connection: Connection): Promise<void> {
   const [row] = await connection.ask({ text: 'SHOW transaction_read_only', values: [] })
   if (row?.transaction_read_only !== 'on') return
   connection.close()

@@ -1,39 +1,39 @@
 /** Drift: what steps of the schema made and somebody else took away, so that it is told at start and not to callers. The cellar. */
-import { indexed } from '../schema/schema.ts'
-import type { Step } from '../schema/step.ts'
-import type { Answer } from '../store/cellar.ts'
-import { postgres, shortened } from '../store/dialect.ts'
-import type { Layout, TableLayout } from '../store/layout.ts'
+import type { SchemaStep } from '../schema/step.ts'
+import { indexStep } from '../schema/table-steps.ts'
+import { postgresDialect, truncatedName } from '../sql/dialect.ts'
+import type { Layout, TableLayout } from '../sql/layout.ts'
+import type { ResultRow } from '../store/steps.ts'
 import type { Connection } from './connect.ts'
 
-type Ask = Connection['ask']
+type AskDatabase = Connection['ask']
 
-const columns = `SELECT table_name AS "table", column_name AS name FROM information_schema.columns WHERE table_schema = current_schema()`
-const indexes = `SELECT tablename AS "table", indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`
+const columnsQuery = `SELECT table_name AS "table", column_name AS name FROM information_schema.columns WHERE table_schema = current_schema()`
+const indexesQuery = `SELECT tablename AS "table", indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`
 
 /** The steps that make indexes again; what held values cannot be made again and is refused. */
-export async function drift(ask: Ask, { tables }: Layout): Promise<Step[]> {
+export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<SchemaStep[]> {
   const [here, made] = await Promise.all(
-    [columns, indexes].map(async (text) => namesOf(await ask({ text, values: [] }))),
+    [columnsQuery, indexesQuery].map(async (text) => qualifiedNames(await ask({ text, values: [] }))),
   )
   const all = Object.values(tables)
   for (const one of all) {
-    const lost = Object.keys(one.columns).find((name) => !here?.has(nameIn(one, name)))
-    if (lost !== undefined) throw gone(one, lost)
+    const lost = Object.keys(one.columns).find((name) => !here?.has(qualifiedName(one, name)))
+    if (lost !== undefined) throw lostColumn(one, lost)
   }
   return all.flatMap((one) => {
-    const names = Object.keys(one.indexes).filter((name) => !made?.has(nameIn(one, name)))
+    const names = Object.keys(one.indexes).filter((name) => !made?.has(qualifiedName(one, name)))
     const about = `make again ${names.join(', ')}`
-    return names.length === 0 ? [] : [indexed({ is: one, dialect: postgres }, about, names, 'expand')]
+    return names.length === 0 ? [] : [indexStep({ is: one, dialect: postgresDialect }, about, names, 'expand')]
   })
 }
 
-const namesOf = (rows: readonly Answer[]): ReadonlySet<string> =>
+const qualifiedNames = (rows: readonly ResultRow[]): ReadonlySet<string> =>
   new Set(rows.map(({ table, name }) => `${table} ${name}`))
 
-const nameIn = ({ table }: TableLayout, name: string): string => `${shortened(table)} ${shortened(name)}`
+const qualifiedName = ({ table }: TableLayout, name: string): string => `${truncatedName(table)} ${truncatedName(name)}`
 
-const gone = ({ table }: TableLayout, column: string): Error =>
+const lostColumn = ({ table }: TableLayout, column: string): Error =>
   new Error(
     `the column ${column} of the table ${table} was taken away by somebody else, and its values with it. Bring the database back from a backup.`,
   )

@@ -1,9 +1,9 @@
 /** Frames: checks that what the server sends are messages of its protocol, as the driver trusts whatever comes. The cellar. */
 import type { Socket } from 'node:net'
-import { forgetColumns } from './query.ts'
+import { forgetColumns } from './wire-query.ts'
 
 /** The messages that a server sends, by their first byte. */
-const codes = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
+const serverMessages = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
 /** Errors and notices; the driver looks for their end and would never stop where there is none. */
 const [error, notice] = ['E', 'N'].map((code) => code.charCodeAt(0))
 /** Descriptions of columns; the driver would take what is missing from the message behind it. */
@@ -17,17 +17,17 @@ const [longest, longestOfNames] = [2 ** 30, 2 ** 20]
 const columnSize = 18
 
 /** Anything of a driver's connection that sets out to listen to its server. */
-interface Listening {
+interface DriverConnection {
   attachListeners: (stream: Socket) => void
 }
 
 /** Ends a connection whose server sends what is no protocol; the driver would throw where nobody can catch it. */
-export function framed(connection: Listening): void {
+export function checkFrames(connection: DriverConnection): void {
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {
     attach(stream)
     const [listener] = stream.listeners('data').slice(-1) as [(chunk: Buffer) => void]
-    const check = checking()
+    const check = frameChecker()
     stream.off('data', listener).on('data', (chunk: Buffer) => {
       try {
         check(chunk)
@@ -35,17 +35,17 @@ export function framed(connection: Listening): void {
       } catch (cause) {
         stream.off('data', listener)
         forgetColumns()
-        stream.destroy(Object.assign(noProtocol(cause), { code: 'EPROTO' }))
+        stream.destroy(Object.assign(protocolError(cause), { code: 'EPROTO' }))
       }
     })
   }
 }
 
-const noProtocol = (cause?: unknown): Error =>
+const protocolError = (cause?: unknown): Error =>
   new Error('The server sent bytes that are not the protocol of PostgreSQL.', { cause })
 
 /** Throws where pieces of a stream are no messages. */
-function checking(): (chunk: Buffer) => void {
+function frameChecker(): (chunk: Buffer) => void {
   let kept: Buffer | null = null
   let rest = 0
   return (chunk) => {
@@ -54,10 +54,11 @@ function checking(): (chunk: Buffer) => void {
     while (at + head <= bytes.length) {
       const [code, length] = [bytes[at] as number, bytes.readUInt32BE(at + 1)]
       const end = at + 1 + length
-      const isWhole = wholes.get(code)
-      if (!codes.has(code) || length < itself || length > (isWhole ? longestOfNames : longest)) throw noProtocol()
+      const isWhole = checkedMessages.get(code)
+      if (!serverMessages.has(code) || length < itself || length > (isWhole ? longestOfNames : longest))
+        throw protocolError()
       if (isWhole && end > bytes.length) break
-      if (isWhole && !isWhole(bytes.subarray(at + head, end))) throw noProtocol()
+      if (isWhole && !isWhole(bytes.subarray(at + head, end))) throw protocolError()
       at = end
     }
     kept = at < bytes.length ? bytes.subarray(at) : null
@@ -89,7 +90,7 @@ function isDescribed(columns: Buffer): boolean {
 }
 
 /** The messages that are looked at as a whole before the driver has them. */
-const wholes = new Map([
+const checkedMessages = new Map([
   [error, isEnded],
   [notice, isEnded],
   [description, isDescribed],

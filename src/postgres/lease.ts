@@ -2,57 +2,61 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Answer } from '../store/cellar.ts'
-import { leases } from '../store/compile.ts'
-import { postgres } from '../store/dialect.ts'
+import { leaseTable } from '../sql/compile.ts'
+import { postgresDialect } from '../sql/dialect.ts'
+import type { ResultRow } from '../store/steps.ts'
 import type { Connection } from './connect.ts'
 
 /** How long a holder may be silent, and how often it is heard, in milliseconds. */
-export interface Pace {
+export interface LeaseTimes {
   readonly term: number
   readonly beat: number
 }
 
-export const pace: Pace = { term: 30_000, beat: 5000 }
+export const leaseTimes: LeaseTimes = { term: 30_000, beat: 5000 }
 
 export interface Lease {
   /** Fails if somebody else has taken over; in a transaction it keeps everybody from doing so until its end. */
-  readonly insist: () => Promise<void>
+  readonly assertHeld: () => Promise<void>
   readonly release: () => Promise<void>
 }
 
-const { now } = postgres
-const name = 'schema'
+const { now } = postgresDialect
+const leaseName = 'schema'
 
 /** Waits for the lease. Each holder has a greater number than the one before, so that one who was taken for dead can be told. */
-export async function leased({ ask }: Connection, beating: Connection, { term, beat }: Pace): Promise<Lease> {
+export async function acquireLease(
+  { ask }: Connection,
+  beating: Connection,
+  { term, beat }: LeaseTimes,
+): Promise<Lease> {
   const holder = `${hostname()}:${process.pid}:${randomUUID()}`
-  let fence = await attempt(ask, holder, term)
+  let fence = await tryAcquire(ask, holder, term)
   while (fence === null) {
     await pause(50 + Math.random() * 100)
-    fence = await attempt(ask, holder, term)
+    fence = await tryAcquire(ask, holder, term)
   }
-  const own = `name = '${name}' AND fence = ${fence}`
-  const renewed = { text: `UPDATE ${leases} SET until = ${now} + ${term} WHERE ${own} RETURNING fence`, values: [] }
+  const own = `name = '${leaseName}' AND fence = ${fence}`
+  const renewed = { text: `UPDATE ${leaseTable} SET until = ${now} + ${term} WHERE ${own} RETURNING fence`, values: [] }
   const timer = setInterval(() => beating.ask(renewed).catch(() => {}), beat).unref()
   return {
-    insist: async () => {
+    assertHeld: async () => {
       if ((await ask(renewed)).length === 0)
         throw new Error('another node took over the change of the schema, as this one was not heard of for too long.')
     },
     release: async () => {
       clearInterval(timer)
-      await ask({ text: `UPDATE ${leases} SET until = 0 WHERE ${own}`, values: [] }).catch(() => {})
+      await ask({ text: `UPDATE ${leaseTable} SET until = 0 WHERE ${own}`, values: [] }).catch(() => {})
     },
   }
 }
 
-async function attempt(ask: Connection['ask'], holder: string, term: number): Promise<number | null> {
+async function tryAcquire(ask: Connection['ask'], holder: string, term: number): Promise<number | null> {
   const [row] = (await ask({
-    text: `INSERT INTO ${leases} (name, holder, fence, until) VALUES ('${name}', $1, 1, ${now} + ${term})
-      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = ${leases}.fence + 1, until = excluded.until
-      WHERE ${leases}.until <= ${now} RETURNING fence`,
+    text: `INSERT INTO ${leaseTable} (name, holder, fence, until) VALUES ('${leaseName}', $1, 1, ${now} + ${term})
+      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = ${leaseTable}.fence + 1, until = excluded.until
+      WHERE ${leaseTable}.until <= ${now} RETURNING fence`,
     values: [holder],
-  })) as Answer[]
+  })) as ResultRow[]
   return row ? Number(row.fence) : null
 }

@@ -1,131 +1,139 @@
 /** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Collection } from '../resources/collection.ts'
-import { type Dropping, dropping, dropsSome } from '../schema/drop.ts'
-import { type Consent, survey } from '../schema/hazard.ts'
-import { losses } from '../schema/losses.ts'
-import { type Refilling, refill } from '../schema/refill.ts'
-import { reserve } from '../schema/reserve.ts'
-import type { Change, State } from '../schema/schema.ts'
-import { shared } from '../schema/shared.ts'
+import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
+import { lossSurvey } from '../rewrite/losses.ts'
+import { type RefillContext, refill } from '../rewrite/refill.ts'
+import { reserveValues } from '../rewrite/reserve.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type Consent, requireNoHazards } from '../schema/hazard.ts'
 import {
-  type Applied,
-  after,
-  bare,
-  besideEarlier,
-  type Carried,
-  changeOf,
-  fitting,
-  formerOf,
-  nameOf,
-  others,
-  type Plan,
-  phaseOf,
-  readiness,
+  changeOfPlan,
+  type MigrationPlan,
+  type MigrationResult,
+  type PlanResult,
+  planReadiness,
+} from '../schema/migration.ts'
+import { readOtherNodes } from '../schema/presence.ts'
+import type { SchemaChange, SchemaState } from '../schema/schema-change.ts'
+import { sharedTables } from '../schema/shared-tables.ts'
+import {
+  compareSchema,
+  earlierReleaseSurvey,
+  formerLayout,
+  layoutName,
   readProgress,
-  readState,
-  record,
-  type Standing,
-  standing,
+  readSchemaState,
+  recordPlan,
+  type SchemaComparison,
+  stateAfter,
+  stepsOfPhase,
+  withoutFormer,
+  writableCollections,
   writeProgress,
-  writeState,
+  writeSchemaState,
 } from '../schema/state.ts'
-import type { Fill, Step } from '../schema/step.ts'
-import { cellar, finishLater, type Steps, shelf } from '../store/cellar.ts'
-import { leases, meta } from '../store/compile.ts'
-import { citus, type Dialect, postgres, quoted } from '../store/dialect.ts'
-import { droppedTable, findDropped } from '../store/dropped.ts'
-import type { Layout } from '../store/layout.ts'
-import { besides } from './build.ts'
+import type { Refill, SchemaStep } from '../schema/step.ts'
+import { leaseTable, metaTable } from '../sql/compile.ts'
+import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
+import type { Layout } from '../sql/layout.ts'
+import { preparedCollection, storeContext } from '../store/context.ts'
+import { copyTableStatements, findCopyTable } from '../store/dropped-copies.ts'
+import { runStepsAsync, type Steps } from '../store/steps.ts'
+import { changeIndexConcurrently } from './concurrent-index.ts'
 import type { Connection } from './connect.ts'
-import { drift } from './drift.ts'
-import { type Lease, leased, type Pace } from './lease.ts'
+import { driftSteps } from './drift.ts'
+import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
+import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
 
-type Ask = Connection['ask']
-const told = (text: string) => ({ text, values: [] })
+type AskDatabase = Connection['ask']
+const plainStatement = (text: string) => ({ text, values: [] })
 
 /** How a database is spoken to, by what is remembered of it: a plan for Citus says that its rows are spread. */
-export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citus : postgres)
+export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
 
 /** What is remembered in a database; null for an empty one. */
-export async function stateOf(ask: Ask): Promise<State | null> {
-  const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [meta] })
-  return found?.found ? finishLater(readState(), ask) : null
+export async function readPostgresSchemaState(ask: AskDatabase): Promise<SchemaState | null> {
+  const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [metaTable] })
+  return found?.found ? runStepsAsync(readSchemaState(), ask) : null
 }
 
 /** Where a declaration is what was made, it is looked whether that is still there. */
-export async function standingOf(ask: Ask, collections: readonly Collection[]): Promise<Standing> {
-  const before = await stateOf(ask)
-  const found = standing(before, collections, dialectOf(before?.layout ?? null))
+export async function comparePostgresSchema(
+  ask: AskDatabase,
+  collections: readonly Collection[],
+): Promise<SchemaComparison> {
+  const before = await readPostgresSchemaState(ask)
+  const found = compareSchema(before, collections, dialectOf(before?.layout ?? null))
   const { state, change, serves } = found
   if (state === null || state.layout.open || serves !== 'now') return found
-  const steps = await drift(ask, state.layout)
+  const steps = await driftSteps(ask, state.layout)
   return steps.length === 0 ? found : { state, change: { ...change, after: state.layout, steps }, serves: null }
 }
 
 /** What changes of a schema are made with: one connection for the steps, and one that tells that their maker lives. */
-export interface Site {
+export interface MigrationContext {
   readonly connection: Connection
   readonly beating: Connection
   readonly collections: readonly Collection[]
-  readonly pace: Pace
+  readonly pace: LeaseTimes
   readonly consent: Consent
 }
 
-interface Work extends Site {
-  readonly ask: Ask
+interface LeasedMigration extends MigrationContext {
+  readonly ask: AskDatabase
   readonly lease: Lease
 }
 
 /** Carries out steps that may drop values. */
-interface Dropper extends Work {
-  readonly drops: Dropping
+interface StepContext extends LeasedMigration {
+  readonly drops: AllowedDrops
 }
 
 /** Another node that starts at the same time waits and then finds nothing left to do. */
-export function migrate(site: Site): Promise<Applied> {
-  return alone(site, async (work) => {
+export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
+  return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
-    const { change, state } = await standingOf(ask, collections)
+    const { change, state } = await comparePostgresSchema(ask, collections)
     const { steps } = change
-    const drops = await admitted(work, change)
+    const drops = await admitChange(work, change)
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
-    const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
-    const seen = async () => (state === null ? [] : await finishLater(others(postgres, nameOf(change.after)), ask))
-    const beside = (await seen()).length > 0 ? change : bare(change)
+    const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
+    const seen = async () =>
+      state === null ? [] : await runStepsAsync(readOtherNodes(postgresDialect, layoutName(change.after)), ask)
+    const beside = (await seen()).length > 0 ? change : withoutFormer(change)
     if (state?.layout.open !== true)
-      await phase({ ...work, drops }, { ...beside, steps: first }, 'expand', function* () {
-        if (change.after !== state?.layout) yield* writeState(postgres, after(change, 'expand', last.length > 0))
+      await runPhase({ ...work, drops }, { ...beside, steps: first }, 'expand', function* () {
+        if (change.after !== state?.layout)
+          yield* writeSchemaState(postgresDialect, stateAfter(change, 'expand', last.length > 0))
       })
     if (last.length === 0) return { done: first, left: [], waitsFor: [] }
     const waitsFor = await seen()
     if (waitsFor.length > 0) return { done: first, left: last, waitsFor }
-    await phase({ ...work, drops }, { ...change, steps: last }, 'contract', function* () {
-      yield* writeState(postgres, after(change, 'contract', false))
+    await runPhase({ ...work, drops }, { ...change, steps: last }, 'contract', function* () {
+      yield* writeSchemaState(postgresDialect, stateAfter(change, 'contract', false))
     })
     return { done: steps, left: [], waitsFor: [] }
   })
 }
 
 /** One plan; its steps are carried out and remembered one by one, so that it goes on where it was stopped. */
-export function carry(site: Site, plan: Plan): Promise<Carried> {
-  return alone(site, async (work) => {
+export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
+  return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
-    const before = await stateOf(ask)
-    const is = readiness(plan, before)
+    const before = await readPostgresSchemaState(ask)
+    const is = planReadiness(plan, before)
     if (is === 'ready' && plan.phase === 'contract') {
-      const waitsFor = await finishLater(others(postgres, nameOf(plan.to)), ask)
+      const waitsFor = await runStepsAsync(readOtherNodes(postgresDialect, layoutName(plan.to)), ask)
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
-    const change = changeOf(plan, before, collections)
-    const drops = await admitted(work, change)
-    await phase(
+    const change = changeOfPlan(plan, before, collections)
+    const drops = await admitChange(work, change)
+    await runPhase(
       { ...work, drops },
       { ...change, steps: is === 'ready' ? plan.steps : [] },
       String(plan.number),
       function* () {
-        if (is === 'ready') yield* writeState(postgres, after(change, plan.phase, plan.to.open))
-        yield* record(postgres, plan)
+        if (is === 'ready') yield* writeSchemaState(postgresDialect, stateAfter(change, plan.phase, plan.to.open))
+        yield* recordPlan(postgresDialect, plan)
       },
     )
     return { is: is === 'ready' ? 'done' : 'adopted' }
@@ -133,29 +141,35 @@ export function carry(site: Site, plan: Plan): Promise<Carried> {
 }
 
 /** Refuses a change before its first step, or says what it may drop. */
-async function admitted({ ask, collections, consent }: Work, change: Change): Promise<Dropping> {
+async function admitChange(
+  { ask, collections, consent }: LeasedMigration,
+  change: SchemaChange,
+): Promise<AllowedDrops> {
   const { allowLoss = [], surveys = [] } = consent
   const dialect = dialectOf(change.after)
   const surveyed = { change, collections, dialect }
-  await finishLater(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), ask)
-  const found = await finishLater(
-    dropping(surveyed, consent, () => null),
+  await runStepsAsync(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), ask)
+  const found = await runStepsAsync(
+    prepareDrops(surveyed, consent, () => null),
     ask,
   )
-  const isUsed = await finishLater(dropsSome(found, surveyed), ask)
-  const missing = isUsed && (await ask(findDropped(dialect))).length === 0
-  if (missing) for (const text of droppedTable(dialect)) await ask(told(text))
+  const isUsed = await runStepsAsync(needsCopyTable(found, surveyed), ask)
+  const missing = isUsed && (await ask(findCopyTable(dialect))).length === 0
+  if (missing) for (const text of copyTableStatements(dialect)) await ask(plainStatement(text))
   return found
 }
 
 /** Nobody else changes the schema meanwhile. */
-export async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Promise<T> {
+export async function withSchemaLease<T>(
+  site: MigrationContext,
+  act: (work: LeasedMigration) => Promise<T>,
+): Promise<T> {
   const { connection, beating, pace } = site
   const { ask } = connection
-  const tables = shared(postgres)
-  for (const text of [...(tables[meta] ?? []), ...(tables[leases] ?? [])])
-    await insistently(() => ask(told(text)), twice)
-  const lease = await leased(connection, beating, pace)
+  const tables = sharedTables(postgresDialect)
+  for (const text of [...(tables[metaTable] ?? []), ...(tables[leaseTable] ?? [])])
+    await retryOnCodes(() => ask(plainStatement(text)), alreadyExists)
+  const lease = await acquireLease(connection, beating, pace)
   try {
     return await act({ ...site, ask, lease })
   } finally {
@@ -164,44 +178,41 @@ export async function alone<T>(site: Site, act: (work: Work) => Promise<T>): Pro
 }
 
 /** The steps of a phase behind those that somebody has done before, and what is remembered at their end. */
-async function phase(work: Dropper, change: Change, is: string, end: () => Steps<void>): Promise<void> {
-  const key = `${is}:${nameOf(change.after)}`
-  const begun = await finishLater(readProgress(postgres, key), work.ask)
-  const made = refilling(change, work.collections, work.drops)
-  for (const [i, step] of change.steps.entries()) if (i >= begun) await carryOut(work, step, made, { key, done: i + 1 })
-  await fenced(work, () =>
-    finishLater(
-      (function* () {
-        yield* end()
-        yield* writeProgress(postgres, '-', 0)
-      })(),
-      work.ask,
-    ),
-  )
+async function runPhase(work: StepContext, change: SchemaChange, is: string, end: () => Steps<void>): Promise<void> {
+  const key = `${is}:${layoutName(change.after)}`
+  const begun = await runStepsAsync(readProgress(postgresDialect, key), work.ask)
+  const made = prepareRefills(change, work.collections, work.drops)
+  for (const [i, step] of change.steps.entries())
+    if (i >= begun) await runSchemaStep(work, step, made, { key, done: i + 1 })
+  const finish = function* (): Steps<void> {
+    yield* end()
+    yield* writeProgress(postgresDialect, '-', 0)
+  }
+  await inFencedTransaction(work, () => runStepsAsync(finish(), work.ask))
 }
 
-type Made = (fill: Fill) => Refilling
+type RefillFor = (fill: Refill) => RefillContext
 
-function refilling({ before, after: layout }: Change, collections: readonly Collection[], dropping: Dropping): Made {
+function prepareRefills(
+  { before, after: layout }: SchemaChange,
+  collections: readonly Collection[],
+  dropping: AllowedDrops,
+): RefillFor {
   const dialect = dialectOf(layout)
-  const known = fitting(collections, layout, dialect)
-  const shelves = cellar(known, { layout, former: formerOf(before) }, dialect, () => false)
-  return (fill) => ({
-    shelf: shelf(shelves, fill.collection),
-    table: layout.tables[fill.collection],
-    fill,
-    dialect,
-    cellar: shelves,
-    dropping,
-  })
+  const known = writableCollections(collections, layout, dialect)
+  const cellar = storeContext(known, { layout, former: formerLayout(before) }, dialect, () => false)
+  return (fill) => {
+    const [shelf, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
+    return { shelf, table, fill, dialect, cellar, dropping }
+  }
 }
 
 /** Rows that are written one behind the other cost one way there and back, not one each. */
-async function inOneGo<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
+async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
   const sent: Promise<unknown>[] = []
-  const made = await finishLater(steps, async (statement) => {
+  const made = await runStepsAsync(steps, async (statement) => {
     const rows = ask(statement)
-    if (!statement.ahead) return rows
+    if (!statement.pipelined) return rows
     sent.push(rows)
     rows.catch(() => {}) // told below
     return []
@@ -210,26 +221,31 @@ async function inOneGo<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
   return made
 }
 
-async function carryOut(work: Work, step: Step, made: Made, mark: { key: string; done: number }): Promise<void> {
+async function runSchemaStep(
+  work: LeasedMigration,
+  step: SchemaStep,
+  made: RefillFor,
+  mark: { key: string; done: number },
+): Promise<void> {
   const { ask, lease } = work
   const { about, empty, sql, fill, apart, still } = step
-  const remember = () => finishLater(writeProgress(postgres, mark.key, mark.done), ask)
+  const remember = () => runStepsAsync(writeProgress(postgresDialect, mark.key, mark.done), ask)
   try {
-    if (still) await refuseNodes(ask)
+    if (still) await refuseRunningNodes(ask)
     if (empty) await refuseRows(ask, empty)
-    const write = fill?.reserves ? reserve : refill
+    const write = fill?.reserves ? reserveValues : refill
     let key: readonly string[] | null = null
     if (fill)
-      do key = await fenced(work, () => inOneGo(write(made(fill), key), ask))
+      do key = await inFencedTransaction(work, () => runPipelined(write(made(fill), key), ask))
       while (key)
     if (apart)
       for (const text of sql) {
-        await lease.insist()
-        await besides(ask, text)
+        await lease.assertHeld()
+        await changeIndexConcurrently(ask, text)
       }
-    await fenced(work, async () => {
+    await inFencedTransaction(work, async () => {
       if (empty) await refuseRows(ask, empty)
-      if (!apart) for (const text of sql) await ask(told(text))
+      if (!apart) for (const text of sql) await ask(plainStatement(text))
       await remember()
     })
   } catch (error) {
@@ -240,38 +256,20 @@ async function carryOut(work: Work, step: Step, made: Made, mark: { key: string;
 }
 
 /** A transaction that only who holds the lease can end, and whose locks nobody waits long for. */
-export function fenced<T>({ ask, lease }: Work, act: () => Promise<T>): Promise<T> {
-  return insistently(async () => {
-    await ask(told('BEGIN'))
+export function inFencedTransaction<T>({ ask, lease }: LeasedMigration, act: () => Promise<T>): Promise<T> {
+  return retryOnCodes(async () => {
+    await ask(plainStatement('BEGIN'))
     try {
-      await ask(told(`SET LOCAL lock_timeout = '500ms'`))
-      await lease.insist()
+      await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))
+      await lease.assertHeld()
       const made = await act()
-      await ask(told('COMMIT'))
+      await ask(plainStatement('COMMIT'))
       return made
     } catch (error) {
-      await ask(told('ROLLBACK')).catch(() => {})
+      await ask(plainStatement('ROLLBACK')).catch(() => {})
       throw error
     }
   })
-}
-
-/** What others hold is waited for outside of their queue: a statement that waits for its lock would stop all readers behind it. */
-const passing = ['55P03', '40P01', '40001']
-/** Two nodes made one table at once. */
-const twice = ['42P07', '42710', '23505']
-const mostTries = 40
-
-async function insistently<T>(act: () => Promise<T>, also = passing): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await act()
-    } catch (error) {
-      const { code = '' } = error as { code?: string }
-      if (!also.includes(code) || tries === mostTries) throw error
-    }
-    await pause(100 + Math.random() * 400)
-  }
 }
 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {
@@ -281,16 +279,16 @@ function reasonOf({ message, detail }: Error & { readonly detail?: string }): st
   return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
 }
 
-async function refuseNodes(ask: Ask): Promise<void> {
-  const running = await finishLater(others(postgres, ''), ask)
+async function refuseRunningNodes(ask: AskDatabase): Promise<void> {
+  const running = await runStepsAsync(readOtherNodes(postgresDialect, ''), ask)
   if (running.length > 0)
     throw new Error(
       `no node may run meanwhile, and these do: ${running.join(', ')}. Stop them, wait half a minute where one was not stopped but lost, and run this command again.`,
     )
 }
 
-async function refuseRows(ask: Ask, table: string): Promise<void> {
-  if ((await ask(told(`SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`))).length === 0) return
+async function refuseRows(ask: AskDatabase, table: string): Promise<void> {
+  if ((await ask(plainStatement(`SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`))).length === 0) return
   throw new Error(
     'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new database will do.',
   )

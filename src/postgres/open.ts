@@ -1,37 +1,52 @@
 /** Opens the PostgreSQL store that a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
 import { randomBytes } from 'node:crypto'
+import type { Misfits } from '../fields/bounds.ts'
 import type { Store } from '../flow/store.ts'
-import type { Misfits } from '../resources/bounds.ts'
-import type { Collection } from '../resources/collection.ts'
-import { copiesIn, type Expire, expiring } from '../schema/copies.ts'
-import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
-import { inspected } from '../schema/inspect.ts'
-import { lagging } from '../schema/lag.ts'
-import { hazardsOf } from '../schema/losses.ts'
-import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
-import type { State } from '../schema/schema.ts'
-import { groundAsItIs, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
-import { type Cellar, cellar, finishLater, type Ground } from '../store/cellar.ts'
-import { blankStatement, meta } from '../store/compile.ts'
-import { postgres } from '../store/dialect.ts'
-import { type Layout, placed } from '../store/layout.ts'
-import { type Address, addressOf, withoutPassword } from './address.ts'
-import { clock, type Followed } from './clock.ts'
-import { type Connection, connect, connectShort, type Times } from './connect.ts'
-import { type Pace, pace as usual } from './lease.ts'
-import { carry, dialectOf, migrate, type Site, standingOf, stateOf } from './migrate.ts'
-import { pool } from './pool.ts'
+import { withBacklog } from '../rewrite/backlog.ts'
+import { copyExpiry, type ExpireCopies, prepareCopies } from '../rewrite/copies.ts'
+import { inspectRows } from '../rewrite/inspect.ts'
+import { findChangeHazards } from '../rewrite/losses.ts'
+import {
+  admitDeclaration,
+  emptyMisfitReport,
+  findMisfits,
+  rememberMisfits,
+  withMisfitSurvey,
+} from '../rewrite/misfits.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type Consent, isChangeRefusal, refusalOfDatabase, reportSteps, requireNoHazards } from '../schema/hazard.ts'
+import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import type { SchemaState } from '../schema/schema-change.ts'
+import { layoutName, readAppliedPlans, type SchemaComparison, stateToOpenAsIs } from '../schema/state.ts'
+import { blankStatement, metaTable } from '../sql/compile.ts'
+import { postgresDialect } from '../sql/dialect.ts'
+import { type Layout, mapCollections } from '../sql/layout.ts'
+import { type StoreContext, type StoreLayouts, storeContext } from '../store/context.ts'
+import { runStepsAsync, type Steps } from '../store/steps.ts'
+import { type PostgresClock, postgresClock } from './clock.ts'
+import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
+import { type ConnectionParams, parseConnectionUrl, withoutPassword } from './connection-url.ts'
+import { canReadState } from './database-state.ts'
+import { type LeaseTimes, leaseTimes as usual } from './lease.ts'
+import {
+  applyPostgresPlan,
+  comparePostgresSchema,
+  dialectOf,
+  type MigrationContext,
+  migratePostgres,
+  readPostgresSchemaState,
+} from './migrate.ts'
+import { connectionPool } from './pool.ts'
 import { postgresStore } from './postgres.ts'
-import { tellsState } from './state.ts'
-import { undrop } from './undrop.ts'
+import { undropPostgres } from './undrop.ts'
 
-const times: Times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
+const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Who waits for a lock on a shared connection keeps all others there waiting, so that none does; it comes again. */
-const sharing: Times = { ...times, lock: 20 }
+const sharedTimeouts: ConnectionTimeouts = { ...requestTimeouts, lock: 20 }
 /** Steps of a schema may take long. */
-const migrating: Times = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
+const migrationTimeouts: ConnectionTimeouts = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
-const mostWait = 2000
+const maxConnectionWait = 2000
 
 export async function openPostgres(
   url: string,
@@ -40,13 +55,22 @@ export async function openPostgres(
   patience = 10_000,
   consent: Consent = {},
 ): Promise<Store> {
-  return guarded(url, async (address) => {
-    const { shelves, secret, misfits, name, tells, time, expire } = await prepared(address, collections, mode, consent)
+  return explainErrors(url, async (address) => {
+    const { shelves, secret, misfits, name, tells, time, expire } = await prepareStore(
+      address,
+      collections,
+      mode,
+      consent,
+    )
     // What is spread over machines is planned for its values, as these say which of them are asked.
-    const short = shelves.dialect.spread ? connect : connectShort
-    const connections = pool(
-      { own: () => connect(address, times), shared: () => short(address, sharing) },
-      { connections: address.connections, patience: mostWait, joins: shelves.dialect.gathers && !address.pooled },
+    const short = shelves.dialect.distribute ? connect : connectShort
+    const connections = connectionPool(
+      { own: () => connect(address, requestTimeouts), shared: () => short(address, sharedTimeouts) },
+      {
+        connections: address.connections,
+        patience: maxConnectionWait,
+        coalesces: shelves.dialect.coalesces && !address.pooled,
+      },
     )
     return postgresStore({
       pool: connections,
@@ -58,7 +82,7 @@ export async function openPostgres(
       tells,
       clock: time,
       expire,
-      times: address.pooled ? times : null,
+      times: address.pooled ? requestTimeouts : null,
     })
   })
 }
@@ -66,135 +90,149 @@ export async function openPostgres(
 export async function openPostgresMigration(
   url: string,
   collections: readonly Collection[],
-  pace: Pace = usual,
+  pace: LeaseTimes = usual,
   consent: Consent = {},
 ): Promise<Migration> {
-  return guarded(url, async (address) => {
-    const site = await sited(address, collections, pace, consent)
+  return explainErrors(url, async (address) => {
+    const site = await connectForMigration(address, collections, pace, consent)
     const { ask } = site.connection
     try {
-      const { serves, change } = await standingOf(ask, collections)
-      const surveyed = { change, collections, dialect: dialectOf(change.after) }
-      const looked = async () => (serves === 'former' ? unseen : finishLater(sighted(surveyed, elapsed), ask))
-      /** Does something with what is known of rows that do not fit, and remembers that afterwards. */
-      const minded = <T>(act: (own: Site) => Promise<T>): Promise<T> =>
-        guarded(url, async () => {
-          const sighting = await looked()
-          const made = await act({ ...site, consent: minding(consent, sighting) })
-          await finishLater(remember(postgres, sighting), ask)
-          return made
-        })
-      return {
-        serves,
-        steps: change.steps,
-        survey: () => guarded(url, async () => finishLater(hazardsOf(surveyed, minding(consent, await looked())), ask)),
-        admit: () => minded((own) => finishLater(survey(surveyed, own.consent.surveys ?? []), ask)),
-        apply: () => minded(migrate),
-        ledger: () => guarded(url, async () => finishLater(readLedger(await stateOf(ask)), ask)),
-        carry: (plan) => minded((own) => carry(own, plan)),
-        inspect: (see) =>
-          guarded(url, () => finishLater(inspected(change, collections, dialectOf(change.after), see), ask)),
-        undrop: () => guarded(url, () => undrop(site)),
-        close: () => leave(site),
-      }
+      return migrationOf(site, await comparePostgresSchema(ask, collections), url)
     } catch (error) {
-      leave(site)
+      closeConnections(site)
       throw error
     }
   })
 }
 
-async function sited(
-  address: Address,
+function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
+  const { collections, consent, connection } = site
+  const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
+  const surveyed = { change, collections, dialect: dialectOf(change.after) }
+  const misfitReport = async () => (serves === 'former' ? emptyMisfitReport : run(findMisfits(surveyed, monotonicTime)))
+  /** Applies a change that takes the misfits into account, and remembers them afterwards. */
+  const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
+    explainErrors(url, async () => {
+      const misfits = await misfitReport()
+      const made = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
+      await run(rememberMisfits(postgresDialect, misfits))
+      return made
+    })
+  return {
+    serves,
+    steps: change.steps,
+    survey: () =>
+      explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
+    admit: () => withMisfits((own) => run(requireNoHazards(surveyed, own.consent.surveys ?? []))),
+    apply: () => withMisfits(migratePostgres),
+    appliedPlans: () =>
+      explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
+    applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
+    inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    undrop: () => explainErrors(url, () => undropPostgres(site)),
+    close: () => closeConnections(site),
+  }
+}
+
+async function connectForMigration(
+  address: ConnectionParams,
   collections: readonly Collection[],
-  pace: Pace,
+  pace: LeaseTimes,
   consent: Consent,
-): Promise<Site> {
-  const connection = await connect(address, migrating)
+): Promise<MigrationContext> {
+  const connection = await connect(address, migrationTimeouts)
   try {
-    return { connection, beating: await connect(address, migrating), collections, pace, consent }
+    return { connection, beating: await connect(address, migrationTimeouts), collections, pace, consent }
   } catch (error) {
     connection.close()
     throw error
   }
 }
 
-function leave({ connection, beating }: Site): void {
+function closeConnections({ connection, beating }: MigrationContext): void {
   connection.close()
   beating.close()
 }
 
 /** The shelves of a store whose database is as this declaration needs it, and what names the declaration to other nodes. */
 // long because: all of it is read on one connection
-async function prepared(
-  address: Address,
+async function prepareStore(
+  address: ConnectionParams,
   collections: readonly Collection[],
   mode: SchemaMode,
   consent: Consent,
 ): Promise<{
-  shelves: Cellar
+  shelves: StoreContext
   secret: string
   misfits: Misfits
   name: string
   tells: boolean
-  time: Followed
-  expire: Expire
+  time: PostgresClock
+  expire: ExpireCopies
 }> {
-  const site = await sited(address, collections, usual, consent)
+  const site = await connectForMigration(address, collections, usual, consent)
   try {
     const { ask } = site.connection
-    const { ground, misfits, isKept } = await groundOf(site, mode)
-    const columns = placed(collections, ground.layout).map(({ collection }) => collection)
-    const blank = isKept ? null : await blanks(site.connection, columns)
-    const shelves = cellar(
+    const { ground, misfits, isKept } = await prepareSchema(site, mode)
+    const columns = mapCollections(collections, ground.layout).map(({ collection }) => collection)
+    const blank = isKept ? null : await blankColumns(site.connection, columns)
+    const shelves = storeContext(
       collections,
       ground,
       dialectOf(ground.layout),
       (one, column) => blank?.has(`${one.name} ${column}`) === false,
     )
-    const tells = await tellsState({ ask }, columns)
+    const tells = await canReadState({ ask }, columns)
     const copies = isKept
       ? {}
-      : await finishLater(
-          copiesIn(shelves, consent, () => null),
+      : await runStepsAsync(
+          prepareCopies(shelves, consent, () => null),
           ask,
         )
     return {
-      shelves: { ...lagging(shelves, ground, shelves.dialect), ...copies },
-      expire: expiring(shelves.dialect, copies, consent),
+      shelves: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
+      expire: copyExpiry(shelves.dialect, copies, consent),
       secret: await secretOf({ ask }),
       misfits,
-      name: nameOf(ground.layout),
+      name: layoutName(ground.layout),
       tells,
-      time: await clock({ ask }),
+      time: await postgresClock({ ask }),
     }
   } finally {
-    leave(site)
+    closeConnections(site)
   }
 }
 
-async function groundOf(site: Site, mode: SchemaMode): Promise<{ ground: Ground; misfits: Misfits; isKept?: true }> {
+async function prepareSchema(
+  site: MigrationContext,
+  mode: SchemaMode,
+): Promise<{ ground: StoreLayouts; misfits: Misfits; isKept?: true }> {
   const { collections, consent } = site
   const { ask } = site.connection
-  const standing = await standingOf(ask, collections)
+  const standing = await comparePostgresSchema(ask, collections)
   const { serves, change, state } = standing
-  const kept = consent.asItIs ? groundAsItIs(standing) : null
+  const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw unlike(change.steps)
+  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
   const surveyed = { change, collections, dialect: dialectOf(change.after) }
-  const sighting = await finishLater(sighted(surveyed, elapsed), ask)
+  const sighting = await runStepsAsync(findMisfits(surveyed, monotonicTime), ask)
   if (mode === 'apply' && change.steps.length > 0) {
-    reported(state, collections, await migrate({ ...site, consent: minding(consent, sighting) }), consent)
-    await finishLater(remember(postgres, sighting), ask)
-  } else await finishLater(admitted(surveyed, consent, sighting), ask)
-  return { ground: (await stateOf(ask)) as State, misfits: sighting.misfits }
+    reportSteps(
+      state,
+      collections,
+      await migratePostgres({ ...site, consent: withMisfitSurvey(consent, sighting) }),
+      consent,
+    )
+    await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
+  } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
+  return { ground: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
 }
 
-const elapsed = () => performance.now()
+const monotonicTime = () => performance.now()
 
 /** The columns in which some row has no value. */
-async function blanks({ ask }: Connection, collections: readonly Collection[]): Promise<ReadonlySet<string>> {
+async function blankColumns({ ask }: Connection, collections: readonly Collection[]): Promise<ReadonlySet<string>> {
   const all = collections.flatMap((one) =>
     one.columns.filter(({ required }) => required).map(({ name }) => ({ one, name })),
   )
@@ -204,21 +242,21 @@ async function blanks({ ask }: Connection, collections: readonly Collection[]): 
 
 /** The secret of this store, made by whoever opens it first. */
 async function secretOf({ ask }: Pick<Connection, 'ask'>): Promise<string> {
-  const text = `INSERT INTO ${meta} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
+  const text = `INSERT INTO ${metaTable} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
   await ask({ text, values: [randomBytes(32).toString('base64url')] })
-  return (await ask({ text: `SELECT value FROM ${meta} WHERE name = 'secret'`, values: [] }))[0]?.value as string
+  return (await ask({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] }))[0]?.value as string
 }
 
-async function guarded<T>(url: string, act: (address: Address) => Promise<T>): Promise<T> {
+async function explainErrors<T>(url: string, act: (address: ConnectionParams) => Promise<T>): Promise<T> {
   try {
-    return await act(addressOf(url, process.env))
+    return await act(parseConnectionUrl(url, process.env))
   } catch (error) {
-    if (isRefusal(error)) throw refused(withoutPassword(url), error)
-    throw new Error(`The database ${withoutPassword(url)} cannot be used. ${sentence((error as Error).message)}`, {
+    if (isChangeRefusal(error)) throw refusalOfDatabase(withoutPassword(url), error)
+    throw new Error(`The database ${withoutPassword(url)} cannot be used. ${asSentence((error as Error).message)}`, {
       cause: error,
     })
   }
 }
 
-const sentence = (text: string): string =>
+const asSentence = (text: string): string =>
   text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')

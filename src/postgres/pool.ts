@@ -2,11 +2,11 @@
 import { Problem } from '../errors/problem.ts'
 import type { Connection } from './connect.ts'
 
-export interface Pool {
+export interface ConnectionPool {
   /** Gives a connection to one user alone. */
   readonly use: <T>(act: (connection: Connection) => Promise<T>) => Promise<T>
   /** The same, for what several users ask in one. */
-  readonly join: Pool['use']
+  readonly useCoalesced: ConnectionPool['use']
   /** A connection for a short question, which waits for no lock and holds none. */
   readonly share: () => Connection | Promise<Connection>
   /** How many connections have ended so far, for whatever reason. */
@@ -15,51 +15,54 @@ export interface Pool {
   readonly close: () => Promise<void>
 }
 
-interface Waiting {
+interface PoolWaiter {
   readonly take: (connection: Promise<Connection>) => void
   readonly leave: NodeJS.Timeout
 }
 
 /** How many connections are shared. */
-const mostShared = 2
+const maxShared = 2
 /** How many are for what several users ask in one, where there are enough; some are at work while the next one gathers. */
-const mostJoined = 3
+const maxCoalesced = 3
 /** How many may wait for a connection of their own, for each that there is. */
-const mostWaiting = 60
+const maxWaiters = 60
 
 /** How connections are made: those for one user at a time, and those that are shared. */
-interface Makers {
+interface ConnectionMakers {
   readonly own: () => Promise<Connection>
   readonly shared: () => Promise<Connection>
 }
 
 /** How many a user has alone at least. */
-const leastOwn = 2
+const minExclusive = 2
 
-interface Bounds {
+interface PoolLimits {
   readonly connections: number
   /** Who waits longer for one, in milliseconds, is refused. */
   readonly patience: number
   /** Whether several users ask in one at all. */
-  readonly joins: boolean
+  readonly coalesces: boolean
 }
 
 /** So many connections at most, some of them for short questions. */
-export function pool(make: Makers, { connections: most, patience, joins }: Bounds): Pool {
+export function connectionPool(
+  make: ConnectionMakers,
+  { connections: most, patience, coalesces }: PoolLimits,
+): ConnectionPool {
   let losses = 0
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
     const connection = await connect()
     void connection.ended.then(() => losses++)
     return connection
   }
-  const short = Math.min(mostShared, most - 1)
-  const several = joins && most - short - mostJoined >= leastOwn ? mostJoined : 0
-  const shared = sharing(counted(make.shared), short)
-  const own = lending(counted(make.own), most - short - several, patience)
-  const joint = several === 0 ? own : lending(counted(make.shared), several, patience)
+  const short = Math.min(maxShared, most - 1)
+  const several = coalesces && most - short - maxCoalesced >= minExclusive ? maxCoalesced : 0
+  const shared = sharedConnections(counted(make.shared), short)
+  const own = exclusiveConnections(counted(make.own), most - short - several, patience)
+  const joint = several === 0 ? own : exclusiveConnections(counted(make.shared), several, patience)
   return {
     use: own.use,
-    join: joint.use,
+    useCoalesced: joint.use,
     share: shared.share,
     losses: () => losses,
     close: async () => {
@@ -71,9 +74,13 @@ export function pool(make: Makers, { connections: most, patience, joins }: Bound
 
 /** Connections that are lent to one user at a time. */
 // long because: its steps share the connections and the queue
-function lending(connect: () => Promise<Connection>, most: number, patience: number): Pick<Pool, 'use' | 'close'> {
+function exclusiveConnections(
+  connect: () => Promise<Connection>,
+  most: number,
+  patience: number,
+): Pick<ConnectionPool, 'use' | 'close'> {
   const free: Connection[] = []
-  const queue: Waiting[] = []
+  const queue: PoolWaiter[] = []
   const idle: (() => void)[] = []
   let used = 0
 
@@ -98,13 +105,13 @@ function lending(connect: () => Promise<Connection>, most: number, patience: num
       used++
       return opened()
     }
-    if (queue.length >= most * mostWaiting) throw tooMany()
+    if (queue.length >= most * maxWaiters) throw poolOverload()
     return new Promise((take, fail) => {
       const leave = setTimeout(() => {
         queue.splice(queue.indexOf(waiting), 1)
-        fail(tooMany())
+        fail(poolOverload())
       }, patience)
-      const waiting: Waiting = { take, leave }
+      const waiting: PoolWaiter = { take, leave }
       queue.push(waiting)
     })
   }
@@ -132,7 +139,10 @@ function lending(connect: () => Promise<Connection>, most: number, patience: num
 }
 
 /** Connections that all use at once: the one that is the least busy is given. */
-function sharing(connect: () => Promise<Connection>, most: number): { share: Pool['share']; close: () => void } {
+function sharedConnections(
+  connect: () => Promise<Connection>,
+  most: number,
+): { share: ConnectionPool['share']; close: () => void } {
   const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
 
   function opened(lane: number): Promise<Connection> {
@@ -162,14 +172,11 @@ function sharing(connect: () => Promise<Connection>, most: number): { share: Poo
       return least ?? (lanes.find((one) => one instanceof Promise) as Promise<Connection>)
     },
     close: () => {
-      for (const one of lanes)
-        void Promise.resolve(one).then(
-          (connection) => connection?.close(),
-          () => {},
-        )
+      const ignore = (): void => {}
+      for (const one of lanes) void Promise.resolve(one).then((connection) => connection?.close(), ignore)
     },
   }
 }
 
-const tooMany = (): Problem =>
+const poolOverload = (): Problem =>
   new Problem('overloaded', 'Too many requests wait for the store; nothing was changed. Try again later.')

@@ -1,43 +1,51 @@
 /** PostgreSQL: what a store is, on a pool of connections. The cellar. */
 import { hostname } from 'node:os'
-import { isDeed, type Plan } from '../flow/plan.ts'
+import type { Misfits } from '../fields/bounds.ts'
+import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Misfits } from '../resources/bounds.ts'
-import { attend, attendance, depart, forgetLost, insistence } from '../schema/state.ts'
-import { abreast, type Cellar, finishLater, isBehind, minds, type Steps } from '../store/cellar.ts'
-import { meta, type Statement } from '../store/compile.ts'
-import { postgres } from '../store/dialect.ts'
-import { nodeName } from '../store/merging.ts'
-import type { Followed } from './clock.ts'
-import { plannedOnce, type Times } from './connect.ts'
-import { onceATurn } from './gather.ts'
-import { look, patiently, reads } from './look.ts'
-import type { Pool } from './pool.ts'
-import { states } from './state.ts'
-import { totals } from './totals.ts'
-import { lonely, write } from './write.ts'
+import {
+  deletePresence,
+  forgetLostNodes,
+  presenceInterval,
+  presenceRetryDelay,
+  writePresence,
+} from '../schema/presence.ts'
+import { metaTable, type Statement } from '../sql/compile.ts'
+import { postgresDialect } from '../sql/dialect.ts'
+import { nodeName } from '../sql/merging.ts'
+import type { StoreContext } from '../store/context.ts'
+import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { runStepsAsync, type Steps } from '../store/steps.ts'
+import type { PostgresClock } from './clock.ts'
+import { oncePerTurn } from './coalesce.ts'
+import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
+import { databaseStates } from './database-state.ts'
+import type { ConnectionPool } from './pool.ts'
+import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
+import { postgresTotals } from './totals.ts'
+import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
 
 /** What a store is opened with. */
-export interface Opened {
-  readonly pool: Pool
-  readonly cellar: Cellar
+export interface PostgresStoreDeps {
+  readonly pool: ConnectionPool
+  readonly cellar: StoreContext
   readonly secret: string
   /** The rows that do not fit what is declared. */
   readonly misfits?: Misfits
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
   /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
-  readonly times: Times | null
+  readonly times: ConnectionTimeouts | null
   /** Whether the database tells its state. */
   readonly tells: boolean
-  readonly clock: Followed
+  readonly clock: PostgresClock
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
   /** Takes copies of dropped values that were kept for long enough. */
   readonly expire?: ((due: null) => Steps<void>) | null | undefined
 }
 
-const plain = (text: string): Statement => ({ text, values: [] })
+const plainStatement = (text: string): Statement => ({ text, values: [] })
 
 // long because: its parts share the pool and what is known of it
 export function postgresStore({
@@ -51,35 +59,35 @@ export function postgresStore({
   clock,
   misfits = {},
   expire,
-}: Opened): Store {
+}: PostgresStoreDeps): Store {
   const begin = (how: string, ...more: readonly string[]) =>
-    plain([`BEGIN${how}`, ...[...local(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
-  const read = reads(pool)
+    plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
+  const read = sharedReads(pool)
   const writing = {
     pool,
     cellar,
     patience,
     begin: begin(''),
-    lone: times === null ? lonely(pool, read) : null,
+    lone: times === null ? autocommitRunner(pool, read) : null,
     turns: new Map(),
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const short = cellar.dialect.spread ? begin(still) : begin(still, plannedOnce)
-  const counts = tells ? { totals: totals(), states: states(pool) } : null
+  const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
+  const counts = tells ? { totals: postgresTotals(), states: databaseStates(pool) } : null
   const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
-  const presence = attending(pool, { name, expire })
+  const presence = nodePresence(pool, { name, expire })
   clock.follow(async () => pool.share())
-  const execute = (plan: Plan) => (isDeed(plan) ? write(writing, plan) : look(looking, plan))
-  const lags = onceATurn(() => patiently(async () => finishLater(isBehind(cellar), (await pool.share()).ask)))
-  const keepUp = abreast(lags, () => write(writing, { do: 'raise' }))
+  const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
+  const lags = oncePerTurn(() => retryRead(async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)))
+  const keepUp = sharedCatchUp(lags, () => runPostgresWrite(writing, { do: 'raise' }))
   return {
-    execute: (plan) => (minds(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
+    execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
     clock,
     misfits,
     mark: () => null,
-    ...(counts && { asked: counts.states.now }),
-    ready: () => reasonNot(pool),
+    ...(counts && { fetchMark: counts.states.now }),
+    ready: () => unreadyReason(pool),
     attend: presence.begin,
     close: async () => {
       clock.stop()
@@ -90,17 +98,17 @@ export function postgresStore({
 }
 
 /** Why it cannot answer; null where it can. */
-async function reasonNot(pool: Pool): Promise<string | null> {
+async function unreadyReason(pool: ConnectionPool): Promise<string | null> {
   try {
     const { ask } = await pool.share()
-    await ask(plain(`SELECT 1 AS found FROM ${meta} LIMIT 1`))
+    await ask(plainStatement(`SELECT 1 AS found FROM ${metaTable} LIMIT 1`))
     return null
   } catch (error) {
     return String(error)
   }
 }
 
-const local = (times: Times | null): readonly string[] =>
+const timeoutSettings = (times: ConnectionTimeouts | null): readonly string[] =>
   times === null
     ? []
     : [
@@ -110,9 +118,9 @@ const local = (times: Times | null): readonly string[] =>
       ]
 
 /** A node that cannot say that it runs says so again soon. */
-function attending(
-  pool: Pool,
-  { name, expire }: Pick<Opened, 'name' | 'expire'>,
+function nodePresence(
+  pool: ConnectionPool,
+  { name, expire }: Pick<PostgresStoreDeps, 'name' | 'expire'>,
 ): { begin: () => Promise<void>; end: () => Promise<void> } {
   const node = nodeName(hostname(), process.pid)
   let timer: NodeJS.Timeout | undefined
@@ -120,16 +128,16 @@ function attending(
   let over = false
   const said = async (steps: Steps<void>): Promise<boolean> => {
     try {
-      await finishLater(steps, (await pool.share()).ask)
+      await runStepsAsync(steps, (await pool.share()).ask)
       return true
     } catch {
       return false
     }
   }
   const begin = async (): Promise<void> => {
-    saying = said(attend(postgres, node, name))
+    saying = said(writePresence(postgresDialect, node, name))
     if (expire) void said(expire(null))
-    const rest = (await saying) ? attendance : insistence
+    const rest = (await saying) ? presenceInterval : presenceRetryDelay
     if (!over) timer = setTimeout(begin, rest).unref()
   }
   const end = async (): Promise<void> => {
@@ -137,8 +145,8 @@ function attending(
     clearTimeout(timer)
     if (saying === undefined) return
     await saying // else what is on its way would come behind the farewell
-    await said(depart(postgres, node))
-    await said(forgetLost(postgres))
+    await said(deletePresence(postgresDialect, node))
+    await said(forgetLostNodes(postgresDialect))
   }
   return { begin, end }
 }

@@ -4,13 +4,13 @@ export interface Chance {
   /** A whole number from 0 up to, but without, the given one; 0 is the simplest. */
   readonly below: (count: number) => number
   /** The same, but more often a small one, or the greatest. */
-  readonly near: (count: number) => number
+  readonly mostlySmall: (count: number) => number
   /** The same for lengths: mostly short, sometimes nothing or all. */
   readonly length: (count: number) => number
 }
 
 /** Choices that always are the same for one seed; what was chosen goes into `row`. */
-export function seeded(seed: number, row: number[]): Chance {
+export function seededChance(seed: number, row: number[]): Chance {
   let state = seed >>> 0
   const next = (): number => {
     state = (state + 0x9e3779b9) >>> 0
@@ -33,56 +33,59 @@ export function seeded(seed: number, row: number[]): Chance {
   }
   const length = (count: number): number => {
     const way = upTo(5)
-    return way === 3 ? 0 : way === 4 ? Math.max(0, count - 1) : upTo(Math.min(count, short))
+    return way === 3 ? 0 : way === 4 ? Math.max(0, count - 1) : upTo(Math.min(count, mostShort))
   }
   return {
     below: (count) => kept(upTo(count)),
-    near: (count) => kept(near(count)),
+    mostlySmall: (count) => kept(near(count)),
     length: (count) => kept(length(count)),
   }
 }
 
-const short = 13
+const mostShort = 13
 
 /** Choices of what is met every day. */
-export const calm = (chance: Chance): Chance => ({ ...chance, length: (count) => chance.below(Math.min(count, short)) })
+export const everydayChance = (chance: Chance): Chance => ({
+  ...chance,
+  length: (count) => chance.below(Math.min(count, mostShort)),
+})
 
 /** The choices of a row again; behind its end the simplest ones. */
-export function again(row: readonly number[]): Chance {
+export function replayedChance(row: readonly number[]): Chance {
   let at = 0
   const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))
-  return { below: next, near: next, length: next }
+  return { below: next, mostlySmall: next, length: next }
 }
 
-export const one = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
+export const pickOne = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
 
 const mostTries = 1000
 
-type Row = readonly number[]
+type Choices = readonly number[]
 
 /** A smaller row that still fails: simple choices in place of others, lower ones, and fewer of them. */
-export async function smallest(row: Row, fails: (row: Row) => Promise<boolean>): Promise<Row> {
+export async function shrinkChoices(row: Choices, fails: (row: Choices) => Promise<boolean>): Promise<Choices> {
   let best = row
   let tries = 0
-  const attempt = async (next: Row): Promise<boolean> => {
+  const attempt = async (next: Choices): Promise<boolean> => {
     if (tries++ >= mostTries || !(await fails(next))) return false
     best = next
     return true
   }
-  for (let before: Row = []; before !== best && tries < mostTries; ) {
+  for (let before: Choices = []; before !== best && tries < mostTries; ) {
     before = best
-    for (const [from, size] of parts(best))
+    for (const [from, size] of choiceRanges(best))
       if (best.slice(from, from + size).some((one) => one > 0))
         await attempt(best.map((one, i) => (i >= from && i < from + size ? 0 : one)))
-    for (const i of best.keys()) await lower(best, i, attempt)
-    for (const [from, size] of parts(best))
+    for (const i of best.keys()) await lowerChoice(best, i, attempt)
+    for (const [from, size] of choiceRanges(best))
       if (from < best.length) await attempt([...best.slice(0, from), ...best.slice(from + size)])
   }
   return best
 }
 
 /** Places and sizes of parts of a row, the greatest first, those at the end before those at the beginning. */
-function parts({ length }: Row): (readonly [from: number, size: number])[] {
+function choiceRanges({ length }: Choices): (readonly [from: number, size: number])[] {
   const found: [number, number][] = []
   for (let size = length; size >= 1; size = Math.floor(size / 2))
     for (let from = Math.floor((length - 1) / size) * size; from >= 0; from -= size) found.push([from, size])
@@ -90,7 +93,7 @@ function parts({ length }: Row): (readonly [from: number, size: number])[] {
 }
 
 /** The lowest choice at a place, found by halves: that of a length goes with what was chosen for the rest of it. */
-async function lower(row: Row, i: number, attempt: (next: Row) => Promise<boolean>): Promise<void> {
+async function lowerChoice(row: Choices, i: number, attempt: (next: Choices) => Promise<boolean>): Promise<void> {
   const chosen = row[i] as number
   const shorter = (least: number) => [...row.slice(0, i), least, ...row.slice(i + 1 + chosen - least)]
   for (const next of [shorter, (least: number) => row.with(i, least)]) {

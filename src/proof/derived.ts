@@ -1,14 +1,14 @@
 /** Derived: fields that changes make of others, so that what is sent need not come back the same. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
-import { between } from './trial.ts'
+import { changesSince } from './fixture.ts'
 
 /** The fields of a resource, under the names of a version, whose values later changes make of others. */
-export function derivedAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
+export function derivedFieldsAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
   let found = new Set<string>()
-  for (const change of between(changes, newest, label)) {
+  for (const change of changesSince(changes, newest, label)) {
     const old = new Map(Object.entries(change.renamed ?? {}).map(([was, now]) => [now, was]))
     const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
-    const made = [...Object.keys({ ...change.retyped, ...change.required }), ...remapped(change)]
+    const made = [...Object.keys({ ...change.retyped, ...change.required }), ...mergedEnums(change)]
     found = new Set([
       ...kept,
       ...Object.keys({ ...change.removed, ...change.moved }),
@@ -19,9 +19,9 @@ export function derivedAt(changes: readonly Change[], newest: string, label: str
 }
 
 /** The fields of the newest version that are made of those of an older one. */
-export function derivedFrom(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
+export function derivedFieldsFrom(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
   let found = new Set<string>()
-  for (const change of between(changes, newest, label).toReversed()) {
+  for (const change of changesSince(changes, newest, label).toReversed()) {
     const now = change.renamed ?? {}
     const kept = [...found]
       .filter((name) => !Object.hasOwn(change.removed ?? {}, name))
@@ -30,14 +30,14 @@ export function derivedFrom(changes: readonly Change[], newest: string, label: s
       ...kept,
       ...(change.added ?? []),
       ...Object.keys({ ...change.retyped, ...change.required }),
-      ...remapped(change),
+      ...mergedEnums(change),
     ])
   }
   return found
 }
 
 /** Enums of which several values are one in the other version. */
-function remapped({ mapped = {}, shown = {} }: Change): string[] {
+function mergedEnums({ mapped = {}, shown = {} }: Change): string[] {
   const several = Object.keys(mapped).filter((name) => {
     const values = Object.values(mapped[name] ?? {})
     return new Set(values).size < values.length

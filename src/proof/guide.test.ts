@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import type { Change } from '../resources/change.ts'
-import { derivedAt, derivedFrom } from './derived.ts'
-import { guide } from './guide.ts'
-import { type Ask, type Body, nameAt } from './trial.ts'
+import { derivedFieldsAt, derivedFieldsFrom } from './derived.ts'
+import { type AskVersion, type JsonBody, nameInVersion } from './fixture.ts'
+import { migrationGuide } from './guide.ts'
 
 const shop = service({
   name: 'shop',
@@ -34,12 +34,12 @@ const shop = service({
   }) as unknown as Service
 
 /** Answers as a service does that only renames. */
-function asking(): Ask {
-  const items = new Map<string, Body>()
+function asking(): AskVersion {
+  const items = new Map<string, JsonBody>()
   return async (version, { method, path, body }) => {
     const id = method === 'POST' ? `${path.slice(1, 4)}_${items.size}` : (path.split('/').at(-1) as string)
     if (method === 'POST' && path.startsWith('/clients')) items.set(id, { name: body?.title, rank: 1 })
-    else if (method === 'POST') items.set(id, body as Body)
+    else if (method === 'POST') items.set(id, body as JsonBody)
     const { name, rank, ...rest } = items.get(id) as { name?: string; rank?: number }
     const old = version === 'v1' && name !== undefined ? { title: name } : name === undefined ? rest : { name, rank }
     return { status: method === 'POST' ? 201 : 200, headers: {}, body: { id, ...old } }
@@ -47,7 +47,7 @@ function asking(): Ask {
 }
 
 test('the guide tells what changed, by resource, with both bodies', async () => {
-  const text = await guide({ service: shop, from: 'v1', to: 'v3', ask: asking() })
+  const text = await migrationGuide({ service: shop, from: 'v1', to: 'v3', ask: asking() })
   assert.match(
     text,
     /^# From v1 to v3\n\nv3 was released on 2026-11-20\. v1 is deprecated from 2026-12-01 on and is planned to end on 2027-12-31\./,
@@ -75,7 +75,7 @@ test('the guide tells what changed, by resource, with both bodies', async () => 
 })
 
 test('a version that stays says so', async () => {
-  const text = await guide({ service: shop, from: 'v2', to: 'v3', ask: asking() })
+  const text = await migrationGuide({ service: shop, from: 'v2', to: 'v3', ask: asking() })
   assert.match(text, /v2 stays as it is\./)
   assert.match(text, /## customers\n\n`rank` came/)
 })
@@ -94,15 +94,15 @@ describe('fields that come of others', () => {
     { version: 'v2', resource: 'others', about: '', removed: { first: f.text() } },
   ] as unknown as Change[]
   test('are known under the names of each version', () => {
-    assert.deepEqual([...derivedAt(changes, 'people', 'v1')].sort(), ['first', 'last', 'state'])
-    assert.deepEqual([...derivedAt(changes, 'people', 'v2')], [])
-    assert.deepEqual([...derivedFrom(changes, 'people', 'v1')].sort(), ['called', 'state'])
+    assert.deepEqual([...derivedFieldsAt(changes, 'people', 'v1')].sort(), ['first', 'last', 'state'])
+    assert.deepEqual([...derivedFieldsAt(changes, 'people', 'v2')], [])
+    assert.deepEqual([...derivedFieldsFrom(changes, 'people', 'v1')].sort(), ['called', 'state'])
   })
   test('and resources are, too', () => {
     assert.deepEqual(
-      ['v3', 'v2', 'v1'].map((label) => nameAt(changes, 'people', label)),
+      ['v3', 'v2', 'v1'].map((label) => nameInVersion(changes, 'people', label)),
       ['people', 'customers', 'customers'],
     )
-    assert.equal(nameAt(shop.changes, 'orders', 'v2'), undefined)
+    assert.equal(nameInVersion(shop.changes, 'orders', 'v2'), undefined)
   })
 })

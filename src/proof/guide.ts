@@ -1,56 +1,57 @@
 /** Guide: how to move from one version to another, with bodies as both versions have them. Part 9, versioning. */
 import type { Contract } from '../contract/contract.ts'
 import type { Difference } from '../contract/difference.ts'
-import { differences, parting } from '../contract/differences.ts'
+import { differences } from '../contract/differences.ts'
 import { contractAt } from '../contract/gate.ts'
+import { deprecationText } from '../contract/path-differences.ts'
 import type { Violation } from '../errors/problem.ts'
+import { sentenceCase, toKebab } from '../formats/naming.ts'
 import { majorOf } from '../resources/change.ts'
-import { kebab, sentence } from '../resources/naming.ts'
 import type { Member } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { again } from './chance.ts'
-import { fitting } from './make.ts'
+import { replayedChance } from './chance.ts'
 import {
-  type Ask,
-  type Body,
-  between,
-  foundBy,
-  inNeed,
-  nameAt,
-  pathOf,
-  type Released,
-  releasedOf,
-  type Stand,
-  standOf,
-} from './trial.ts'
+  type AskVersion,
+  changesSince,
+  identifiersIn,
+  inDependencyOrder,
+  type JsonBody,
+  nameInVersion,
+  operationPath,
+  type ResourceInVersion,
+  resourceInVersion,
+  type VersionService,
+  versionServices,
+} from './fixture.ts'
+import { makeValue } from './make.ts'
 
-export interface Journey {
+export interface GuideRequest {
   readonly service: Service
   readonly from: string
   readonly to: string
-  readonly ask: Ask
+  readonly ask: AskVersion
 }
 
 /** Markdown for those who have to move. */
-export async function guide(journey: Journey): Promise<string> {
+export async function migrationGuide(journey: GuideRequest): Promise<string> {
   const { service, from, to } = journey
   const [old, now] = [from, to].map((label) => {
     const { sunset: _, ...contract } = contractAt(service, label) // when versions end is said apart
     return contract
   }) as [Contract, Contract]
-  const found = differences(calledAs(old, now, journey), now)
-  const bodies = await samples(journey)
+  const found = differences(withNewNames(old, now, journey), now)
+  const bodies = await sampleBodies(journey)
   const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, found, bodies.get(name)))
   const general = found.filter(({ place }) => !place.startsWith('resources.'))
-  const rest = general.length === 0 ? [] : [`## The whole service\n\n${listed(general)}`]
-  return `${[`# From ${from} to ${to}`, times(journey), ways(to), ...parts, ...rest].join('\n\n')}\n`
+  const rest = general.length === 0 ? [] : [`## The whole service\n\n${differenceList(general)}`]
+  return `${[`# From ${from} to ${to}`, datesText(journey), selectionText(to), ...parts, ...rest].join('\n\n')}\n`
 }
 
 /** An older contract with the names that its resources have in the newer one: what has another name is neither gone nor new. */
-function calledAs(old: Contract, now: Contract, { service, from, to }: Omit<Journey, 'ask'>): Contract {
+function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<GuideRequest, 'ask'>): Contract {
   const names = new Map(
     [...service.resources.keys()].flatMap((name): [string, string][] => {
-      const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
+      const [was, is] = [from, to].map((label) => nameInVersion(service.changes, name, label))
       return was === undefined || is === undefined || was === is ? [] : [[was, is]]
     }),
   )
@@ -75,12 +76,12 @@ function calledAs(old: Contract, now: Contract, { service, from, to }: Omit<Jour
 }
 
 /** The fields of a resource, under its older name, that have another name in the newer version. */
-function fieldNames(was: string, { service, from, to }: Omit<Journey, 'ask'>): ReadonlyMap<string, string> {
-  const today = [...service.resources.keys()].find((name) => nameAt(service.changes, name, from) === was)
+function fieldNames(was: string, { service, from, to }: Omit<GuideRequest, 'ask'>): ReadonlyMap<string, string> {
+  const today = [...service.resources.keys()].find((name) => nameInVersion(service.changes, name, from) === was)
   let names = new Map<string, string>()
   for (const { version, renamed = {} } of today === undefined
     ? []
-    : between(service.changes, today, from).toReversed()) {
+    : changesSince(service.changes, today, from).toReversed()) {
     if (majorOf(version) > majorOf(to)) continue
     const kept = [...names].map(([old, now]) => [old, renamed[now] ?? now] as const)
     const known = new Set(names.values())
@@ -89,7 +90,7 @@ function fieldNames(was: string, { service, from, to }: Omit<Journey, 'ask'>): R
   return names
 }
 
-function times({ service, from, to }: Journey): string {
+function datesText({ service, from, to }: GuideRequest): string {
   const [was, is] = [from, to].map((label) => service.declaration.versions?.[label])
   const ends = [
     ...(was?.deprecated ? [`is deprecated from ${was.deprecated} on`] : []),
@@ -99,31 +100,31 @@ function times({ service, from, to }: Journey): string {
   return `${to} was released on ${is?.released}. ${old}`
 }
 
-const ways = (to: string): string =>
+const selectionText = (to: string): string =>
   `Ask for ${to} with the header \`Version: ${to}\`, with \`?version=${to}\` or below \`/${to}/\`. Both versions work on the same ` +
   'items under the same identifiers, so you can move one request after the other. Tags and cursors are of one version: ' +
   'ask for new ones when you change it.'
 
-const listed = (found: readonly Difference[]): string =>
+const differenceList = (found: readonly Difference[]): string =>
   found.map(({ weight, says }) => `- ${weight === 'breaking' ? '**breaking** ' : ''}${says}`).join('\n')
 
 /** What both versions make of one item. */
-interface Sample {
-  readonly old: { readonly sent: Body; readonly answered: Body }
-  readonly now: { readonly sent: Body; readonly answered: Body }
+interface BodyPair {
+  readonly old: { readonly sent: JsonBody; readonly answered: JsonBody }
+  readonly now: { readonly sent: JsonBody; readonly answered: JsonBody }
 }
 
 function resourcePart(
   name: string,
-  { service, from, to }: Journey,
+  { service, from, to }: GuideRequest,
   found: readonly Difference[],
-  sample?: Sample,
+  sample?: BodyPair,
 ): string[] {
-  const [was, is] = [from, to].map((label) => nameAt(service.changes, name, label))
+  const [was, is] = [from, to].map((label) => nameInVersion(service.changes, name, label))
   const places = new Set([is ?? was].filter((one) => one !== undefined).map((one) => `resources.${one}`))
   const isOwn = (place: string) => [...places].some((one) => place === one || place.startsWith(`${one}.`))
   const own = found.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
-  const told = between(service.changes, name, from)
+  const told = changesSince(service.changes, name, from)
     .filter((one) => majorOf(one.version) <= majorOf(to))
     .toReversed()
   const left = Object.entries(contractAt(service, to).resources[is ?? '']?.deprecations ?? {})
@@ -132,7 +133,7 @@ function resourcePart(
   const lines = [
     ...(was && is && was !== is ? [isCalled(was, is, ', in paths and wherever it is referred to')] : []),
     ...(was && is ? [...fieldNames(was, { service, from, to })].map(([old, now]) => isCalled(old, now)) : []),
-    ...(own.length === 0 ? [] : [listed(own)]),
+    ...(own.length === 0 ? [] : [differenceList(own)]),
   ]
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
   const about = told.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
@@ -140,63 +141,70 @@ function resourcePart(
     title,
     ...about,
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
-    ...left.map(([operation, one]) => `In ${to}, \`${operation}\` ${parting(one)}: do not build on it.`),
-    ...(sample ? [shownPair('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
-    ...(sample ? [shownPair('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
+    ...left.map(([operation, one]) => `In ${to}, \`${operation}\` ${deprecationText(one)}: do not build on it.`),
+    ...(sample ? [bodyPairText('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
+    ...(sample ? [bodyPairText('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
   ]
 }
 
-const shownPair = (what: string, from: string, to: string, old: Body, now: Body): string =>
-  `${what} in ${from}:\n\n${block(old)}\n\nand in ${to}:\n\n${block(now)}`
+const bodyPairText = (what: string, from: string, to: string, old: JsonBody, now: JsonBody): string =>
+  `${what} in ${from}:\n\n${jsonBlock(old)}\n\nand in ${to}:\n\n${jsonBlock(now)}`
 
-const block = (body: Body): string => `\`\`\`json\n${JSON.stringify(body, null, 2)}\n\`\`\``
+const jsonBlock = (body: JsonBody): string => `\`\`\`json\n${JSON.stringify(body, null, 2)}\n\`\`\``
 
 /** One item of each resource that both versions have: made in the old version, and read in both. */
-async function samples({ service, from, to, ask }: Journey): Promise<Map<string, Sample>> {
-  const all = releasedOf(service)
-  const [old, now] = [from, to].map((label) => all.find((one) => one.label === label)) as [Released, Released]
+async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<Map<string, BodyPair>> {
+  const all = versionServices(service)
+  const [old, now] = [from, to].map((label) => all.find((one) => one.label === label)) as [
+    VersionService,
+    VersionService,
+  ]
   const ids = new Map<string, string>()
-  const found = new Map<string, Sample>()
-  for (const { name } of inNeed(service.resources)) {
-    const [was, is] = [old, now].map((one) => standOf(service.changes, name, one))
+  const found = new Map<string, BodyPair>()
+  for (const { name } of inDependencyOrder(service.resources)) {
+    const [was, is] = [old, now].map((one) => resourceInVersion(service.changes, name, one))
     if (!was) continue
-    const sent = bodyOf(was, ids)
+    const sent = plainBody(was, ids)
     const owner = was.resource.parent && { [was.resource.parent.field]: ids.get(was.resource.parent.resource) }
-    const path = sent && pathOf(was, 'create', owner ?? {})
+    const path = sent && operationPath(was, 'create', owner ?? {})
     const made = sent && path !== undefined ? await ask(from, { method: 'POST', path, body: sent }) : undefined
     if (made?.status !== 201 || !made.body || !sent) continue
     ids.set(was.resource.name, String(made.body.id))
-    const there = is && pathOf(is, 'read', foundBy(made.body, was, is))
+    const there = is && operationPath(is, 'read', identifiersIn(made.body, was, is))
     const read = there === undefined ? undefined : await ask(to, { method: 'GET', path: there })
     if (!is || read?.status !== 200 || !read.body) continue
-    found.set(name, { old: { sent, answered: made.body }, now: { sent: sentIn(is, read.body), answered: read.body } })
+    found.set(name, {
+      old: { sent, answered: made.body },
+      now: { sent: bodyFromItem(is, read.body), answered: read.body },
+    })
   }
   return found
 }
 
-const isSent = ({ resource }: Stand, { name, from }: Member): boolean => from === 'caller' || name === resource.key
+const isSentField = ({ resource }: ResourceInVersion, { name, from }: Member): boolean =>
+  from === 'caller' || name === resource.key
 
 /** What would be sent for an item. */
-const sentIn = (stand: Stand, item: Body): Body =>
+const bodyFromItem = (stand: ResourceInVersion, item: JsonBody): JsonBody =>
   Object.fromEntries(
     stand.resource.members
-      .filter((member) => isSent(stand, member) && Object.hasOwn(item, member.name))
+      .filter((member) => isSentField(stand, member) && Object.hasOwn(item, member.name))
       .map(({ name }) => [name, item[name]]),
   )
 
 /** A body with a plain value for every field; undefined where one cannot be made up. */
-function bodyOf(stand: Stand, ids: ReadonlyMap<string, string>): Body | undefined {
+function plainBody(stand: ResourceInVersion, ids: ReadonlyMap<string, string>): JsonBody | undefined {
   const pairs = stand.resource.members
-    .filter((member) => isSent(stand, member))
-    .map((member) => [member.name, sampleOf(member, ids), member.absent !== undefined] as const)
+    .filter((member) => isSentField(stand, member))
+    .map((member) => [member.name, plainValue(member, ids), member.absent !== undefined] as const)
   if (pairs.some(([, value, needless]) => value === undefined && !needless)) return undefined
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, value]))
 }
 
 /** The first plain value that the field takes. */
-function sampleOf(member: Member, ids: ReadonlyMap<string, string>): unknown {
+function plainValue(member: Member, ids: ReadonlyMap<string, string>): unknown {
   const { name, field, check } = member
-  const words = sentence(kebab(name).replaceAll('-', ' '))
+  const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
   const plain: readonly unknown[] = [
     ...(field.kind === 'ref' ? [ids.get(field.target as string)] : []),
     ...(field.kind === 'enum' ? [field.values?.[0]] : []),
@@ -220,5 +228,5 @@ function sampleOf(member: Member, ids: ReadonlyMap<string, string>): unknown {
     check(value, '', faults)
     return value !== undefined && faults.length === 0
   }
-  return plain.find(fits) ?? fitting(member, { chance: again([]), idOf: (one) => ids.get(one) })
+  return plain.find(fits) ?? makeValue(member, { chance: replayedChance([]), idOf: (one) => ids.get(one) })
 }

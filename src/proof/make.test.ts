@@ -1,11 +1,11 @@
 /** Values made from fields fit them, whatever the fields ask for, and what fails gets small. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { matching } from '../check/pattern.ts'
+import { matchingText } from '../check/matching-text.ts'
 import { type Field, f, type Service, service } from '../index.ts'
-import { forCreate } from '../resources/row.ts'
-import { again, seeded, smallest } from './chance.ts'
-import { bodyFor, fitting } from './make.ts'
+import { createDocument } from '../resources/document.ts'
+import { replayedChance, seededChance, shrinkChoices } from './chance.ts'
+import { makeBody, makeValue } from './make.ts'
 
 const of = (fields: Record<string, Field>): Service =>
   service({ name: 'made', resources: { things: { prefix: 'thg', fields, access: 'public' } } } as never) as never
@@ -48,10 +48,10 @@ describe('values', () => {
       const seen = new Set<string>()
       for (let seed = 0; seed < 300; seed++) {
         const row: number[] = []
-        const value = fitting(member, { chance: seeded(seed, row), idOf: () => undefined })
+        const value = makeValue(member, { chance: seededChance(seed, row), idOf: () => undefined })
         assert.notEqual(value, undefined, `seed ${seed}`)
         seen.add(JSON.stringify(value))
-        const twin = fitting(member, { chance: again(row), idOf: () => undefined })
+        const twin = makeValue(member, { chance: replayedChance(row), idOf: () => undefined })
         assert.deepEqual(twin, value, 'the same choices make the same value')
       }
       assert.ok(seen.size > 1, 'there is more than one value')
@@ -63,15 +63,15 @@ test('bodies are taken as they are', () => {
   const resource = of(kinds).resources.get('things')
   assert.ok(resource)
   for (let seed = 0; seed < 200; seed++) {
-    const body = bodyFor(resource, { chance: seeded(seed, []), idOf: () => undefined })
+    const body = makeBody(resource, { chance: seededChance(seed, []), idOf: () => undefined })
     assert.ok(body)
-    forCreate(resource, body, { scopes: new Set(), blind: false, refuse: (field) => new Error(field) })
+    createDocument(resource, body, { scopes: new Set(), blind: false, refuse: (field) => new Error(field) })
   }
 })
 
 test('what cannot be made is told by nothing', () => {
   const resource = of({ odd: f.text({ pattern: '^(?=a)b$' }) }).resources.get('things')
-  assert.equal(bodyFor(resource as never, { chance: seeded(1, []), idOf: () => undefined }), undefined)
+  assert.equal(makeBody(resource as never, { chance: seededChance(1, []), idOf: () => undefined }), undefined)
 })
 
 describe('patterns', () => {
@@ -90,23 +90,23 @@ describe('patterns', () => {
   for (const pattern of some) {
     test(pattern, () => {
       const expression = new RegExp(pattern, 'u')
-      for (let seed = 0; seed < 100; seed++) assert.match(matching(pattern, seeded(seed, [])), expression)
+      for (let seed = 0; seed < 100; seed++) assert.match(matchingText(pattern, seededChance(seed, [])), expression)
     })
   }
 })
 
 test('a failing row gets as small as it can', async () => {
   const draws = (row: readonly number[]) => {
-    const chance = again(row)
+    const chance = replayedChance(row)
     return Array.from({ length: chance.below(20) }, () => chance.below(1000))
   }
   const fails = async (row: readonly number[]) => draws(row).some((value) => value >= 100)
   const row: number[] = []
   for (let seed = 1; ; seed++) {
     row.length = 0
-    const chance = seeded(seed, row)
+    const chance = seededChance(seed, row)
     Array.from({ length: chance.below(20) }, () => chance.below(1000))
     if (await fails(row)) break
   }
-  assert.deepEqual(draws(await smallest(row, fails)), [100])
+  assert.deepEqual(draws(await shrinkChoices(row, fails)), [100])
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import type { ResourceChange } from '../resources/change.ts'
-import { staged } from '../terminal/stage.ts'
-import { type Verdict, verify } from './verify.ts'
+import { openSandbox } from '../terminal/sandbox.ts'
+import { type VerifyReport, verifyService } from './verify.ts'
 
 type Told = Partial<Record<keyof ResourceChange, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: documents of any shape
@@ -68,7 +68,8 @@ const withoutFilter = {
   lastName: f.text({ max: 50, pattern: '^[a-z]*$' }),
 }
 
-const tried = (made: Service): Promise<Verdict> => verify(made, () => staged(made), { seed: 3, runs: 60 })
+const tried = (made: Service): Promise<VerifyReport> =>
+  verifyService(made, () => openSandbox(made), { seed: 3, runs: 60 })
 
 test('nothing planted, nothing found', async () => {
   const { failure, lossy } = await tried(shop())

@@ -1,47 +1,53 @@
 /** Record: the requests of which the answers are kept, made from what a version declares. Part 9, versioning. */
-import { parameterOf } from '../lists/rules.ts'
+import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Exchange, exchangeOf } from './answers.ts'
-import { calm, seeded } from './chance.ts'
-import { fitting } from './make.ts'
+import { everydayChance, seededChance } from './chance.ts'
+import { type RecordedExchange, recordExchange } from './exchanges.ts'
 import {
-  type Answer,
-  type Ask,
-  type Body,
-  creation,
-  inNeed,
-  pathOf,
-  type Released,
-  type Request,
-  type Stand,
-} from './trial.ts'
+  type AskVersion,
+  creationRequest,
+  inDependencyOrder,
+  type JsonBody,
+  operationPath,
+  type ResourceInVersion,
+  type TrialAnswer,
+  type TrialRequest,
+  type VersionService,
+} from './fixture.ts'
+import { makeValue } from './make.ts'
 
 /** Asks a version for a little of everything, always the same. */
-export async function recorded(release: Released, ask: Ask): Promise<readonly Exchange[]> {
-  const exchanges: Exchange[] = []
-  const tell: Tell = async (request) => {
+export async function recordExchanges(release: VersionService, ask: AskVersion): Promise<readonly RecordedExchange[]> {
+  const exchanges: RecordedExchange[] = []
+  const tell: SendRecorded = async (request) => {
     const answer = await ask(release.label, request)
-    exchanges.push(exchangeOf(request, answer))
+    exchanges.push(recordExchange(request, answer))
     return answer
   }
-  const items = new Map<string, Body[]>()
-  const resources = inNeed(release.service.resources)
-  for (const resource of resources) items.set(resource.name, await births({ release, resource }, items, tell))
-  for (const resource of resources) await questions({ release, resource }, items.get(resource.name) ?? [], tell)
+  const items = new Map<string, JsonBody[]>()
+  const resources = inDependencyOrder(release.service.resources)
+  for (const resource of resources)
+    items.set(resource.name, await recordCreates({ version: release, resource }, items, tell))
+  for (const resource of resources)
+    await recordReads({ version: release, resource }, items.get(resource.name) ?? [], tell)
   for (const resource of resources.toReversed())
-    await changes({ release, resource }, items.get(resource.name) ?? [], tell)
+    await recordWrites({ version: release, resource }, items.get(resource.name) ?? [], tell)
   return exchanges
 }
 
-type Tell = (request: Request) => Promise<Answer>
+type SendRecorded = (request: TrialRequest) => Promise<TrialAnswer>
 
-const many = 2
+const itemCount = 2
 
 /** Two items, a repeated key, and two bodies that are refused. */
-async function births(stand: Stand, items: ReadonlyMap<string, Body[]>, tell: Tell): Promise<Body[]> {
-  const made: Body[] = []
-  for (let i = 0; i < many; i++) {
-    const request = creation(stand, calm(seeded(i + 1, [])), (name) => items.get(name) ?? [])
+async function recordCreates(
+  stand: ResourceInVersion,
+  items: ReadonlyMap<string, JsonBody[]>,
+  tell: SendRecorded,
+): Promise<JsonBody[]> {
+  const made: JsonBody[] = []
+  for (let i = 0; i < itemCount; i++) {
+    const request = creationRequest(stand, everydayChance(seededChance(i + 1, [])), (name) => items.get(name) ?? [])
     if (!request) continue
     const keyed = { ...request, headers: { 'idempotency-key': `${stand.resource.name}-${i}` } }
     const answer = await tell(keyed)
@@ -57,22 +63,28 @@ async function births(stand: Stand, items: ReadonlyMap<string, Body[]>, tell: Te
 const mostQuestions = 4
 
 /** The items and their lists: every way of asking that is declared. */
-async function questions(stand: Stand, items: readonly Body[], tell: Tell): Promise<void> {
+async function recordReads(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
   const { resource } = stand
   const [item] = items
-  const one = item && resource.methods.includes('read') ? pathOf(stand, 'read', item) : undefined
+  const one = item && resource.methods.includes('read') ? operationPath(stand, 'read', item) : undefined
   if (one !== undefined) {
     await tell({ method: 'GET', path: one })
     await tell({ method: 'GET', path: `${one}0` })
     await tell({ method: 'OPTIONS', path: one })
   }
-  const list = item && resource.methods.includes('list') ? pathOf(stand, 'list', item) : undefined
+  const list = item && resource.methods.includes('list') ? operationPath(stand, 'list', item) : undefined
   if (list === undefined || !item) return
-  for (const query of ['', ...pages(resource), ...filters(resource, item), ...sorts(resource), '?notDeclared=1'])
+  for (const query of [
+    '',
+    ...pageQueries(resource),
+    ...filterQueries(resource, item),
+    ...sortQueries(resource),
+    '?notDeclared=1',
+  ])
     await tell({ method: 'GET', path: list + query })
 }
 
-function pages({ settings }: Resource): string[] {
+function pageQueries({ settings }: Resource): string[] {
   const { styles } = settings.list.pagination
   const all = { page: '?page=1&page_size=1', offset: '?limit=1&offset=1', cursor: '?cursor=&limit=1' }
   return [...styles.map((style) => all[style]), `?page_size=${settings.list.maxPageSize + 1}`]
@@ -80,24 +92,24 @@ function pages({ settings }: Resource): string[] {
 
 const scalars = new Set(['string', 'number', 'boolean'])
 
-function filters({ members }: Resource, item: Body): string[] {
+function filterQueries({ members }: Resource, item: JsonBody): string[] {
   const asked = members.filter(({ name, field }) => field.options.filter && scalars.has(typeof item[name]))
   return asked
     .slice(0, mostQuestions)
-    .map(({ name }) => `?${parameterOf(name)}=${encodeURIComponent(String(item[name]))}`)
+    .map(({ name }) => `?${filterParameter(name)}=${encodeURIComponent(String(item[name]))}`)
 }
 
-function sorts({ members, declaration }: Resource): string[] {
+function sortQueries({ members, declaration }: Resource): string[] {
   const sorted = members.filter(({ field }) => field.options.sort).slice(0, mostQuestions)
   const customs = Object.keys(declaration.sorts ?? {}).slice(0, mostQuestions)
   return [...sorted.map(({ name }) => `?sort=${name}&order=desc`), ...customs.map((name) => `?custom_sort=${name}`)]
 }
 
 /** Each item is put back, changed and removed, and then asked for once more. */
-async function changes(stand: Stand, items: readonly Body[], tell: Tell): Promise<void> {
+async function recordWrites(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
   const { resource } = stand
   const [item] = items
-  const path = item && resource.methods.includes('read') ? pathOf(stand, 'read', item) : undefined
+  const path = item && resource.methods.includes('read') ? operationPath(stand, 'read', item) : undefined
   if (path === undefined || !item) return
   const offered = (name: Resource['methods'][number]) => resource.methods.includes(name)
   const condition = async () => {
@@ -115,13 +127,13 @@ async function changes(stand: Stand, items: readonly Body[], tell: Tell): Promis
 }
 
 /** Another value for the first field that can have one. */
-function patchFor({ members, key }: Resource): Body | undefined {
+function patchFor({ members, key }: Resource): JsonBody | undefined {
   const simple = members.filter(
     ({ from, immutable, field, name }) =>
       from === 'caller' && !immutable && !field.options.unique && field.kind !== 'ref' && name !== key,
   )
   for (const member of simple) {
-    const value = fitting(member, { chance: calm(seeded(7, [])), idOf: () => undefined })
+    const value = makeValue(member, { chance: everydayChance(seededChance(7, [])), idOf: () => undefined })
     if (value !== undefined) return { [member.name]: value }
   }
   return undefined

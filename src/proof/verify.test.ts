@@ -2,11 +2,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
-import { staged } from '../terminal/stage.ts'
-import { replayed } from './answers.ts'
-import { recorded } from './record.ts'
-import { type Answer, type Ask, type Body, type Released, type Request, releasedOf } from './trial.ts'
-import { type Verdict, verify } from './verify.ts'
+import { openSandbox } from '../terminal/sandbox.ts'
+import { replayExchanges } from './exchanges.ts'
+import {
+  type AskVersion,
+  type JsonBody,
+  type TrialAnswer,
+  type TrialRequest,
+  type VersionService,
+  versionServices,
+} from './fixture.ts'
+import { recordExchanges } from './record.ts'
+import { type VerifyReport, verifyService } from './verify.ts'
 
 const shop = service({
   name: 'shop',
@@ -34,18 +41,18 @@ const shop = service({
   },
 }) as unknown as Service
 
-async function tried(around: (ask: Ask) => Ask = (ask) => ask, runs = 60): Promise<Verdict> {
+async function tried(around: (ask: AskVersion) => AskVersion = (ask) => ask, runs = 60): Promise<VerifyReport> {
   const open = async () => {
-    const { ask, close } = await staged(shop)
+    const { ask, close } = await openSandbox(shop)
     return { ask: around(ask), close }
   }
-  return verify(shop, open, { seed: 11, runs })
+  return verifyService(shop, open, { seed: 11, runs })
 }
 
 /** Answers of requests of one method with another body. */
 const bent =
-  (method: string, bend: (body: Body, request: Request) => Body, path = /^\/orders/) =>
-  (ask: Ask): Ask =>
+  (method: string, bend: (body: JsonBody, request: TrialRequest) => JsonBody, path = /^\/orders/) =>
+  (ask: AskVersion): AskVersion =>
   async (version, request) => {
     const answer = await ask(version, request)
     const meant = request.method === method && path.test(request.path) && answer.status < 300
@@ -67,7 +74,7 @@ test('a failure is reported before it is made smaller, which ends after ten seco
     let [time, opened] = [0, 0]
     const open = async () => {
       opened++
-      const { ask, close } = await staged(shop)
+      const { ask, close } = await openSandbox(shop)
       return { ask: bend(ask), close }
     }
     const now = (): number => {
@@ -75,7 +82,7 @@ test('a failure is reported before it is made smaller, which ends after ten seco
       return time
     }
     mark.length = 0
-    const { failure } = await verify(shop, open, { seed: 11, runs: 60, found: () => mark.push(opened), now })
+    const { failure } = await verifyService(shop, open, { seed: 11, runs: 60, onFailure: () => mark.push(opened), now })
     assert.match(failure?.says ?? '', /promises `note`/)
     return { opened }
   }
@@ -85,7 +92,7 @@ test('a failure is reported before it is made smaller, which ends after ten seco
 })
 
 describe('what breaks is found:', () => {
-  const mutants: [string, (ask: Ask) => Ask, RegExp][] = [
+  const mutants: [string, (ask: AskVersion) => AskVersion, RegExp][] = [
     ['a field that is not answered', bent('GET', ({ note, ...rest }) => rest), /promises `note`/],
     [
       'a field that nobody declared',
@@ -126,9 +133,9 @@ describe('what breaks is found:', () => {
     })
   test('a refusal of what is declared, by the smallest item', async () => {
     const picky =
-      (ask: Ask): Ask =>
+      (ask: AskVersion): AskVersion =>
       async (version, request) => {
-        const refused: Answer = { status: 400, headers: {}, body: { message: 'Too many.' } }
+        const refused: TrialAnswer = { status: 400, headers: {}, body: { message: 'Too many.' } }
         return request.path === '/orders' && Number(request.body?.quantity) > 50 ? refused : ask(version, request)
       }
     const { failure } = await tried(picky)
@@ -137,7 +144,7 @@ describe('what breaks is found:', () => {
   })
   test('a replacement that loses what others wrote', async () => {
     const lossy =
-      (ask: Ask): Ask =>
+      (ask: AskVersion): AskVersion =>
       async (version, request) =>
         ask(
           version,
@@ -150,9 +157,9 @@ describe('what breaks is found:', () => {
 
 describe('recorded answers', () => {
   const record = async () => {
-    const stage = await staged(shop)
-    const [release] = releasedOf(shop) as [Released]
-    return recorded(release, stage.ask).finally(stage.close)
+    const stage = await openSandbox(shop)
+    const [release] = versionServices(shop) as [VersionService]
+    return recordExchanges(release, stage.ask).finally(stage.close)
   }
   test('are the same each time, and cover what is declared', async () => {
     const [one, other] = [await record(), await record()]
@@ -176,7 +183,7 @@ describe('recorded answers', () => {
     assert.ok(one.every(({ answer }) => answer.status < 500))
   })
   test('come again from an empty store', async () => {
-    const stage = await staged(shop)
-    assert.equal(await replayed(await record(), 'v1', stage.ask).finally(stage.close), null)
+    const stage = await openSandbox(shop)
+    assert.equal(await replayExchanges(await record(), 'v1', stage.ask).finally(stage.close), null)
   })
 })

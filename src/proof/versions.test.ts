@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import type { ResourceChange } from '../resources/change.ts'
-import { staged } from '../terminal/stage.ts'
-import { replayed } from './answers.ts'
-import { recorded } from './record.ts'
-import { releasedOf } from './trial.ts'
-import { type Verdict, verify } from './verify.ts'
+import { openSandbox } from '../terminal/sandbox.ts'
+import { replayExchanges } from './exchanges.ts'
+import { versionServices } from './fixture.ts'
+import { recordExchanges } from './record.ts'
+import { type VerifyReport, verifyService } from './verify.ts'
 
 type Told = Partial<ResourceChange>
 
@@ -71,7 +71,8 @@ const shop = (last: Told = {}): Service => {
     })
 }
 
-const tried = (made: Service): Promise<Verdict> => verify(made, () => staged(made), { seed: 5, runs: 50 })
+const tried = (made: Service): Promise<VerifyReport> =>
+  verifyService(made, () => openSandbox(made), { seed: 5, runs: 50 })
 
 test('what all versions promise holds', async () => {
   const { failure, versions, cases } = await tried(shop())
@@ -82,11 +83,11 @@ test('what all versions promise holds', async () => {
 })
 
 test('each version answers what was recorded of it', async () => {
-  for (const release of releasedOf(shop())) {
-    const [first, second] = [await staged(shop()), await staged(shop())]
-    const exchanges = await recorded(release, first.ask).finally(first.close)
+  for (const release of versionServices(shop())) {
+    const [first, second] = [await openSandbox(shop()), await openSandbox(shop())]
+    const exchanges = await recordExchanges(release, first.ask).finally(first.close)
     assert.ok(exchanges.some(({ request, answer }) => request.method === 'PATCH' && answer.status === 200))
-    assert.equal(await replayed(exchanges, release.label, second.ask).finally(second.close), null)
+    assert.equal(await replayExchanges(exchanges, release.label, second.ask).finally(second.close), null)
   }
 })
 

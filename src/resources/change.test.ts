@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { f } from '../fields/field.ts'
 import { type Change, declarationAt } from './change.ts'
 import type { ResourceDeclaration } from './declaration.ts'
-import { f } from './field.ts'
 
 const customers = {
   fields: {

@@ -1,20 +1,17 @@
 /** Change: what a version changed of a resource, and the declaration as an older version had it. Part 9, versions. */
-import type { DeclaredError } from '../errors/catalogue.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import {
   type Concepts,
   type Deprecations,
   type Operation,
   operations,
-  parentOf,
+  parentDeclarationOf,
   type ResourceDeclaration,
-  resolved,
-  type VersionDeclaration,
+  resolveConcepts,
+  type VersionedDeclaration,
 } from './declaration.ts'
-import type { Field, Fields } from './field.ts'
-import { cased, type Naming, singular } from './naming.ts'
+import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
-
-export type Versions = { readonly [label: string]: VersionDeclaration }
 
 /** A comparison that an older version asks for, in the names of the version that changed it. */
 export interface Comparison {
@@ -25,7 +22,7 @@ export interface Comparison {
 }
 
 /** A field that another resource has now, found by a reference or by the parent. */
-interface Moved {
+interface FieldMove {
   /** The own field whose value is the id of the row that has it now. */
   readonly by: string
   /** The name it has there. */
@@ -61,7 +58,7 @@ export interface ResourceChange {
   readonly mapped?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** New values of an enum that have no old one of their own, and the old ones that are shown for them. */
   readonly shown?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  readonly moved?: Readonly<Record<string, Moved>>
+  readonly moved?: Readonly<Record<string, FieldMove>>
   /** Methods that came with the new version, and those that ended with the one before. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
   /** Operations of the version before that are to be left. R198. */
@@ -90,54 +87,48 @@ export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
   ...['shown', 'moved', 'methods', 'deprecations', 'errors', 'request', 'response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
-
-/** What of a declaration versions can differ in. */
-export interface Versioned {
-  readonly resources: { readonly [name: string]: ResourceDeclaration }
-  readonly concepts?: Concepts
-  readonly errors?: { readonly [type: string]: DeclaredError }
-  readonly versions?: Versions
-  readonly settings?: { readonly naming?: Naming }
-}
-
 export const majorOf = (label: string): number => Number(label.slice(1))
 
 /** The labels of all versions, the oldest first; of a service that declares none, `v1`. R187a. */
-export const labelsOf = ({ versions = {} }: Pick<Versioned, 'versions'>): string[] => {
+export const versionLabels = ({ versions = {} }: Pick<VersionedDeclaration, 'versions'>): string[] => {
   const labels = Object.keys(versions).sort((a, b) => majorOf(a) - majorOf(b))
   return labels.length === 0 ? ['v1'] : labels
 }
 
 /** The whole declaration as a version had it: the newest one with all later changes undone, the latest first. */
-export function declarationAt<D extends Versioned>(declaration: D, changes: readonly Change[], version: string): D {
+export function declarationAt<D extends VersionedDeclaration>(
+  declaration: D,
+  changes: readonly Change[],
+  version: string,
+): D {
   const major = majorOf(version)
-  let at: Versioned = declaration
-  for (const change of changes) if (majorOf(change.version) > major) at = before(at, change)
+  let at: VersionedDeclaration = declaration
+  for (const change of changes) if (majorOf(change.version) > major) at = declarationBefore(at, change)
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
   return (ended.length === 0 ? at : { ...at, resources: without(at.resources, ended) }) as D
 }
 
 /** A declaration without one change. */
-export function before(declaration: Versioned, change: Change): Versioned {
+export function declarationBefore(declaration: VersionedDeclaration, change: Change): VersionedDeclaration {
   const { resource, was, begins, ends, errors } = change
-  const told = errors && declaration.errors ? { errors: renamed(declaration.errors, errors) } : {}
+  const told = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
   if (begins) return { ...declaration, ...told, resources: without(declaration.resources, [resource]) }
   const own = declaration.resources[resource]
   if (!own || ends) return { ...declaration, ...told }
   const older = resourceBefore(own, change, declaration)
   if (was === undefined) return { ...declaration, ...told, resources: { ...declaration.resources, [resource]: older } }
   const named = own.key === undefined ? { prefix: own.prefix ?? defaultPrefix(resource, own), ...older } : older
-  const resources = renamed({ ...declaration.resources, [resource]: named }, { [was]: resource })
-  const link = linkBefore(declaration, resource, was)
-  const known = Object.entries(resources).map(([name, one]) => [name, pointing(one, resource, was, link)])
-  const concepts = declaration.concepts && { concepts: fieldsPointing(declaration.concepts, resource, was) }
+  const resources = underOldNames({ ...declaration.resources, [resource]: named }, { [was]: resource })
+  const link = parentFieldRenaming(declaration, resource, was)
+  const known = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
+  const concepts = declaration.concepts && { concepts: repointFields(declaration.concepts, resource, was) }
   return { ...declaration, ...told, ...concepts, resources: Object.fromEntries(known) }
 }
 
-function resourceBefore(own: ResourceDeclaration, change: Change, around: Versioned): ResourceDeclaration {
+function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const named = withTerms({ ...own, fields: fieldsBefore(own, change, around) }, (name) =>
+  const named = renameTerms({ ...own, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
   )
   if (!change.methods && !change.deprecations) return named
@@ -149,52 +140,29 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 
-/** A resource whose orders, indexes and key name its fields in another way; those of a field that has no name are left out. */
-function withTerms(own: ResourceDeclaration, name: (field: string) => string | null): ResourceDeclaration {
-  const term = (text: string): string[] => {
-    const [, sign = '', top = '', inner = ''] = /^(-?)([^.]*)(.*)$/.exec(text) ?? []
-    const named = name(top)
-    return named === null ? [] : [sign + named + inner]
-  }
-  const { key, order, sorts, indexes, uniques, ...rest } = own
-  const several = (lists: readonly (readonly string[])[]) =>
-    lists.map((one) => one.flatMap(term)).filter(({ length }) => length > 1)
-  const usual = order?.flatMap(term) ?? []
-  const customs = Object.entries(sorts ?? {}).map(([custom, list]) => [custom, list.flatMap(term)] as const)
-  const kept = customs.filter(([, { length }]) => length > 0)
-  return {
-    ...rest,
-    ...(key === undefined ? {} : { key: name(key) ?? key }),
-    ...(usual.length > 0 ? { order: usual } : {}),
-    ...(kept.length > 0 ? { sorts: Object.fromEntries(kept) } : {}),
-    ...(indexes ? { indexes: several(indexes) } : {}),
-    // Values of some of the fields are not unique without those of the others.
-    ...(uniques ? { uniques: several(uniques.filter((one) => one.every((field) => term(field).length > 0))) } : {}),
-  }
-}
-
 /** The fields of before in their order: what was removed stands where something was added for it, else at the end. */
-function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, around: Versioned): Fields {
+function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, around: VersionedDeclaration): Fields {
   const { renamed = {}, removed = {}, added = [], retyped = {}, moved = {} } = change
   const names = new Map(Object.entries(renamed).map(([old, now]) => [now, old]))
-  const back = Object.entries({ ...removed, ...movedBack(fields, parent, moved, around) })
+  const back = Object.entries({ ...removed, ...movedFieldsBefore(fields, parent, moved, around) })
   const found: [string, Field][] = []
   for (const [name, field] of Object.entries(fields)) {
     if (added.includes(name)) found.push(...back.splice(0))
-    else found.push([names.get(name) ?? name, unnamed(retyped[name] ?? fieldBefore(name, field, change, around))])
+    else
+      found.push([names.get(name) ?? name, withoutMigration(retyped[name] ?? fieldBefore(name, field, change, around))])
   }
   return Object.fromEntries([...found, ...back])
 }
 
 /** The former name of a column, and what stored values become, concern the newest version alone. */
-function unnamed(field: Field): Field {
+function withoutMigration(field: Field): Field {
   const { was, fill, ...options } = field.options
   return was === undefined && fill === undefined ? field : { ...field, options }
 }
 
 /** Whether old values stand in the order of the new ones that they are shown for, each one for one: rows of the same value are told apart by id. */
-export function keepsOrder(values: readonly string[], mapped: Words, shown: Words): boolean {
-  const down = [...shownAs(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
+export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {
+  const down = [...oldValuesByNew(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
   return down.every((old, i) => i === 0 || (down[i - 1] as string) < old)
 }
 
@@ -203,25 +171,25 @@ export function fieldBefore(
   name: string,
   given: Field,
   { required = {}, mapped = {}, shown = {} }: Change,
-  around: Versioned,
+  around: VersionedDeclaration,
 ): Field {
   let field = given
   if (Object.hasOwn(mapped, name) || Object.hasOwn(shown, name)) {
-    field = resolved(field, around.concepts ?? {})
-    const down = shownAs(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})
+    field = resolveConcepts(field, around.concepts ?? {})
+    const down = oldValuesByNew(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})
     const { default: usual } = field.options
     const options = usual === undefined ? field.options : { ...field.options, default: down.get(usual as string) }
     field = { ...field, options, values: oldValues(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {}) }
   }
   if (!Object.hasOwn(required, name)) return field
-  const { default: _, ...options } = resolved(field, around.concepts ?? {}).options
-  return { ...resolved(field, around.concepts ?? {}), options: { ...options, optional: true } }
+  const { default: _, ...options } = resolveConcepts(field, around.concepts ?? {}).options
+  return { ...resolveConcepts(field, around.concepts ?? {}), options: { ...options, optional: true } }
 }
 
-type Words = Readonly<Record<string, string>>
+type ValueMap = Readonly<Record<string, string>>
 
 /** The values that an enum had before its values were mapped. */
-function oldValues(values: readonly string[], mapped: Words, shown: Words): string[] {
+function oldValues(values: readonly string[], mapped: ValueMap, shown: ValueMap): string[] {
   return values.flatMap((value) => {
     const from = Object.keys(mapped).filter((old) => mapped[old] === value)
     return from.length > 0 ? from : Object.hasOwn(shown, value) ? [] : [value]
@@ -229,31 +197,31 @@ function oldValues(values: readonly string[], mapped: Words, shown: Words): stri
 }
 
 /** The old value of each new one. */
-export function shownAs(values: readonly string[], mapped: Words, shown: Words): Map<string, string> {
+export function oldValuesByNew(values: readonly string[], mapped: ValueMap, shown: ValueMap): Map<string, string> {
   const first = (value: string) => Object.keys(mapped).find((old) => mapped[old] === value)
   return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))
 }
 
 /** The resource that a reference or the parent leads to, from a resource with these fields. */
-export function targetOf(
+export function referencedResource(
   fields: Fields,
   by: string,
   parent: ResourceDeclaration['parent'],
   concepts: Concepts,
 ): string | undefined {
   const field = fields[by]
-  if (field) return resolved(field, concepts).target
-  return parent === undefined ? undefined : parentOf({ parent } as ResourceDeclaration)?.resource
+  if (field) return resolveConcepts(field, concepts).target
+  return parent === undefined ? undefined : parentDeclarationOf({ parent } as ResourceDeclaration)?.resource
 }
 
-function movedBack(
+function movedFieldsBefore(
   fields: Fields,
   parent: ResourceDeclaration['parent'],
-  moved: Readonly<Record<string, Moved>>,
-  around: Versioned,
+  moved: Readonly<Record<string, FieldMove>>,
+  around: VersionedDeclaration,
 ): Fields {
   const found = Object.entries(moved).flatMap(([name, { by, to, field }]) => {
-    const target = targetOf(fields, by, parent, around.concepts ?? {})
+    const target = referencedResource(fields, by, parent, around.concepts ?? {})
     const there = target === undefined ? undefined : around.resources[target]?.fields[to]
     if (field) return [[name, field]]
     if (!there) return []
@@ -263,37 +231,8 @@ function movedBack(
   return Object.fromEntries(found)
 }
 
-/** The name of a parent's id in its children, before and after the parent was renamed. */
-export function linkBefore({ resources, settings }: Versioned, now: string, was: string): Link {
-  const link = (name: string) => cased(`${resources[now]?.singular ?? singular(name)}-id`, settings?.naming ?? 'camel')
-  return { old: link(was), now: link(now) }
-}
-type Link = { readonly old: string; readonly now: string }
-
-/** References to a resource under the name that it had, and in its children the name of its id. */
-function pointing(one: ResourceDeclaration, now: string, was: string, link: Link): ResourceDeclaration {
-  const parent = parentOf(one)
-  const fields = fieldsPointing(one.fields, now, was)
-  if (parent?.resource !== now) return { ...one, fields }
-  const named = withTerms(one, (name) => (name === link.now ? link.old : name))
-  return { ...named, fields, parent: { ...parent, resource: was } }
-}
-
-const fieldsPointing = (fields: Fields, now: string, was: string): Fields =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldPointing(field, now, was)]))
-
-function fieldPointing(field: Field, now: string, was: string): Field {
-  const { kind, item, fields, target } = field
-  if (kind === 'ref' && target === now) return { ...field, target: was }
-  if (item) return { ...field, item: fieldPointing(item, now, was) }
-  return fields ? { ...field, fields: fieldsPointing(fields, now, was) } : field
-}
-
-const without = <T>(all: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> =>
-  Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)))
-
 /** The same members under their old names. */
-function renamed<T>(all: Readonly<Record<string, T>>, names: Words): Record<string, T> {
+function underOldNames<T>(all: Readonly<Record<string, T>>, names: ValueMap): Record<string, T> {
   const old = new Map(Object.entries(names).map(([old, now]) => [now, old]))
   return Object.fromEntries(Object.entries(all).map(([name, one]) => [old.get(name) ?? name, one]))
 }

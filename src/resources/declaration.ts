@@ -1,14 +1,18 @@
 /** What a service declares of a resource. Part 2, resources and their fields. */
-import type { Field, Fields } from './field.ts'
-import { cased, singular } from './naming.ts'
-import type { ResourceSettings, Settings } from './settings.ts'
+
+import type { DeclaredError } from '../errors/catalogue.ts'
+import type { Field, Fields } from '../fields/field.ts'
+import { type Naming, singularOf, toCase } from '../formats/naming.ts'
+import type { ResourceSettings, Settings } from '../settings.ts'
 
 /** `public`, `authenticated`, or the name of a scope. */
-export type Rule = string
+export type AccessRule = string
 export type Operation = 'list' | 'read' | 'create' | 'replace' | 'change' | 'remove'
 export const operations: readonly Operation[] = ['list', 'read', 'create', 'replace', 'change', 'remove']
 
-export type Access = Rule | (Readonly<Partial<Record<Exclude<Operation, 'list'>, Rule>>> & { readonly write?: Rule })
+export type Access =
+  | AccessRule
+  | (Readonly<Partial<Record<Exclude<Operation, 'list'>, AccessRule>>> & { readonly write?: AccessRule })
 
 /** How something that is published goes. Times are dates, or moments in UTC. */
 interface Retirement {
@@ -96,15 +100,19 @@ export const resourceKeys = [
 export type Concepts = { readonly [name: string]: Field }
 
 /** What resources of one service share while they are made. */
-export interface Surroundings {
+export interface DeclarationContext {
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   readonly concepts: Concepts
   readonly settings: Settings
 }
 
 /** The derived name of a parent's id in its children: `orderId`. */
-export function parentField(parent: string, declaration: ResourceDeclaration | undefined, settings: Settings): string {
-  return cased(`${declaration?.singular ?? singular(parent)}-id`, settings.naming)
+export function parentFieldName(
+  parent: string,
+  declaration: ResourceDeclaration | undefined,
+  settings: Settings,
+): string {
+  return toCase(`${declaration?.singular ?? singularOf(parent)}-id`, settings.naming)
 }
 
 /** A mistake in a declaration: where it is, what is wrong, and the mend. R219. */
@@ -115,43 +123,43 @@ export interface Mistake {
 }
 
 /** The field that a concept stands for: its structure, with the options of the place that uses it. R37. */
-export function resolved(field: Field, concepts: Concepts): Field {
-  if (field.kind === 'list') return { ...field, item: resolved(field.item as Field, concepts) }
+export function resolveConcepts(field: Field, concepts: Concepts): Field {
+  if (field.kind === 'list') return { ...field, item: resolveConcepts(field.item as Field, concepts) }
   if (field.kind === 'object') {
-    const fields = Object.entries(field.fields ?? {}).map(([name, one]) => [name, resolved(one, concepts)])
+    const fields = Object.entries(field.fields ?? {}).map(([name, one]) => [name, resolveConcepts(one, concepts)])
     return { ...field, fields: Object.fromEntries(fields) }
   }
   if (field.kind !== 'concept') return field
   const concept = concepts[field.target as string]
   if (!concept) return { kind: 'text', options: field.options } // reported as a mistake
-  const made = resolved(concept, concepts)
+  const made = resolveConcepts(concept, concepts)
   return { ...made, options: { ...made.options, ...field.options } }
 }
 
-export const parentOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>
+export const parentDeclarationOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>
   typeof parent === 'string' ? { resource: parent } : parent
 
 /** What the account is called that items belong to: children belong to whom their parent belongs. Null where they belong to nobody. */
-export function accountIn(resources: Surroundings['resources'], name: string): string | null {
+export function accountNameOf(resources: DeclarationContext['resources'], name: string): string | null {
   const declaration = resources[name]
-  const parent = declaration && parentOf(declaration)
-  return (parent && accountIn(resources, parent.resource)) ?? declaration?.owner ?? null
+  const parent = declaration && parentDeclarationOf(declaration)
+  return (parent && accountNameOf(resources, parent.resource)) ?? declaration?.owner ?? null
 }
 
 /** The rule for an operation; a narrower name wins. */
-export function ruleFor(access: Access, operation: Operation): Rule | undefined {
+export function ruleFor(access: Access, operation: Operation): AccessRule | undefined {
   if (typeof access === 'string') return access
   if (operation === 'list' || operation === 'read') return access.read
   return access[operation] ?? access.write
 }
 
 /** Whether a rule lets everybody whom another one lets. Two scopes cannot be compared. */
-export const covers = (rule: Rule | undefined, other: Rule | undefined): boolean =>
+export const ruleCovers = (rule: AccessRule | undefined, other: AccessRule | undefined): boolean =>
   rule === 'public' || rule === other || (rule === 'authenticated' && other !== 'public')
 
 /** Whether everybody who may replace items of a resource may read them too. */
 export const isReadByWriters = ({ access }: { readonly access: Access }): boolean =>
-  covers(ruleFor(access, 'read'), ruleFor(access, 'replace'))
+  ruleCovers(ruleFor(access, 'read'), ruleFor(access, 'replace'))
 
 /** Whose requests are counted together: those of a caller, of all callers of the tier, or of an address. R181. */
 export const partitions = ['caller', 'tier', 'address'] as const
@@ -171,4 +179,15 @@ export interface DeclaredTier {
 
 export interface DeclaredTiers {
   readonly [tier: string]: DeclaredTier
+}
+
+export type Versions = { readonly [label: string]: VersionDeclaration }
+
+/** What of a declaration versions can differ in. */
+export interface VersionedDeclaration {
+  readonly resources: { readonly [name: string]: ResourceDeclaration }
+  readonly concepts?: Concepts
+  readonly errors?: { readonly [type: string]: DeclaredError }
+  readonly versions?: Versions
+  readonly settings?: { readonly naming?: Naming }
 }

@@ -1,11 +1,11 @@
 /** Proves that what is inferred from a declaration is what the service does with it. Part 2, fields. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f } from './field.ts'
+import { f } from '../fields/field.ts'
+import { type Naming, singularOf } from '../formats/naming.ts'
+import { readSettings } from '../settings.ts'
 import type { CreateInput, ResourceName, Row, Singular } from './infer.ts'
-import { type Naming, singular } from './naming.ts'
-import { type Resource, resource } from './resource.ts'
-import { readSettings } from './settings.ts'
+import { makeResource, type Resource } from './resource.ts'
 
 test('a singular is inferred as it is derived', () => {
   same('orders', 'order')
@@ -38,7 +38,7 @@ test('a singular is inferred as it is derived', () => {
 
 /** The compiler judges the second word, the test the first. */
 function same<const Name extends string>(name: Name, inferred: Singular<Name>): void {
-  assert.equal(singular(name), inferred)
+  assert.equal(singularOf(name), inferred)
 }
 
 const kept = <const D>(declaration: D): D => declaration
@@ -75,13 +75,13 @@ type Snake = typeof snake
 function made(name: ResourceName<Shop>, naming: Naming): Resource {
   const { resources, concepts } = shop
   const settings = readSettings({ naming }, undefined, false, () => assert.fail())
-  return resource(name, resources[name], { resources, concepts, settings })
+  return makeResource(name, resources[name], { resources, concepts, settings })
 }
 
 /** The members of an item, each of them inferred. */
 type Members<T> = Readonly<Record<keyof T, 'answered'>>
 function answered(resource: Resource, inferred: Readonly<Record<string, 'answered'>>): void {
-  const members = resource.members.filter(({ hidden }) => !hidden)
+  const members = resource.members.filter(({ writeOnly }) => !writeOnly)
   assert.deepEqual(Object.fromEntries(members.map(({ name }) => [name, 'answered'])), inferred)
 }
 

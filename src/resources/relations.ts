@@ -1,21 +1,31 @@
 /** Which resources refer to which, and how the rows that do are found. Part 2, resources. */
-import type { Collection, Dependent, Reference } from './collection.ts'
-import { accountIn, parentField, parentOf, resolved, type Surroundings } from './declaration.ts'
-import type { Field } from './field.ts'
+
+import type { Field } from '../fields/field.ts'
+import type { Collection, Dependent, Reference } from '../rows/collection.ts'
+import {
+  accountNameOf,
+  type DeclarationContext,
+  parentDeclarationOf,
+  parentFieldName,
+  resolveConcepts,
+} from './declaration.ts'
 
 /** A resource, as far as it refers to others. */
-interface Referring extends Pick<Collection, 'composite' | 'account'> {
+interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
   readonly members: readonly { readonly name: string; readonly field: Field }[]
   readonly parent: { readonly resource: string; readonly field: string } | null
 }
 
 /** Rows are found from what they refer to: below which no list is, or which rows of several accounts refer to. */
-export function referringOf({ members, composite, account, parent }: Referring, around: Surroundings): string[][] {
+export function referringColumns(
+  { members, composite, account, parent }: ReferringResource,
+  around: DeclarationContext,
+): string[][] {
   if (!composite && account === null) return []
-  const isShared = (target: string) => account === null || accountIn(around.resources, target) === null
+  const isShared = (target: string) => account === null || accountNameOf(around.resources, target) === null
   const refs = members.flatMap(({ name, field }) =>
     Object.keys(around.resources).flatMap((target) =>
-      sitesOf(field, target, name)
+      referenceSites(field, target, name)
         .filter(({ listed }) => !listed)
         .map(({ path }) => (isShared(target) ? [`by_${path}`] : ['account', `by_${path}`])),
     ),
@@ -28,29 +38,29 @@ export function referringOf({ members, composite, account, parent }: Referring, 
 }
 
 /** Who refers to a resource: children by their parent, others by their references. */
-export function dependentsOf(name: string, around: Surroundings): Dependent[] {
+export function dependentsOf(name: string, around: DeclarationContext): Dependent[] {
   return Object.entries(around.resources).flatMap(([collection, declaration]) => {
-    const parent = parentOf(declaration)
-    const own = parentField(name, around.resources[name], around.settings)
+    const parent = parentDeclarationOf(declaration)
+    const own = parentFieldName(name, around.resources[name], around.settings)
     const column = declaration.key === undefined ? `by_${own}` : 'parent'
     const child: Dependent[] =
       parent?.resource === name
         ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
         : []
     const fields = Object.entries(declaration.fields).map(
-      ([field, given]) => [field, resolved(given, around.concepts)] as const,
+      ([field, given]) => [field, resolveConcepts(given, around.concepts)] as const,
     )
-    return [...child, ...fields.flatMap(([field, one]) => referring(collection, field, one, name))]
+    return [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
   })
 }
 
 /** How a field refers to a resource: by the column of its reference, or, in a list, by what its documents hold. */
-function referring(collection: string, name: string, field: Field, target: string): Dependent[] {
-  return sitesOf(field, target, name).map(({ path, listed, onDelete }) => ({
+function referringDependents(collection: string, name: string, field: Field, target: string): Dependent[] {
+  return referenceSites(field, target, name).map(({ path, listed, onDelete }) => ({
     collection,
     column: listed ? null : `by_${path}`,
     ids: (document) =>
-      referencesIn(field, document[name], name).flatMap((one) => (siteOf(one) === path ? [one.id] : [])),
+      referencesIn(field, document[name], name).flatMap((one) => (siteOfReference(one) === path ? [one.id] : [])),
     onDelete,
   }))
 }
@@ -67,22 +77,22 @@ export function referencesIn(field: Field, value: unknown, at: string): Referenc
 }
 
 /** A place in a field that can refer to a resource: its path with dots, and whether a list stands on the way. */
-interface Site {
+interface ReferenceSite {
   readonly path: string
   readonly listed: boolean
   readonly onDelete: 'restrict' | 'cascade'
 }
 
 /** All places in a field that refer to a resource. */
-export function sitesOf(field: Field, target: string, path: string, listed = false): Site[] {
+export function referenceSites(field: Field, target: string, path: string, listed = false): ReferenceSite[] {
   if (field.kind === 'ref' && field.target === target)
     return [{ path, listed, onDelete: field.options.onDelete ?? 'restrict' }]
-  if (field.kind === 'list') return sitesOf(field.item as Field, target, path, true)
+  if (field.kind === 'list') return referenceSites(field.item as Field, target, path, true)
   if (field.kind !== 'object') return []
   return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
-    sitesOf(inner, target, `${path}.${name}`, listed),
+    referenceSites(inner, target, `${path}.${name}`, listed),
   )
 }
 
 /** The place in a field that a reference stands at, without its numbers in lists. */
-const siteOf = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')
+const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')

@@ -1,39 +1,39 @@
 /** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
-import { fault } from '../errors/place.ts'
+import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
-import { type Collection, type Column, columnOf, type Unique } from './collection.ts'
+import type { Field } from '../fields/field.ts'
+import { absentValue, type ValueCheck, type ValueRules, valueCheckOf } from '../fields/value-check.ts'
+import { chosenIdCheck, type IdCheck, typeIdCheck } from '../formats/id.ts'
+import { sentenceCase, singularOf, toCase } from '../formats/naming.ts'
+import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
+import { fieldRulesOf } from '../rows/field-rules.ts'
+import { fillName, shapeField, shapeName } from '../rows/shape.ts'
+import { readSettings, type Settings } from '../settings.ts'
 import {
   type Access,
-  accountIn,
+  accountNameOf,
+  type DeclarationContext,
   type Operation,
   operations,
-  parentField,
-  parentOf,
+  parentDeclarationOf,
+  parentFieldName,
   type ResourceDeclaration,
-  resolved,
-  type Surroundings,
+  resolveConcepts,
 } from './declaration.ts'
-import type { Field } from './field.ts'
-import { chosenIdCheck, type IdCheck, typeIdCheck } from './id.ts'
-import { cased, sentence, singular } from './naming.ts'
-import { dependentsOf, referringOf } from './relations.ts'
-import { rulesOf } from './rules.ts'
-import { readSettings, type Settings } from './settings.ts'
-import { nameOfFill, shaped, shapeName } from './shape.ts'
-import { absent, type Check, checkOf, type Rules } from './values.ts'
+import { dependentsOf, referringColumns } from './relations.ts'
 
 /** A field of a resource, declared or made by the service. */
 export interface Member {
   readonly name: string
   readonly field: Field
-  readonly check: Check
+  readonly check: ValueCheck
   /** What stands where nothing is given; undefined where something has to be. */
   readonly absent: unknown
   /** Who gives the value: the caller, the address of the item, or the service. */
   readonly from: 'caller' | 'address' | 'service'
   readonly immutable: boolean
   /** Stored and never answered. */
-  readonly hidden: boolean
+  readonly writeOnly: boolean
   /** The scope that callers need to see it; null where all of them do. */
   readonly read: string | null
   /** The scopes that callers need to write it: what is not seen is not written, or it could be guessed. R169. */
@@ -57,7 +57,7 @@ export interface Resource {
   readonly members: readonly Member[]
   readonly byName: ReadonlyMap<string, Member>
   /** Whether there are fields that only callers with a scope see. */
-  readonly veiled: boolean
+  readonly hasScopedFields: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   readonly access: Access
@@ -71,26 +71,26 @@ export interface Resource {
 }
 
 export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
-  (given ?? singular(name)).replaceAll('-', '_')
+  (given ?? singularOf(name)).replaceAll('-', '_')
 
-export function resource(name: string, declaration: ResourceDeclaration, around: Surroundings): Resource {
+export function makeResource(name: string, declaration: ResourceDeclaration, around: DeclarationContext): Resource {
   const settings = readSettings(declaration.settings, around.settings, true, () => {})
-  const own = declaration.singular ?? singular(name)
+  const own = declaration.singular ?? singularOf(name)
   const prefix = declaration.key === undefined ? (declaration.prefix ?? defaultPrefix(name, declaration)) : null
-  const parent = parentOf(declaration)
+  const parent = parentDeclarationOf(declaration)
   const link = parent && {
     resource: parent.resource,
-    field: parentField(parent.resource, around.resources[parent.resource], around.settings),
+    field: parentFieldName(parent.resource, around.resources[parent.resource], around.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
   }
-  const rules: Rules = { settings, isId: idChecks(around) }
+  const rules: ValueRules = { settings, isId: idChecks(around) }
   const key = declaration.key ?? null
   const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
   const byName = new Map(members.map((member) => [member.name, member]))
   const made = {
     name,
     singular: own,
-    title: sentence(own),
+    title: sentenceCase(own),
     settings,
     prefix,
     parent: link ?? null,
@@ -100,19 +100,19 @@ export function resource(name: string, declaration: ResourceDeclaration, around:
   }
   return Object.freeze({
     ...made,
-    veiled: members.some(({ read }) => read !== null),
+    hasScopedFields: members.some(({ read }) => read !== null),
     isId: idCheckOf(name, around),
     methods: declaration.methods ?? operations,
     access: declaration.access,
     declaration,
     collection: collectionOf(made, rules, declaration, around),
-    created: cased('created-at', settings.naming),
-    updated: cased('updated-at', settings.naming),
+    created: toCase('created-at', settings.naming),
+    updated: toCase('updated-at', settings.naming),
   })
 }
 
 /** The checks of the identifiers of all resources, each made when it is first needed: resources may refer to each other. */
-function idChecks(around: Surroundings): Rules['isId'] {
+function idChecks(around: DeclarationContext): ValueRules['isId'] {
   const made = new Map<string, IdCheck>()
   return (name, text) => {
     const check = made.get(name) ?? idCheckOf(name, around)
@@ -122,7 +122,7 @@ function idChecks(around: Surroundings): Rules['isId'] {
 }
 
 /** Whether a text can be an identifier of the resource at all. R9. */
-function idCheckOf(name: string, around: Surroundings): IdCheck {
+function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const declaration = around.resources[name]
   if (!declaration) return () => false
   const settings = readSettings(declaration.settings, around.settings, true, () => {})
@@ -131,8 +131,8 @@ function idCheckOf(name: string, around: Surroundings): IdCheck {
     return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
-  const field = keyField(resolved(given, around.concepts))
-  const check = keyCheck(checkOf(field, { settings, isId: idChecks(around) }))
+  const field = boundedKeyField(resolveConcepts(given, around.concepts))
+  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around) }))
   return (text) => {
     const faults: Violation[] = []
     const value = text.includes('\0') ? undefined : check(keyValue(field.kind, text), '', faults)
@@ -141,16 +141,18 @@ function idCheckOf(name: string, around: Surroundings): IdCheck {
 }
 
 /** A key is a part of the address, which must not grow past what an address may be. R9. */
-function keyField(field: Field): Field {
+function boundedKeyField(field: Field): Field {
   return field.kind === 'text' ? { ...field, options: { max: 255, ...field.options } } : field
 }
 
 /** What names no item in an address is refused: nothing, and the dots that addresses are resolved by. R8. */
-function keyCheck(check: Check): Check {
+function keyCheck(check: ValueCheck): ValueCheck {
   return (value, at, faults) => {
     const key = check(value, at, faults)
     const lost = key === '' || key === '.' || key === '..'
-    return lost ? fault(faults, at, 'invalid-value', 'is a part of the address; it cannot be empty, "." or "..".') : key
+    return lost
+      ? addViolation(faults, at, 'invalid-value', 'is a part of the address; it cannot be empty, "." or "..".')
+      : key
   }
 }
 
@@ -159,23 +161,23 @@ export function keyValue(kind: Field['kind'], text: string): unknown {
   return kind === 'integer' ? Number(text) : text
 }
 
-interface Parts {
+interface MemberSources {
   readonly declaration: ResourceDeclaration
-  readonly around: Surroundings
-  readonly rules: Rules
+  readonly around: DeclarationContext
+  readonly rules: ValueRules
   readonly key: string | null
   readonly parentField: string | undefined
 }
 
-function membersOf({ declaration, around, rules, key, parentField }: Parts): Member[] {
-  const made = (name: string, field: Field, from: Member['from'], check = checkOf(field, rules)): Member => ({
+function membersOf({ declaration, around, rules, key, parentField }: MemberSources): Member[] {
+  const made = (name: string, field: Field, from: Member['from'], check = valueCheckOf(field, rules)): Member => ({
     name,
     field,
     check,
-    absent: absent(field, check),
+    absent: absentValue(field, check),
     from,
     immutable: field.options.immutable === true,
-    hidden: field.options.writeOnly === true,
+    writeOnly: field.options.writeOnly === true,
     read: field.options.read ?? null,
     write: [field.options.read ?? [], field.options.write ?? []].flat(),
   })
@@ -183,37 +185,37 @@ function membersOf({ declaration, around, rules, key, parentField }: Parts): Mem
   const text: Field = { kind: 'text', options: {} }
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
-    const field = resolved(given, around.concepts)
+    const field = resolveConcepts(given, around.concepts)
     if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
-    return made(name, keyField(field), 'address', keyCheck(checkOf(keyField(field), rules)))
+    return made(name, boundedKeyField(field), 'address', keyCheck(valueCheckOf(boundedKeyField(field), rules)))
   })
   return [
     made('id', { ...text, options: { filter: true } }, 'address'),
     ...(parentField ? [made(parentField, { ...text, options: { filter: true, immutable: true } }, 'address')] : []),
     ...declared,
-    made(cased('created-at', naming), time, 'service'),
-    made(cased('updated-at', naming), time, 'service'),
+    made(toCase('created-at', naming), time, 'service'),
+    made(toCase('updated-at', naming), time, 'service'),
   ]
 }
 
-type Made = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings'>
+type ResourceParts = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings'>
 
 function collectionOf(
-  { name, parent, prefix, key, members, settings }: Made,
-  rules: Rules,
+  { name, parent, prefix, key, members, settings }: ResourceParts,
+  rules: ValueRules,
   declaration: ResourceDeclaration,
-  around: Surroundings,
+  around: DeclarationContext,
 ): Collection {
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldIn))
+  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
   const columnName = (field: string) =>
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
-  const columns = columnsOf(members, { asked, settings }, parent?.field, composite)
-  const fields = members.map(({ name, field }) => shaped(name, field, rules))
+  const columns = columnsOf(members, { names: asked, settings }, parent?.field, composite)
+  const fields = members.map(({ name, field }) => shapeField(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
-  const account = accountIn(around.resources, name)
+  const account = accountNameOf(around.resources, name)
   return {
     name,
     table: name.replaceAll('-', '_'),
@@ -227,54 +229,54 @@ function collectionOf(
       ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
     ],
     indexes: [...wanted, ...below].map((fields) =>
-      fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldIn(field))),
+      fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldOfTerm(field))),
     ),
-    referring: referringOf({ members, composite, account, parent }, around),
+    referring: referringColumns({ members, composite, account, parent }, around),
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),
-    rules: rulesOf(members, key, idCheckOf(name, around), settings),
+    rules: fieldRulesOf(members, key, idCheckOf(name, around), settings),
     retention: settings.deleted.retention,
   }
 }
 
 /** The field of a term of an order. */
-const fieldIn = (term: string): string => term.replace(/^-/, '')
+const fieldOfTerm = (term: string): string => term.replace(/^-/, '')
 
 /** The columns of all fields, but of those that the primary key has. */
 function columnsOf(
   members: readonly Member[],
-  wanted: Wanted,
+  wanted: IndexedFields,
   parent: string | undefined,
   composite: boolean,
 ): Collection['columns'] {
   return members
-    .flatMap(({ name, field }) => indexed(name, field, wanted))
+    .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent))
     .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are never long
 }
 
-interface Wanted {
+interface IndexedFields {
   /** The fields that orders and uniqueness name. */
-  readonly asked: ReadonlySet<string>
+  readonly names: ReadonlySet<string>
   readonly settings: Settings
 }
 
 /** The columns a field asks for: its own, or those of its nested fields. */
-function indexed(name: string, field: Field, wanted: Wanted, below = false): Collection['columns'] {
+function columnsOfField(name: string, field: Field, wanted: IndexedFields, below = false): Collection['columns'] {
   const optional = below || field.options.optional === true
   if (field.kind === 'object')
     return Object.entries(field.fields ?? {}).flatMap(([inner, one]) =>
-      indexed(`${name}.${inner}`, one, wanted, optional),
+      columnsOfField(`${name}.${inner}`, one, wanted, optional),
     )
   const { filter, sort, unique } = field.options
-  const isAsked = filter || sort || unique || wanted.asked.has(name) || field.kind === 'ref'
-  return isAsked ? [filled(columnOf(name, field, optional), field, wanted.settings)] : []
+  const isAsked = filter || sort || unique || wanted.names.has(name) || field.kind === 'ref'
+  return isAsked ? [withFill(columnOf(name, field, optional), field, wanted.settings)] : []
 }
 
 /** A column whose rows get other values is another one, so that nodes of the declaration before keep theirs. */
-const filled = (column: Column, field: Field, settings: Settings): Column =>
-  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${nameOfFill(field, settings)}` }
+const withFill = (column: Column, field: Field, settings: Settings): Column =>
+  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, settings)}` }
 
 /** Ids that the service makes are those of one item in all accounts; what another one has is not told of. R110. */
 const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }

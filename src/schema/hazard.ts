@@ -1,9 +1,9 @@
 /** Hazard: what a change of the schema would cost, found out before its first step, and the one refusal that names all of it. The cellar. */
-import type { Collection } from '../resources/collection.ts'
-import type { Steps } from '../store/cellar.ts'
-import type { Dialect } from '../store/dialect.ts'
-import type { Change, State } from './schema.ts'
-import type { Step } from './step.ts'
+import type { Collection } from '../rows/collection.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Steps } from '../store/steps.ts'
+import type { SchemaChange, SchemaState } from './schema-change.ts'
+import type { SchemaStep } from './step.ts'
 
 /** One reason not to carry a change out: values that would be lost, rows that would not fit, callers that would be cut off. */
 export interface Hazard {
@@ -16,14 +16,14 @@ export interface Hazard {
 }
 
 /** What a survey looks at: nothing of the change has been carried out yet. */
-export interface Surveyed {
-  readonly change: Change
+export interface SurveyedChange {
+  readonly change: SchemaChange
   readonly collections: readonly Collection[]
   readonly dialect: Dialect
 }
 
 /** Looks for hazards of one sort; it only reads. */
-export type Survey = (surveyed: Surveyed) => Steps<readonly Hazard[]>
+export type Survey = (surveyed: SurveyedChange) => Steps<readonly Hazard[]>
 
 /** A value that a change drops, with the row that held it. */
 export interface DroppedValue {
@@ -54,31 +54,31 @@ export interface Consent {
 }
 
 /** What an operator is told instead of a change. */
-export interface Refusal extends Error {
+export interface ChangeRefusal extends Error {
   readonly hazards: readonly Hazard[]
 }
 
-export const isRefusal = (error: unknown): error is Refusal => error instanceof Error && 'hazards' in error
+export const isChangeRefusal = (error: unknown): error is ChangeRefusal => error instanceof Error && 'hazards' in error
 
 /** Every survey runs before anything is refused, so that an operator sees all reasons at once. */
-export function* survey(surveyed: Surveyed, surveys: readonly Survey[]): Steps<void> {
-  const hazards = yield* found(surveyed, surveys)
-  if (hazards.length > 0) throw refusal(hazards)
+export function* requireNoHazards(surveyed: SurveyedChange, surveys: readonly Survey[]): Steps<void> {
+  const hazards = yield* findHazards(surveyed, surveys)
+  if (hazards.length > 0) throw changeRefusal(hazards)
 }
 
-export function* found(surveyed: Surveyed, surveys: readonly Survey[]): Steps<readonly Hazard[]> {
+export function* findHazards(surveyed: SurveyedChange, surveys: readonly Survey[]): Steps<readonly Hazard[]> {
   if (surveyed.change.before === null) return [] // a new database has nothing to lose
   const hazards: Hazard[] = []
   for (const look of surveys) hazards.push(...(yield* look(surveyed)))
   return hazards
 }
 
-export function refusal(hazards: readonly Hazard[]): Refusal {
+export function changeRefusal(hazards: readonly Hazard[]): ChangeRefusal {
   return Object.assign(new Error(hazards.map(hazardText).join('\n')), { hazards })
 }
 
 /** A refusal with the database that it is about. */
-export const refused = (database: string, { hazards, message }: Refusal): Refusal =>
+export const refusalOfDatabase = (database: string, { hazards, message }: ChangeRefusal): ChangeRefusal =>
   Object.assign(new Error(`The database ${database} was not changed, because:\n${message}`), { hazards })
 
 export function hazardText({ about, mends }: Hazard): string {
@@ -88,10 +88,10 @@ export function hazardText({ about, mends }: Hazard): string {
 }
 
 /** Reports the steps of a start; a new database is one line. */
-export function reported(
-  before: State | null,
+export function reportSteps(
+  before: SchemaState | null,
   collections: readonly Collection[],
-  { done }: { readonly done: readonly Step[] },
+  { done }: { readonly done: readonly SchemaStep[] },
   { report }: Consent,
 ): void {
   if (!report || done.length === 0) return

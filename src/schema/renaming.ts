@@ -1,14 +1,14 @@
 /** Renaming: the line of a declaration that keeps the values of a field under its new name. Pure. The cellar. */
-import type { Collection } from '../resources/collection.ts'
-import { sources } from '../store/kinds.ts'
-import type { TableLayout } from '../store/layout.ts'
+import type { Collection } from '../rows/collection.ts'
+import { fieldSources } from '../sql/field-sources.ts'
+import type { TableLayout } from '../sql/layout.ts'
 
-type Shaped = Collection['fields'][number]
+type FieldShape = Collection['fields'][number]
 
-const mostOffered = 3
+const maxOffered = 3
 
 /** Lines to paste: for each new field of the same kind, or for a name to be chosen. */
-export function renamings(
+export function renamingLines(
   { collection: { fields }, was }: { readonly collection: Pick<Collection, 'fields'>; readonly was: TableLayout },
   path: string,
 ): [label: string, text: string][] {
@@ -16,29 +16,29 @@ export function renamings(
   const [outer, old] = [path.slice(0, at), path.slice(at)]
   if (old === '*') return []
   const kind = was.kinds[path] as string
-  const fresh = sources(fields, was.kinds).filter((one) => one.from === null && one.kind === kind)
+  const fresh = fieldSources(fields, was.kinds).filter((one) => one.from === null && one.kind === kind)
   const isBeside = (own: string) => own.startsWith(outer) && !/[.@]/.test(own.slice(outer.length))
   const beside = fresh.filter(({ path: own }) => isBeside(own))
-  const named = beside.slice(0, mostOffered).map(({ path: own }): [string, string] => {
+  const named = beside.slice(0, maxOffered).map(({ path: own }): [string, string] => {
     const name = own.slice(outer.length)
-    return [`If ${name} is its new name`, line(name, kind, old, fieldAt(fields, own))]
+    return [`If ${name} is its new name`, fieldLine(name, kind, old, fieldAt(fields, own))]
   })
-  return named.length > 0 ? named : [['If it has a new name', line('newName', kind, old, undefined)]]
+  return named.length > 0 ? named : [['If it has a new name', fieldLine('newName', kind, old, undefined)]]
 }
 
-function fieldAt(fields: readonly Shaped[], path: string): Shaped | undefined {
+function fieldAt(fields: readonly FieldShape[], path: string): FieldShape | undefined {
   const [name, ...rest] = path.split('.')
   const own = fields.find((one) => one.name === name)
   return own && rest.length > 0 ? fieldAt(own.inner, rest.join('.')) : own
 }
 
-const line = (name: string, kind: string, was: string, field: Shaped | undefined): string =>
-  `${name}: ${made(kind, field, `was: '${was}'`)}`
+const fieldLine = (name: string, kind: string, was: string, field: FieldShape | undefined): string =>
+  `${name}: ${fieldText(kind, field, `was: '${was}'`)}`
 
 /** A field as it is declared, as far as the tables know it. */
-function made(kind: string, field: Shaped | undefined, option = ''): string {
+function fieldText(kind: string, field: FieldShape | undefined, option = ''): string {
   const [maker = '', target] = kind.split(' ')
-  const inner = field?.inner.map((one) => [one.name, made(one.kind, one)] as const) ?? []
+  const inner = field?.inner.map((one) => [one.name, fieldText(one.kind, one)] as const) ?? []
   const members = inner.map(([name, text]) => `${name}: ${text}`).join(', ')
   const first: Readonly<Record<string, string>> = {
     ref: `'${target}'`,

@@ -7,7 +7,7 @@
 export type Phase = 'expand' | 'contract'
 
 /** One step of a change of the schema. */
-export interface Step {
+export interface SchemaStep {
   readonly about: string
   readonly phase: Phase
   readonly sql: readonly string[]
@@ -18,14 +18,14 @@ export interface Step {
   /** It refuses rows of before from now on; it may be carried out again. */
   readonly guards?: boolean
   /** A collection whose rows are written again: in today's shape, with every index column. */
-  readonly fill?: Fill
+  readonly fill?: Refill
   /** It can only be carried out while no node runs, of whatever declaration. */
   readonly still?: boolean
   /** A table that has to be empty, or the step would lose its rows. */
   readonly empty?: string
 }
 
-export interface Fill {
+export interface Refill {
   readonly collection: string
   /** Whether the structure was written before, so that tags of that time must not name the new texts. R121 */
   readonly again: boolean

@@ -1,23 +1,23 @@
 /** Tables: how they are made, and kept under another name. Pure. The cellar. */
-import { type Collection, keyColumns } from '../resources/collection.ts'
-import { dropView } from '../store/compile.ts'
-import { type Dialect, quoted } from '../store/dialect.ts'
-import { epochAt, isConverted, isLater } from '../store/epoch.ts'
-import { sources } from '../store/kinds.ts'
-import type { Layout, TableLayout } from '../store/layout.ts'
-import { indexTerm } from '../store/width.ts'
-import { homeColumn, homeKey } from './shared.ts'
-import type { Step } from './step.ts'
+import { type Collection, keyColumns } from '../rows/collection.ts'
+import { dropView } from '../sql/compile.ts'
+import { type Dialect, quoted } from '../sql/dialect.ts'
+import { fieldSources } from '../sql/field-sources.ts'
+import { indexTerm } from '../sql/index-width.ts'
+import type { Layout, TableLayout } from '../sql/layout.ts'
+import { isConverted, isLaterVersion, storedVersionAt } from '../sql/stored-version.ts'
+import { shardKeyColumn, shardKeyPrefix } from './shared-tables.ts'
+import type { SchemaStep } from './step.ts'
 
 /** Nothing has to be copied for another name, but it has to be remembered. */
-export const named = ({ name, table }: Collection, was: Layout | null): Step[] => {
+export const renameSteps = ({ name, table }: Collection, was: Layout | null): SchemaStep[] => {
   const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name
   const note = 'The table stays as it is, with what refers to it; nodes of the former declaration do not notice.'
   return before === name ? [] : [{ about: `let ${before} be called ${name}`, phase: 'expand', sql: [], note }]
 }
 
 /** A declaration that knows a resource by a former name only must not begin anew beside its rows. */
-export function refuseHidden(name: string, all: readonly Collection[], was: Layout | null): void {
+export function refuseFormerName(name: string, all: readonly Collection[], was: Layout | null): void {
   const own = all.find((one) => one.name === name)?.table
   const [holder] = Object.entries(was?.tables ?? {}).find(([, { table }]) => table === own) ?? []
   if (holder === undefined || all.some((one) => one.name === holder)) return
@@ -27,25 +27,25 @@ export function refuseHidden(name: string, all: readonly Collection[], was: Layo
 }
 
 /** Rows of a version that is not declared cannot be converted, where it is later than all that are, or lies between them. */
-export function refuseLater(one: Collection, was: TableLayout): void {
-  const epoch = epochAt(one, was, was.shape)
+export function refuseLaterRows(one: Collection, was: TableLayout): void {
+  const epoch = storedVersionAt(one, was, was.shape)
   const { versions = [] } = one
   const newest = versions.at(-1)
-  const isOver = newest === undefined ? lost(one, was).length > 0 : isLater(epoch, newest)
+  const isOver = newest === undefined ? lostFields(one, was).length > 0 : isLaterVersion(epoch, newest)
   const isLeftOut =
-    isConverted(one, was) && versions.some((label) => isLater(epoch, label)) && !versions.includes(epoch)
+    isConverted(one, was) && versions.some((label) => isLaterVersion(epoch, label)) && !versions.includes(epoch)
   if (epoch === '' || !(isOver || isLeftOut)) return
   throw new Error(
     `The rows of ${one.name} are those of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
   )
 }
 
-export function created(one: Collection, is: TableLayout, dialect: Dialect): Step[] {
+export function createTableSteps(one: Collection, is: TableLayout, dialect: Dialect): SchemaStep[] {
   const note = 'A new table; nothing waits for it.'
-  return [{ about: `create ${one.name}`, phase: 'expand', sql: creation(one, is, dialect), note }]
+  return [{ about: `create ${one.name}`, phase: 'expand', sql: createTableStatements(one, is, dialect), note }]
 }
 
-export function creation(one: Collection, is: TableLayout, dialect: Dialect): string[] {
+export function createTableStatements(one: Collection, is: TableLayout, dialect: Dialect): string[] {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
   const key = keyColumns(one)
   const columns = [
@@ -55,20 +55,20 @@ export function creation(one: Collection, is: TableLayout, dialect: Dialect): st
     `doc ${text} NOT NULL`,
     `hidden ${text}`,
     ...Object.entries(is.columns).map(([name, { type }]) => `${quoted(name)} ${type}`),
-    `PRIMARY KEY (${homeKey(dialect)}${key.join(', ')})`,
+    `PRIMARY KEY (${shardKeyPrefix(dialect)}${key.join(', ')})`,
   ]
-  const table = `CREATE TABLE ${quoted(is.table)} (${homeColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
-  const indexes = Object.entries(is.indexes).map(([name, names]) => indexText(is, name, names, ''))
-  return [table, ...(dialect.spread?.(is.table) ?? []), ...indexes, dropView(one), is.view]
+  const table = `CREATE TABLE ${quoted(is.table)} (${shardKeyColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
+  const indexes = Object.entries(is.indexes).map(([name, names]) => createIndexText(is, name, names, ''))
+  return [table, ...(dialect.distribute?.(is.table) ?? []), ...indexes, dropView(one), is.view]
 }
 
-export function indexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
+export function createIndexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
   return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
 }
 
 /** The fields whose values go, as nothing of today is made from them. */
-export function lost(one: Collection, was: TableLayout): string[] {
-  const all = sources(one.fields, was.kinds)
+export function lostFields(one: Collection, was: TableLayout): string[] {
+  const all = fieldSources(one.fields, was.kinds)
   return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))
 }

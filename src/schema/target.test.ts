@@ -1,10 +1,10 @@
 /** Shows what steps become for databases that speak PostgreSQL's protocol. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Step } from './step.ts'
+import type { SchemaStep } from './step.ts'
 import { stepsFor, type Target } from './target.ts'
 
-const step = (sql: readonly string[], more: Partial<Step> = {}): Step => ({
+const step = (sql: readonly string[], more: Partial<SchemaStep> = {}): SchemaStep => ({
   about: 'a',
   phase: 'expand',
   note: 'b',

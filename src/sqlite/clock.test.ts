@@ -2,22 +2,26 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { meta } from '../store/compile.ts'
-import { clock } from './clock.ts'
-import { runner } from './sqlite.ts'
+import { metaTable } from '../sql/compile.ts'
+import { sqliteClock } from './clock.ts'
+import { statementRunner } from './sqlite.ts'
 
 const [minute, hour] = [60_000, 3_600_000]
 
 /** A file, and the clocks of the machine it is on. */
 function place() {
   const db = new DatabaseSync(':memory:')
-  db.exec(`CREATE TABLE ${meta} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
+  db.exec(`CREATE TABLE ${metaTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
   const own = { date: 1_800_000_000_000, steady: 5000.5 }
   const pass = (milliseconds: number) => {
     own.date += milliseconds
     own.steady += milliseconds
   }
-  return { own, pass, start: () => clock(runner(db), { date: () => own.date, steady: () => own.steady }) }
+  return {
+    own,
+    pass,
+    start: () => sqliteClock(statementRunner(db), { date: () => own.date, steady: () => own.steady }),
+  }
 }
 
 test('a new file has the time of the machine, and goes on without it', () => {
@@ -33,9 +37,9 @@ test('a new file has the time of the machine, and goes on without it', () => {
 
 test('time that passes between two calls does not change how far the clock is ahead', () => {
   const db = new DatabaseSync(':memory:')
-  db.exec(`CREATE TABLE ${meta} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
+  db.exec(`CREATE TABLE ${metaTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)
   let steady = 0
-  const { lead } = clock(runner(db), { date: () => 1_800_000_000_000, steady: () => (steady += 1) })
+  const { lead } = sqliteClock(statementRunner(db), { date: () => 1_800_000_000_000, steady: () => (steady += 1) })
   for (let times = 0; times < 3; times++) assert.equal(lead(), 0)
 })
 
@@ -43,7 +47,7 @@ test('time never goes back over a start, and what passed between two starts has 
   const { own, pass, start } = place()
   const first = start()
   pass(hour)
-  first.keep()
+  first.save()
   const ended = first.now()
   own.date -= 2 * hour
   const second = start()
@@ -57,7 +61,7 @@ test('time never goes back over a start, and what passed between two starts has 
 test('a clock that is more than five minutes ahead is told, and nothing expires by it for an hour', () => {
   const { own, pass, start } = place()
   const first = start()
-  first.keep()
+  first.save()
   const ended = first.now()
   own.date += 2 * hour
   const second = start()
@@ -72,12 +76,12 @@ test('a clock that is more than five minutes ahead is told, and nothing expires 
 test('a wrong clock that was set right within the hour leaves nothing behind that things expire by', () => {
   const { own, pass, start } = place()
   const first = start()
-  first.keep()
+  first.save()
   const ended = first.now()
   own.date += 2 * hour
   const wrong = start()
   pass(10 * minute)
-  wrong.keep()
+  wrong.save()
   own.date -= 2 * hour
   const right = start()
   assert.equal(right.ahead, null)
@@ -89,9 +93,9 @@ test('of two processes, the one that is behind does not set the file back', () =
   const { own, start } = place()
   const [first, second] = [start(), start()]
   own.steady += minute
-  second.keep()
+  second.save()
   own.steady -= minute
-  first.keep()
+  first.save()
   own.date -= hour
   assert.equal(start().now(), 1_800_000_000_000 + minute)
 })

@@ -1,7 +1,7 @@
 /** Clock: the time of a file. Within a process it follows the monotonic clock, and it is kept in the file, so that it never goes back. The cellar. */
 import type { Clock } from '../flow/store.ts'
-import type { Run } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
+import { metaTable } from '../sql/compile.ts'
+import type { RunStatement } from '../store/steps.ts'
 
 /** A clock of the machine that is further ahead of the file at start may be wrong; nothing expires by it for a while, in milliseconds. */
 const [farAhead, caution] = [5 * 60_000, 3_600_000]
@@ -9,24 +9,24 @@ const [farAhead, caution] = [5 * 60_000, 3_600_000]
 /** The rows of `bylaw_meta` that hold the time of the file, and the time that has certainly come. */
 const [told, certain] = ['clock', 'certain']
 
-export interface Kept extends Clock {
+export interface SqliteClock extends Clock {
   readonly due: () => number
   /** How far `now` is ahead of `due`: both of one moment, as a millisecond may pass between two calls. */
   readonly lead: () => number
   /** Writes the time into the file. */
-  readonly keep: () => void
+  readonly save: () => void
 }
 
 /** The clocks of the machine: its date, and the one that nobody can set. */
-interface Machine {
+interface MachineClocks {
   readonly date: () => number
   readonly steady: () => number
 }
 
-const machine: Machine = { date: () => Date.now(), steady: () => performance.now() }
+const machineClocks: MachineClocks = { date: () => Date.now(), steady: () => performance.now() }
 
-export function clock(run: Run, { date, steady }: Machine = machine): Kept {
-  const rows = run({ text: `SELECT name, value FROM ${meta} WHERE name IN ('${told}', '${certain}')`, values: [] })
+export function sqliteClock(run: RunStatement, { date, steady }: MachineClocks = machineClocks): SqliteClock {
+  const rows = run({ text: `SELECT name, value FROM ${metaTable} WHERE name IN ('${told}', '${certain}')`, values: [] })
   const kept = (name: string) => Number(rows.find((one) => one.name === name)?.value ?? Number.NEGATIVE_INFINITY)
   const [began, here] = [steady(), date()]
   const [latest, sure] = [Math.max(here, kept(told)), Math.max(here, kept(certain))]
@@ -41,10 +41,10 @@ export function clock(run: Run, { date, steady }: Machine = machine): Kept {
     lead,
     issued: () => sure + passed(),
     ahead,
-    keep: () => {
+    save: () => {
       run({
-        text: `INSERT INTO ${meta} (name, value) VALUES ('${told}', ?1), ('${certain}', ?2) ON CONFLICT (name)
-          DO UPDATE SET value = excluded.value WHERE CAST(excluded.value AS INTEGER) > CAST(${meta}.value AS INTEGER)`,
+        text: `INSERT INTO ${metaTable} (name, value) VALUES ('${told}', ?1), ('${certain}', ?2) ON CONFLICT (name)
+          DO UPDATE SET value = excluded.value WHERE CAST(excluded.value AS INTEGER) > CAST(${metaTable}.value AS INTEGER)`,
         values: [String(now()), String(due())],
       })
     },

@@ -1,11 +1,12 @@
 /** Failures of SQLite: which of them pass, which are a caller's, and what a caller is told. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { keyColumns } from '../resources/collection.ts'
-import { type Cellar, leftBehind } from '../store/cellar.ts'
+import { keyColumns } from '../rows/collection.ts'
+import type { StoreContext } from '../store/context.ts'
+import { outdatedNodeProblem } from '../store/old-nodes.ts'
 
 /** How long a write or a read waits for another process, in milliseconds. */
-export const mostWait = 5000
+export const maxLockWait = 5000
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 export const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff)
@@ -13,12 +14,12 @@ export const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error)
 export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
 
 /** A part of the file cannot be read: SQLite reports a disk that fails in a read as a malformed file too. It commits no transaction that met this. */
-export const isUnreadable = (error: unknown): boolean => [11, 26].includes(codeOf(error) & 0xff)
+export const isCorruptFile = (error: unknown): boolean => [11, 26].includes(codeOf(error) & 0xff)
 
 /** A failure of the database as what a caller is told. */
-export function told(error: unknown): unknown {
-  if (codeOf(error) === 1811) return leftBehind(error) // a trigger: the floor of a table
-  if (!isOutage(error) && !isUnreadable(error)) return error
+export function sqliteFailure(error: unknown): unknown {
+  if (codeOf(error) === 1811) return outdatedNodeProblem(error) // a trigger: the floor of a table
+  if (!isOutage(error) && !isCorruptFile(error)) return error
   return new Problem(
     'dependency-unavailable',
     'The store cannot do this at the moment; nothing was changed. Try again later.',
@@ -27,8 +28,8 @@ export function told(error: unknown): unknown {
 }
 
 /** A failure of the commit itself. Where the disk failed, all of it may have been written before. */
-export function toldOfCommit(error: unknown): unknown {
-  if ((codeOf(error) & 0xff) !== 10 && !isUnreadable(error)) return told(error)
+export function sqliteCommitFailure(error: unknown): unknown {
+  if ((codeOf(error) & 0xff) !== 10 && !isCorruptFile(error)) return sqliteFailure(error)
   return new Problem(
     'dependency-unavailable',
     'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',
@@ -37,10 +38,10 @@ export function toldOfCommit(error: unknown): unknown {
 }
 
 /** The values of which one is in use already, from the words of the database. */
-export function duplicate(error: unknown, cellar: Cellar): Outcome | null {
+export function sqliteDuplicate(error: unknown, cellar: StoreContext): Outcome | null {
   if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
   const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')
-  for (const { collection } of cellar.shelves.values()) {
+  for (const { collection } of cellar.collections.values()) {
     const meets = (names: readonly string[]) =>
       names.map((name) => `${collection.table}.${name}`).join() === columns.join()
     if (meets(keyColumns(collection))) return { is: 'duplicate', fields: ['id'] }

@@ -1,160 +1,192 @@
 /** Migrate: brings the tables of a file from what they are to what is declared, the steps of a phase all or none. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import type { Collection } from '../resources/collection.ts'
-import { type Dropping, dropping, dropsSome } from '../schema/drop.ts'
-import { type Consent, type Surveyed, survey } from '../schema/hazard.ts'
-import { losses } from '../schema/losses.ts'
-import { type Refilling, refill } from '../schema/refill.ts'
-import type { Change, State } from '../schema/schema.ts'
+import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
+import { lossSurvey } from '../rewrite/losses.ts'
+import { type RefillContext, refill } from '../rewrite/refill.ts'
+import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type Consent, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
 import {
-  type Applied,
-  after,
-  attendance,
-  bare,
-  besideEarlier,
-  type Carried,
-  changeOf,
-  doubtful,
-  type Fate,
-  fitting,
-  forget,
-  formerOf,
-  insistence,
-  nameOf,
-  others,
-  type Plan,
-  phaseOf,
-  readiness,
-  readState,
-  record,
-  type Standing,
-  standing,
-  writeState,
+  changeOfPlan,
+  type MigrationPlan,
+  type MigrationResult,
+  type PlanResult,
+  planReadiness,
+  type UndropResult,
+} from '../schema/migration.ts'
+import {
+  forgetNode,
+  presenceInterval,
+  presenceRetryDelay,
+  readOtherNodes,
+  readSilentNodes,
+} from '../schema/presence.ts'
+import type { SchemaChange, SchemaState } from '../schema/schema-change.ts'
+import {
+  compareSchema,
+  earlierReleaseSurvey,
+  formerLayout,
+  layoutName,
+  readSchemaState,
+  recordPlan,
+  type SchemaComparison,
+  stateAfter,
+  stepsOfPhase,
+  withoutFormer,
+  writableCollections,
+  writeSchemaState,
 } from '../schema/state.ts'
-import type { Fill, Step } from '../schema/step.ts'
-import { admitUndrop, undropSome } from '../schema/undrop.ts'
-import { cellar, finish, type Run, shelf } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
-import { quoted, sqlite } from '../store/dialect.ts'
-import { droppedTable } from '../store/dropped.ts'
-import { clock } from './clock.ts'
-import { runner } from './sqlite.ts'
+import type { Refill, SchemaStep } from '../schema/step.ts'
+import { metaTable } from '../sql/compile.ts'
+import { quoted, sqliteDialect } from '../sql/dialect.ts'
+import { preparedCollection, storeContext } from '../store/context.ts'
+import { copyTableStatements } from '../store/dropped-copies.ts'
+import { type RunStatement, runSteps } from '../store/steps.ts'
+import { sqliteClock } from './clock.ts'
+import { statementRunner } from './sqlite.ts'
 
 /** What is remembered in a file; null for an empty one. */
-export function stateOf(run: Run): State | null {
-  const [table] = run({ text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [meta] })
-  return table ? finish(readState(), run) : null
+export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
+  const [table] = run({ text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [metaTable] })
+  return table ? runSteps(readSchemaState(), run) : null
 }
 
-export const standingOf = (run: Run, collections: readonly Collection[]): Standing =>
-  standing(stateOf(run), collections, sqlite)
+export const compareSqliteSchema = (run: RunStatement, collections: readonly Collection[]): SchemaComparison =>
+  compareSchema(readSqliteSchemaState(run), collections, sqliteDialect)
 
 /** Another process that starts at the same time waits and then finds nothing left to do. */
-export function migrate(db: DatabaseSync, collections: readonly Collection[], consent: Consent = {}): Applied {
-  const run = runner(db)
-  const { state, change } = standingOf(run, collections)
-  if (state !== null && change.steps.length > 0) hear(run, nameOf(change.after))
-  ahead(db, run, collections, consent)
-  return together(db, () => carriedOut(db, run, collections, consent))
+export function migrateSqlite(
+  db: DatabaseSync,
+  collections: readonly Collection[],
+  consent: Consent = {},
+): MigrationResult {
+  const run = statementRunner(db)
+  const { state, change } = compareSqliteSchema(run, collections)
+  if (state !== null && change.steps.length > 0) waitForNodes(run, layoutName(change.after))
+  refillInBatches(db, run, collections, consent)
+  return inTransaction(db, () => runMigration(db, run, collections, consent))
 }
 
 /**
  * Waits until each node that seems to be gone has said that it runs, or would have. A clock that was set makes running nodes seem to
  * be gone, but they go on saying so at the same pace. It holds no lock meanwhile. Those that said nothing are forgotten.
  */
-function hear(run: Run, name: string): void {
-  const before = finish(doubtful(sqlite, name), run)
-  const until = performance.now() + attendance + 2 * insistence
+function waitForNodes(run: RunStatement, name: string): void {
+  const before = runSteps(readSilentNodes(sqliteDialect, name), run)
+  const until = performance.now() + presenceInterval + 2 * presenceRetryDelay
   const silent = () => {
-    const now = new Map(finish(doubtful(sqlite, name), run).map(({ node, seen }) => [node, seen]))
+    const now = new Map(runSteps(readSilentNodes(sqliteDialect, name), run).map(({ node, seen }) => [node, seen]))
     return before.filter(({ node, seen }) => now.get(node) === seen)
   }
   let rest = before
-  for (; rest.length > 0 && performance.now() < until; rest = silent()) Atomics.wait(pausing, 0, 0, 100)
-  for (const sign of rest) finish(forget(sqlite, sign), run)
+  for (; rest.length > 0 && performance.now() < until; rest = silent()) Atomics.wait(waitCell, 0, 0, 100)
+  for (const sign of rest) runSteps(forgetNode(sqliteDialect, sign), run)
 }
 
-const pausing = new Int32Array(new SharedArrayBuffer(4))
+const waitCell = new Int32Array(new SharedArrayBuffer(4))
 
 /** Refuses a change before its first step, or says what it may drop. */
-function admitted(run: Run, surveyed: Surveyed, consent: Consent): Dropping {
+function admitChange(run: RunStatement, surveyed: SurveyedChange, consent: Consent): AllowedDrops {
   const { allowLoss = [], surveys = [] } = consent
-  finish(survey(surveyed, [losses(allowLoss), besideEarlier, ...surveys]), run)
-  const found = finish(
-    dropping(surveyed, consent, () => clock(run).now()),
+  runSteps(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), run)
+  const found = runSteps(
+    prepareDrops(surveyed, consent, () => sqliteClock(run).now()),
     run,
   )
-  if (finish(dropsSome(found, surveyed), run)) for (const text of droppedTable(sqlite)) run({ text, values: [] })
+  if (runSteps(needsCopyTable(found, surveyed), run))
+    for (const text of copyTableStatements(sqliteDialect)) run({ text, values: [] })
   return found
 }
 
-function carriedOut(db: DatabaseSync, run: Run, collections: readonly Collection[], consent: Consent): Applied {
-  const { state, change } = standingOf(run, collections)
+function runMigration(
+  db: DatabaseSync,
+  run: RunStatement,
+  collections: readonly Collection[],
+  consent: Consent,
+): MigrationResult {
+  const { state, change } = compareSqliteSchema(run, collections)
   const { steps } = change
-  const drops = admitted(run, { change, collections, dialect: sqlite }, consent)
+  const drops = admitChange(run, { change, collections, dialect: sqliteDialect }, consent)
   if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
-  const [first, last] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
-  const waitsFor = last.length === 0 || state === null ? [] : finish(others(sqlite, nameOf(change.after)), run)
-  const beside = waitsFor.length > 0 || state?.layout.open === true ? change : bare(change)
-  for (const step of first) carryOut(db, run, step, refilling(beside, collections, drops))
+  const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
+  const waitsFor =
+    last.length === 0 || state === null ? [] : runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run)
+  const beside = waitsFor.length > 0 || state?.layout.open === true ? change : withoutFormer(change)
+  for (const step of first) runSchemaStep(db, run, step, prepareRefills(beside, collections, drops))
   const done = waitsFor.length > 0 ? first : steps
-  if (done === steps) for (const step of last) carryOut(db, run, step, refilling(change, collections, drops))
+  if (done === steps) for (const step of last) runSchemaStep(db, run, step, prepareRefills(change, collections, drops))
   const finished = last.length > 0 && done === steps
-  finish(writeState(sqlite, after(change, finished ? 'contract' : 'expand', last.length > 0)), run)
+  runSteps(writeSchemaState(sqliteDialect, stateAfter(change, finished ? 'contract' : 'expand', last.length > 0)), run)
   return { done, left: done === first ? last : [], waitsFor }
 }
 
 /** One plan, whole or not at all. */
-export function carry(db: DatabaseSync, collections: readonly Collection[], plan: Plan, consent: Consent): Carried {
-  const run = runner(db)
-  if (stateOf(run) !== null) hear(run, nameOf(plan.to))
-  return together(db, () => {
-    const before = stateOf(run)
-    const is = readiness(plan, before)
+export function applySqlitePlan(
+  db: DatabaseSync,
+  collections: readonly Collection[],
+  plan: MigrationPlan,
+  consent: Consent,
+): PlanResult {
+  const run = statementRunner(db)
+  if (readSqliteSchemaState(run) !== null) waitForNodes(run, layoutName(plan.to))
+  return inTransaction(db, () => {
+    const before = readSqliteSchemaState(run)
+    const is = planReadiness(plan, before)
     if (is === 'ready' && plan.phase === 'contract') {
-      const waitsFor = finish(others(sqlite, nameOf(plan.to)), run)
+      const waitsFor = runSteps(readOtherNodes(sqliteDialect, layoutName(plan.to)), run)
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
     if (is === 'ready') {
-      const change = changeOf(plan, before, collections)
-      const drops = admitted(run, { change, collections, dialect: sqlite }, consent)
-      for (const step of plan.steps) carryOut(db, run, step, refilling(change, collections, drops))
-      finish(writeState(sqlite, after(change, plan.phase, plan.to.open)), run)
+      const change = changeOfPlan(plan, before, collections)
+      const drops = admitChange(run, { change, collections, dialect: sqliteDialect }, consent)
+      for (const step of plan.steps) runSchemaStep(db, run, step, prepareRefills(change, collections, drops))
+      runSteps(writeSchemaState(sqliteDialect, stateAfter(change, plan.phase, plan.to.open)), run)
     }
-    finish(record(sqlite, plan), run)
+    runSteps(recordPlan(sqliteDialect, plan), run)
     return { is: is === 'ready' ? 'done' : 'adopted' }
   })
 }
 
 /** Puts dropped values back, some in a transaction. */
-export function undrop(db: DatabaseSync, collections: readonly Collection[]): Fate[] {
-  const run = runner(db)
-  const shelves = cellar(collections, admitUndrop(standingOf(run, collections)), sqlite, () => false)
-  const all: Fate[] = []
-  const some = (after: readonly string[] | null) => together(db, () => finish(undropSome(shelves, after), run))
+export function undropSqlite(db: DatabaseSync, collections: readonly Collection[]): UndropResult[] {
+  const run = statementRunner(db)
+  const shelves = storeContext(
+    collections,
+    admitUndrop(compareSqliteSchema(run, collections)),
+    sqliteDialect,
+    () => false,
+  )
+  const all: UndropResult[] = []
+  const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(shelves, after), run))
   for (let batch = some(null); ; batch = some(batch.after)) {
-    all.push(...batch.fates)
+    all.push(...batch.results)
     if (batch.after === null) return all
   }
 }
 
 /** Rows are written again in small transactions where others are at work, so that they do not wait long. */
-function ahead(db: DatabaseSync, run: Run, collections: readonly Collection[], consent: Consent): void {
-  const { state, change } = standingOf(run, collections)
-  if (state?.layout.open !== true || finish(others(sqlite, nameOf(change.after)), run).length > 0) return
-  const drops = together(db, () => admitted(run, { change, collections, dialect: sqlite }, consent))
-  const made = refilling(change, collections, drops)
+function refillInBatches(
+  db: DatabaseSync,
+  run: RunStatement,
+  collections: readonly Collection[],
+  consent: Consent,
+): void {
+  const { state, change } = compareSqliteSchema(run, collections)
+  if (state?.layout.open !== true || runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run).length > 0)
+    return
+  const drops = inTransaction(db, () => admitChange(run, { change, collections, dialect: sqliteDialect }, consent))
+  const made = prepareRefills(change, collections, drops)
   for (const { guards, sql, fill } of change.steps) {
-    if (guards) together(db, () => db.exec(sql.join(';')))
+    if (guards) inTransaction(db, () => db.exec(sql.join(';')))
     let key: readonly string[] | null = null
     if (fill)
-      do key = together(db, () => finish(refill(made(fill), key), run))
+      do key = inTransaction(db, () => runSteps(refill(made(fill), key), run))
       while (key)
   }
 }
 
-function together<T>(db: DatabaseSync, act: () => T): T {
+function inTransaction<T>(db: DatabaseSync, act: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {
     const made = act()
@@ -166,28 +198,37 @@ function together<T>(db: DatabaseSync, act: () => T): T {
   }
 }
 
-type Made = (fill: Fill) => Refilling
+type RefillFor = (fill: Refill) => RefillContext
 
-function refilling({ before, after: layout }: Change, collections: readonly Collection[], dropping: Dropping): Made {
-  const known = fitting(collections, layout, sqlite)
-  const shelves = cellar(known, { layout, former: formerOf(before) }, sqlite, () => false)
+function prepareRefills(
+  { before, after: layout }: SchemaChange,
+  collections: readonly Collection[],
+  dropping: AllowedDrops,
+): RefillFor {
+  const known = writableCollections(collections, layout, sqliteDialect)
+  const shelves = storeContext(known, { layout, former: formerLayout(before) }, sqliteDialect, () => false)
   return (fill) => ({
-    shelf: shelf(shelves, fill.collection),
+    shelf: preparedCollection(shelves, fill.collection),
     table: layout.tables[fill.collection],
     fill,
-    dialect: sqlite,
+    dialect: sqliteDialect,
     cellar: shelves,
     dropping,
   })
 }
 
-function carryOut(db: DatabaseSync, run: Run, { about, empty, sql, fill }: Step, made: Made): void {
+function runSchemaStep(
+  db: DatabaseSync,
+  run: RunStatement,
+  { about, empty, sql, fill }: SchemaStep,
+  made: RefillFor,
+): void {
   try {
     if (empty) refuseRows(run, empty)
     for (const text of sql) db.exec(text)
     let key: readonly string[] | null = null
     if (fill)
-      do key = finish(refill(made(fill), key), run)
+      do key = runSteps(refill(made(fill), key), run)
       while (key)
   } catch (error) {
     throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })
@@ -201,7 +242,7 @@ function reasonOf({ message }: Error): string {
   return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
 }
 
-function refuseRows(run: Run, table: string): void {
+function refuseRows(run: RunStatement, table: string): void {
   if (run({ text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`, values: [] }).length === 0) return
   throw new Error(
     'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new file will do.',

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileOf, openStore } from './open.ts'
+import { fileOf, openSqlite } from './open.ts'
 
 test('a URL names a file', () => {
   const table = [
@@ -45,7 +45,7 @@ test('what names no file is refused with what would', () => {
 test('a node that another one is in the way of says soon that it runs', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'bylaw-attend-')), 'a.db')
   t.after(() => rmSync(dirname(file), { recursive: true }))
-  const store = openStore(`sqlite:${file}`, [], 'apply')
+  const store = openSqlite(`sqlite:${file}`, [], 'apply')
   const other = new DatabaseSync(file)
   const seen = (): number => other.prepare('SELECT node FROM bylaw_nodes').all().length
   other.exec('BEGIN IMMEDIATE')

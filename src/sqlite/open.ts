@@ -3,122 +3,134 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import type { Misfits } from '../fields/bounds.ts'
 import type { Store } from '../flow/store.ts'
-import type { Misfits } from '../resources/bounds.ts'
-import type { Collection } from '../resources/collection.ts'
-import { copiesIn, expiring } from '../schema/copies.ts'
-import { type Consent, isRefusal, refused, reported, survey } from '../schema/hazard.ts'
-import { inspected } from '../schema/inspect.ts'
-import { lagging } from '../schema/lag.ts'
-import { hazardsOf } from '../schema/losses.ts'
-import { admitted, minding, remember, sighted, unseen } from '../schema/misfits.ts'
-import type { State } from '../schema/schema.ts'
-import { groundAsItIs, type Migration, nameOf, readLedger, type SchemaMode, unlike } from '../schema/state.ts'
-import { cellar, finish, type Ground, type Run } from '../store/cellar.ts'
-import { blankStatement, meta } from '../store/compile.ts'
-import { sqlite } from '../store/dialect.ts'
-import type { Layout } from '../store/layout.ts'
-import { clock } from './clock.ts'
-import { carry, migrate, standingOf, stateOf, undrop } from './migrate.ts'
-import { openFile, runner, sqliteStore } from './sqlite.ts'
+import { withBacklog } from '../rewrite/backlog.ts'
+import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
+import { inspectRows } from '../rewrite/inspect.ts'
+import { findChangeHazards } from '../rewrite/losses.ts'
+import {
+  admitDeclaration,
+  emptyMisfitReport,
+  findMisfits,
+  rememberMisfits,
+  withMisfitSurvey,
+} from '../rewrite/misfits.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type Consent, isChangeRefusal, refusalOfDatabase, reportSteps, requireNoHazards } from '../schema/hazard.ts'
+import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import type { SchemaState } from '../schema/schema-change.ts'
+import { layoutName, readAppliedPlans, stateToOpenAsIs } from '../schema/state.ts'
+import { blankStatement, metaTable } from '../sql/compile.ts'
+import { sqliteDialect } from '../sql/dialect.ts'
+import type { Layout } from '../sql/layout.ts'
+import { type StoreLayouts, storeContext } from '../store/context.ts'
+import { type RunStatement, runSteps } from '../store/steps.ts'
+import { sqliteClock } from './clock.ts'
+import { applySqlitePlan, compareSqliteSchema, migrateSqlite, readSqliteSchemaState, undropSqlite } from './migrate.ts'
+import { openFile, sqliteStore, statementRunner } from './sqlite.ts'
 
-export function openStore(
+export function openSqlite(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
   patience = 10_000,
   consent: Consent = {},
 ): Store {
-  return opened(url, (db, file) => {
-    const run = runner(db)
-    const { ground, misfits, isKept } = groundOf(db, run, collections, mode, consent)
+  return withFile(url, (db, file) => {
+    const run = statementRunner(db)
+    const { ground, misfits, isKept } = prepareSchema(db, run, collections, mode, consent)
     const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
-    const shelves = cellar(collections, ground, sqlite, isFull)
+    const shelves = storeContext(collections, ground, sqliteDialect, isFull)
     const copies = isKept
       ? {}
-      : finish(
-          copiesIn(shelves, consent, () => clock(run).due()),
+      : runSteps(
+          prepareCopies(shelves, consent, () => sqliteClock(run).due()),
           run,
         )
     return sqliteStore({
       db,
-      cellar: { ...lagging(shelves, ground, sqlite), ...copies },
-      expire: expiring(sqlite, copies, consent),
+      cellar: { ...withBacklog(shelves, ground, sqliteDialect), ...copies },
+      expire: copyExpiry(sqliteDialect, copies, consent),
       secret: secretOf(run),
       misfits,
       file: file === ':memory:' ? null : file,
       patience,
-      name: nameOf(ground.layout),
+      name: layoutName(ground.layout),
     })
   })
 }
 
-interface Grounds {
-  readonly ground: Ground
+interface PreparedSchema {
+  readonly ground: StoreLayouts
   readonly misfits: Misfits
   /** Whether the database was opened as it is. */
   readonly isKept?: true
 }
 
 /** What the store is laid out for, once it is as this declaration needs it. */
-function groundOf(
+function prepareSchema(
   db: DatabaseSync,
-  run: Run,
+  run: RunStatement,
   collections: readonly Collection[],
   mode: SchemaMode,
   consent: Consent,
-): Grounds {
-  const standing = standingOf(run, collections)
+): PreparedSchema {
+  const standing = compareSqliteSchema(run, collections)
   const { serves, change, state } = standing
-  const kept = consent.asItIs ? groundAsItIs(standing) : null
+  const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw unlike(change.steps)
+  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
-  const surveyed = { change, collections, dialect: sqlite }
-  const sighting = finish(sighted(surveyed, elapsed), run)
-  if (mode === 'apply') reported(state, collections, migrate(db, collections, minding(consent, sighting)), consent)
-  finish(mode === 'apply' ? remember(sqlite, sighting) : admitted(surveyed, consent, sighting), run)
-  return { ground: stateOf(run) as State, misfits: sighting.misfits }
+  const surveyed = { change, collections, dialect: sqliteDialect }
+  const sighting = runSteps(findMisfits(surveyed, monotonicTime), run)
+  if (mode === 'apply')
+    reportSteps(state, collections, migrateSqlite(db, collections, withMisfitSurvey(consent, sighting)), consent)
+  runSteps(
+    mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting),
+    run,
+  )
+  return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
-const elapsed = () => performance.now()
+const monotonicTime = () => performance.now()
 
-export function openMigration(url: string, collections: readonly Collection[], consent: Consent = {}): Migration {
-  return opened(url, (db) => {
-    const run = runner(db)
-    const { serves, change } = standingOf(run, collections)
-    const surveyed = { change, collections, dialect: sqlite }
+export function openSqliteMigration(url: string, collections: readonly Collection[], consent: Consent = {}): Migration {
+  return withFile(url, (db) => {
+    const run = statementRunner(db)
+    const { serves, change } = compareSqliteSchema(run, collections)
+    const surveyed = { change, collections, dialect: sqliteDialect }
     /** Does something with what is known of rows that do not fit, and remembers that afterwards. */
     const minded = <T>(act: (own: Consent) => T): T =>
-      guarded(url, () => {
-        const sighting = serves === 'former' ? unseen : finish(sighted(surveyed, elapsed), run)
-        const made = act(minding(consent, sighting))
-        finish(remember(sqlite, sighting), run)
+      explainErrors(url, () => {
+        const sighting = serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed, monotonicTime), run)
+        const made = act(withMisfitSurvey(consent, sighting))
+        runSteps(rememberMisfits(sqliteDialect, sighting), run)
         return made
       })
     return {
       serves,
       steps: change.steps,
       survey: () =>
-        guarded(url, () => {
-          const sighting = serves === 'former' ? unseen : finish(sighted(surveyed, elapsed), run)
-          return finish(hazardsOf(surveyed, minding(consent, sighting)), run)
+        explainErrors(url, () => {
+          const sighting = serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed, monotonicTime), run)
+          return runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, sighting)), run)
         }),
-      admit: () => minded(({ surveys = [] }) => finish(survey(surveyed, surveys), run)),
-      apply: () => minded((own) => migrate(db, collections, own)),
-      ledger: () => finish(readLedger(stateOf(runner(db))), runner(db)),
-      carry: (plan) => minded((own) => carry(db, collections, plan, own)),
-      inspect: (see) => finish(inspected(change, collections, sqlite, see), runner(db)),
-      undrop: () => guarded(url, () => undrop(db, collections)),
+      admit: () => minded(({ surveys = [] }) => runSteps(requireNoHazards(surveyed, surveys), run)),
+      apply: () => minded((own) => migrateSqlite(db, collections, own)),
+      appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(statementRunner(db))), statementRunner(db)),
+      applyPlan: (plan) => minded((own) => applySqlitePlan(db, collections, plan, own)),
+      inspect: (see) => runSteps(inspectRows(change, collections, sqliteDialect, see), statementRunner(db)),
+      undrop: () => explainErrors(url, () => undropSqlite(db, collections)),
       close: () => db.close(),
     }
   })
 }
 
 /** Opens a file for something that is made with it; closes it where that fails. */
-function opened<T>(url: string, made: (db: DatabaseSync, file: string) => T): T {
+function withFile<T>(url: string, made: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
-  return guarded(url, () => {
+  return explainErrors(url, () => {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
     const db = openFile(file)
     try {
@@ -131,7 +143,7 @@ function opened<T>(url: string, made: (db: DatabaseSync, file: string) => T): T 
 }
 
 /** What to do about the failures of the database that are met at start, by their code. */
-const mends: Readonly<Record<number, string>> = {
+const mendsByCode: Readonly<Record<number, string>> = {
   5: 'Another process has kept it locked for too long; wait for that one or end it.',
   8: 'Give this user the right to write the file and its folder.',
   11: 'Part of the file is lost; restore it from a backup.',
@@ -140,20 +152,20 @@ const mends: Readonly<Record<number, string>> = {
   26: 'Choose the right file, or restore it from a backup.',
 }
 
-function guarded<T>(url: string, act: () => T): T {
+function explainErrors<T>(url: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    if (isRefusal(error)) throw refused(url, error)
+    if (isChangeRefusal(error)) throw refusalOfDatabase(url, error)
     const { message, errcode } = error as Error & { errcode?: number }
-    const mend = errcode === undefined ? '' : (mends[errcode & 0xff] ?? '')
-    throw new Error(`The database ${url} cannot be used. ${[sentence(message), mend].filter(Boolean).join(' ')}`, {
+    const mend = errcode === undefined ? '' : (mendsByCode[errcode & 0xff] ?? '')
+    throw new Error(`The database ${url} cannot be used. ${[asSentence(message), mend].filter(Boolean).join(' ')}`, {
       cause: error,
     })
   }
 }
 
-const sentence = (text: string): string =>
+const asSentence = (text: string): string =>
   text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')
 
 /** The file that a URL names: `sqlite:` and a path, relative or absolute; two slashes may stand before it. */
@@ -165,10 +177,10 @@ export function fileOf(url: string): string {
 }
 
 /** The secret of this store, made by whoever opens it first. */
-function secretOf(run: Run): string {
+function secretOf(run: RunStatement): string {
   run({
-    text: `INSERT INTO ${meta} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`,
+    text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`,
     values: [randomBytes(32).toString('base64url')],
   })
-  return run({ text: `SELECT value FROM ${meta} WHERE name = 'secret'`, values: [] })[0]?.value as string
+  return run({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] })[0]?.value as string
 }

@@ -1,7 +1,7 @@
 /** Snapshot: one state of the file for reads that belong together, as a transaction costs three times what such a read does. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Run } from '../store/cellar.ts'
-import type { Statement } from '../store/compile.ts'
+import type { Statement } from '../sql/compile.ts'
+import type { RunStatement } from '../store/steps.ts'
 
 export interface Snapshot {
   /** Keeps what is read from now on in one state, until `end`, which comes back. */
@@ -18,10 +18,10 @@ const commit: Statement = { text: 'COMMIT', values: [] }
 const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 
 /** `moved` is told where another process has written since what was read before. */
-export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapshot {
+export function sqliteSnapshot(db: DatabaseSync, run: RunStatement, moved: () => void): Snapshot {
   let held = false
   let open = false
-  const watch = watched(run, moved)
+  const watch = watchDataVersion(run, moved)
 
   /** A failure may have ended the transaction already, and is what has to be told. */
   function close(): void {
@@ -60,7 +60,7 @@ export function snapshots(db: DatabaseSync, run: Run, moved: () => void): Snapsh
 }
 
 /** Looks whether others have written. */
-function watched(run: Run, moved: () => void): { look: () => void; version: () => unknown } {
+function watchDataVersion(run: RunStatement, moved: () => void): { look: () => void; version: () => unknown } {
   let version: unknown
   const look = (): void => {
     const before = version

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { admitVersion, openFile, runner } from './sqlite.ts'
+import { admitVersion, openFile, statementRunner } from './sqlite.ts'
 
 test('an SQLite whose log two connections can corrupt is refused', () => {
   for (const version of ['3.51.3', '3.51.4', '3.51.10', '3.52.0', '3.60.1', '4.0.0']) admitVersion(version)
@@ -35,7 +35,7 @@ test('a connection trusts no file and waits only while it starts', () => {
 test('statements are prepared once, and never more are kept than a thousand', (t) => {
   const db = new DatabaseSync(':memory:')
   const prepare = t.mock.method(db, 'prepare')
-  const run = runner(db)
+  const run = statementRunner(db)
   const ask = (n: number) =>
     assert.deepEqual({ ...run({ text: `SELECT ${n} + ?1 AS sum`, values: [1] })[0] }, { sum: n + 1 })
   for (let i = 0; i < 3; i++) ask(0)

@@ -2,32 +2,34 @@
 import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Misfits } from '../fields/bounds.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { isDeed, type Plan } from '../flow/plan.ts'
+import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Misfits } from '../resources/bounds.ts'
-import { attend, attendance, depart, insistence } from '../schema/state.ts'
-import { type Answer, abreast, type Cellar, finish, isBehind, minds, type Run, type Steps } from '../store/cellar.ts'
-import { meta } from '../store/compile.ts'
-import { sqlite } from '../store/dialect.ts'
-import { nodeName } from '../store/merging.ts'
-import { batches } from './batch.ts'
-import { clock, type Kept } from './clock.ts'
-import { isBusy, mostWait, told } from './failure.ts'
-import { look } from './look.ts'
-import { reader } from './reader.ts'
-import { rows } from './rows.ts'
-import { type Snapshot, snapshots } from './snapshot.ts'
-import { totals } from './totals.ts'
+import { deletePresence, presenceInterval, presenceRetryDelay, writePresence } from '../schema/presence.ts'
+import { metaTable } from '../sql/compile.ts'
+import { sqliteDialect } from '../sql/dialect.ts'
+import { nodeName } from '../sql/merging.ts'
+import type { StoreContext } from '../store/context.ts'
+import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { type ResultRow, type RunStatement, runSteps, type Steps } from '../store/steps.ts'
+import { batchedWrites } from './batch.ts'
+import { type SqliteClock, sqliteClock } from './clock.ts'
+import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
+import { runSqliteRead } from './read-plan.ts'
+import { rowCache } from './row-cache.ts'
+import { type Snapshot, sqliteSnapshot } from './snapshot.ts'
+import { threadReader } from './thread-reader.ts'
+import { sqliteTotals } from './totals.ts'
 
-const mostPrepared = 1000
+const maxPrepared = 1000
 
 export function openFile(file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { timeout: mostWait, enableForeignKeyConstraints: false })
+  const db = new DatabaseSync(file, { timeout: maxLockWait, enableForeignKeyConstraints: false })
   try {
     const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
     admitVersion(version)
-    insist(() => db.exec('PRAGMA journal_mode = WAL'))
+    retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'))
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
       PRAGMA cell_size_check = ON; PRAGMA cache_size = -20480; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
@@ -39,8 +41,8 @@ export function openFile(file: string): DatabaseSync {
 }
 
 /** Where two processes make a file at once, SQLite does not wait for the other by itself. */
-function insist(act: () => void): void {
-  const until = performance.now() + mostWait
+function retryWhileLocked(act: () => void): void {
+  const until = performance.now() + maxLockWait
   for (;;) {
     try {
       act()
@@ -52,35 +54,35 @@ function insist(act: () => void): void {
   }
 }
 
-const oldest = '3.51.3'
+const oldestVersion = '3.51.3'
 
 /** Refuses an SQLite whose WAL file two connections can corrupt. */
 export function admitVersion(version: string): void {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   if (major > 3 || (major === 3 && (minor > 51 || (minor === 51 && patch >= 3)))) return
   throw new Error(
-    `SQLite ${version} can corrupt a file that two connections use. Run a Node.js that carries SQLite ${oldest} or newer.`,
+    `SQLite ${version} can corrupt a file that two connections use. Run a Node.js that carries SQLite ${oldestVersion} or newer.`,
   )
 }
 
 /** Runs statements on a connection, each prepared once; where they are too many, all are prepared anew. */
-export function runner(db: DatabaseSync): Run {
+export function statementRunner(db: DatabaseSync): RunStatement {
   const prepared = new Map<string, StatementSync>()
   return ({ text, values }) => {
     let statement = prepared.get(text)
     if (!statement) {
       statement = db.prepare(text)
-      if (prepared.size >= mostPrepared) prepared.clear()
+      if (prepared.size >= maxPrepared) prepared.clear()
       prepared.set(text, statement)
     }
-    return statement.all(...values) as Answer[]
+    return statement.all(...values) as ResultRow[]
   }
 }
 
 /** What a store is opened with. */
-export interface Opened {
+export interface SqliteStoreDeps {
   readonly db: DatabaseSync
-  readonly cellar: Cellar
+  readonly cellar: StoreContext
   readonly secret: string
   /** The rows that do not fit what is declared. */
   readonly misfits?: Misfits
@@ -104,38 +106,38 @@ export function sqliteStore({
   patience,
   name,
   expire,
-}: Opened): Store {
+}: SqliteStoreDeps): Store {
   db.exec('PRAGMA busy_timeout = 0')
-  const run = runner(db)
-  const time = clock(run)
-  const cellar = { ...shelves, lead: time.lead }
-  const collections = [...cellar.shelves.values()].map(({ collection }) => collection)
-  const lately = rows(new Map(collections.map((one) => [one.name, one])))
-  const known = totals(collections, () => snapshot.version())
-  const thread = file === null ? null : reader(file)
-  const snapshot = snapshots(db, run, () => {
-    lately.forget()
-    known.forget()
+  const run = statementRunner(db)
+  const time = sqliteClock(run)
+  const cellar = { ...shelves, clockLead: time.lead }
+  const collections = [...cellar.collections.values()].map(({ collection }) => collection)
+  const lately = rowCache(new Map(collections.map((one) => [one.name, one])))
+  const known = sqliteTotals(collections, () => snapshot.version())
+  const thread = file === null ? null : threadReader(file)
+  const snapshot = sqliteSnapshot(db, run, () => {
+    lately.clear()
+    known.clear()
   })
   const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
-  const writes = batches({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
-  const presence = attending(run, snapshot, { name, expire: expire && (() => expire(time.due())) })
-  const keeping = file === null ? null : keptTime(time, snapshot)
+  const writes = batchedWrites({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
+  const presence = nodePresence(run, snapshot, { name, expire: expire && (() => expire(time.due())) })
+  const keeping = file === null ? null : saveTimeRegularly(time, snapshot)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
-    if (isDeed(plan)) return writes.join(plan)
+    if (isWritePlan(plan)) return writes.join(plan)
     try {
-      const outcome = look(looking, plan)
-      return outcome instanceof Promise ? outcome.catch(toldOn) : outcome
+      const outcome = runSqliteRead(looking, plan)
+      return outcome instanceof Promise ? outcome.catch(throwFailure) : outcome
     } catch (error) {
-      if (!isBusy(error)) throw told(error)
-      return patiently(() => look(looking, plan), patience)
+      if (!isBusy(error)) throw sqliteFailure(error)
+      return retryWhileBusy(() => runSqliteRead(looking, plan), patience)
     }
   }
   const behind = (): boolean => {
     try {
-      return snapshot.within(() => finish(isBehind(cellar), run))
+      return snapshot.within(() => runSteps(checkBacklog(cellar), run))
     } catch (error) {
-      throw told(error)
+      throw sqliteFailure(error)
     }
   }
   /** Where the file cannot be looked at, nothing is remembered, and the read that follows fails with the cause. */
@@ -146,10 +148,10 @@ export function sqliteStore({
       return null
     }
   }
-  const keepUp = abreast(behind, () => writes.join({ do: 'raise' }))
+  const keepUp = sharedCatchUp(behind, () => writes.join({ do: 'raise' }))
   return {
     execute: (plan) => {
-      if (!minds(cellar, plan) || !behind()) return execute(plan)
+      if (!needsBacklogCheck(cellar, plan) || !behind()) return execute(plan)
       return keepUp().then(() => execute(plan))
     },
     hold: snapshot.hold,
@@ -157,7 +159,7 @@ export function sqliteStore({
     clock: time,
     misfits,
     mark,
-    ready: async () => unreadyFor(run),
+    ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,
     close: async () => {
       await writes.idle()
@@ -171,8 +173,8 @@ export function sqliteStore({
 }
 
 /** A node that cannot say that it runs, as another process is in the way, says so again soon. */
-function attending(
-  run: Run,
+function nodePresence(
+  run: RunStatement,
   snapshot: Snapshot,
   { name, expire }: { readonly name: string; readonly expire: (() => Steps<void>) | null | undefined },
 ): { begin: () => void; end: () => void } {
@@ -181,14 +183,14 @@ function attending(
   const said = (steps: Steps<void>): boolean => {
     try {
       snapshot.end()
-      finish(steps, run)
+      runSteps(steps, run)
       return true
     } catch {
       return false
     }
   }
   const begin = (): void => {
-    const rest = said(attend(sqlite, node, name)) ? attendance : insistence
+    const rest = said(writePresence(sqliteDialect, node, name)) ? presenceInterval : presenceRetryDelay
     if (expire) said(expire())
     timer = setTimeout(begin, rest).unref()
   }
@@ -196,23 +198,23 @@ function attending(
     clearTimeout(timer)
     if (!timer) return
     run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // nobody is served any more who would wait
-    said(depart(sqlite, node))
+    said(deletePresence(sqliteDialect, node))
   }
   return { begin, end }
 }
 
 /** How often the time is written into the file, in milliseconds; what another process is in the way of is done the next time. */
-const keepingPace = 20_000
+const saveInterval = 20_000
 
-function keptTime({ keep }: Kept, snapshot: Snapshot): { end: () => void } {
+function saveTimeRegularly({ save }: SqliteClock, snapshot: Snapshot): { end: () => void } {
   const kept = (): void => {
     snapshot.end()
     try {
-      keep()
+      save()
     } catch {}
   }
   kept()
-  const timer = setInterval(kept, keepingPace).unref()
+  const timer = setInterval(kept, saveInterval).unref()
   return {
     end: () => {
       clearInterval(timer)
@@ -222,28 +224,28 @@ function keptTime({ keep }: Kept, snapshot: Snapshot): { end: () => void } {
 }
 
 /** Why the file cannot be read; null where it can, or where another process is only in the way. */
-function unreadyFor(run: Run): string | null {
+function unreadyReason(run: RunStatement): string | null {
   try {
-    run({ text: `SELECT 1 AS found FROM ${meta} LIMIT 1`, values: [] })
+    run({ text: `SELECT 1 AS found FROM ${metaTable} LIMIT 1`, values: [] })
     return null
   } catch (error) {
     return isBusy(error) ? null : String(error)
   }
 }
 
-function toldOn(error: unknown): never {
-  throw told(error)
+function throwFailure(error: unknown): never {
+  throw sqliteFailure(error)
 }
 
 /** Tries again while another process is in the way, without stopping the loop. */
-async function patiently(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {
-  const until = performance.now() + Math.min(mostWait, patience)
+async function retryWhileBusy(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {
+  const until = performance.now() + Math.min(maxLockWait, patience)
   for (;;) {
     await pause(1 + Math.random() * 10)
     try {
       return await look()
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw told(error)
+      if (!isBusy(error) || performance.now() > until) throw sqliteFailure(error)
     }
   }
 }

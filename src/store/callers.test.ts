@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Store } from '../flow/store.ts'
-import { openStore } from '../sqlite/open.ts'
-import { quotas } from './compile.ts'
+import { quotaTable } from '../sql/compile.ts'
+import { openSqlite } from '../sqlite/open.ts'
 
 async function onFile(act: (open: () => Store, file: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
@@ -15,7 +15,7 @@ async function onFile(act: (open: () => Store, file: string) => Promise<void>): 
   try {
     const file = join(folder, 'quotas.db')
     const open = () => {
-      const store = openStore(`sqlite:${file}`, [], 'apply')
+      const store = openSqlite(`sqlite:${file}`, [], 'apply')
       stores.push(store)
       return store
     }
@@ -58,7 +58,7 @@ test('a window begins anew when the one before is over, and what is over is forg
     assert.deepEqual(await spend(store, 'a7', 1, 1100), { is: 'spent', used: 1, until: 2100 })
     for (let n = 0; n < 5; n++) await spend(store, `b${n}`, 1, 1200)
     const db = new DatabaseSync(file)
-    const left = db.prepare(`SELECT name FROM ${quotas} ORDER BY name`).all()
+    const left = db.prepare(`SELECT name FROM ${quotaTable} ORDER BY name`).all()
     db.close()
     assert.deepEqual(
       left.map(({ name }) => name),

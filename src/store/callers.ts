@@ -1,32 +1,41 @@
 /** Callers: keeps their API keys, sealed, what they have spent of quotas, and which versions they use. The cellar. */
 import type { Credential, Holder } from '../flow/credential.ts'
-import { homeOf } from '../flow/home.ts'
+import type { FindCredentials, IssueCredential, ListCredentials, RevokeCredentials } from '../flow/credential-plan.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Identify, Issue, Keys, Revoke, Spend, Tally } from '../flow/plan.ts'
-import type { Answer, Cellar, Steps } from './cellar.ts'
-import { credentials, quotas, uses } from './compile.ts'
-import { atHome, type Dialect } from './dialect.ts'
+import type { RecordUse, SpendQuota } from '../flow/plan.ts'
+import { shardKeyOf } from '../flow/shard-key.ts'
+import { credentialTable, quotaTable, useTable } from '../sql/compile.ts'
+import { type Dialect, shardCondition } from '../sql/dialect.ts'
+import type { StoreContext } from './context.ts'
+import type { ResultRow, Steps } from './steps.ts'
 
-const names = ['hash', 'id', 'name', 'holder', 'created', 'expires', 'revoked']
-const select = `SELECT ${names.join(', ')} FROM ${credentials}`
-const marks = ({ mark }: Dialect, count: number, from = 1): string =>
+const credentialColumns = ['hash', 'id', 'name', 'holder', 'created', 'expires', 'revoked']
+const selectCredentials = `SELECT ${credentialColumns.join(', ')} FROM ${credentialTable}`
+const placeholders = ({ mark }: Dialect, count: number, from = 1): string =>
   Array.from({ length: count }, (_, i) => mark(from + i)).join(', ')
 
 /** The number of values is a power of two, so that a look-up of many keys is one of a few statements, which stay prepared. */
-export function* identify({ dialect }: Cellar, { hashes }: Identify): Steps<Outcome> {
+export function* findCredentials({ dialect }: StoreContext, { hashes }: FindCredentials): Steps<Outcome> {
   const count = 2 ** Math.ceil(Math.log2(hashes.length))
   const values = Array.from({ length: count }, (_, i) => hashes[Math.min(i, hashes.length - 1)] as string)
-  return listed(yield { text: `${select} WHERE hash IN (${marks(dialect, count)})`, values, lone: 'read' })
+  return credentialsOutcome(
+    yield { text: `${selectCredentials} WHERE hash IN (${placeholders(dialect, count)})`, values, autocommit: 'read' },
+  )
 }
 
-export function* stored({ dialect }: Cellar, { name }: Keys): Steps<Outcome> {
+export function* listCredentials({ dialect }: StoreContext, { name }: ListCredentials): Steps<Outcome> {
   const where = name === null ? '' : ` WHERE name = ${dialect.mark(1)}`
-  return listed(yield { text: `${select}${where} ORDER BY name, created, id`, values: name === null ? [] : [name] })
+  return credentialsOutcome(
+    yield { text: `${selectCredentials}${where} ORDER BY name, created, id`, values: name === null ? [] : [name] },
+  )
 }
 
-const listed = (rows: readonly Answer[]): Outcome => ({ is: 'credentials', credentials: rows.map(credentialOf) })
+const credentialsOutcome = (rows: readonly ResultRow[]): Outcome => ({
+  is: 'credentials',
+  credentials: rows.map(credentialOf),
+})
 
-function credentialOf({ hash, id, name, holder, created, expires, revoked }: Answer): Credential {
+function credentialOf({ hash, id, name, holder, created, expires, revoked }: ResultRow): Credential {
   const time = (value: unknown): number | null => (value === null ? null : Number(value))
   return {
     id: id as string,
@@ -40,15 +49,15 @@ function credentialOf({ hash, id, name, holder, created, expires, revoked }: Ans
 }
 
 /** Takes one of the places that a name has. They are unique, so that two who issue at once cannot take more than there are. */
-export function* issue({ dialect }: Cellar, { credential, most }: Issue): Steps<Outcome> {
+export function* issueCredential({ dialect }: StoreContext, { credential, most }: IssueCredential): Steps<Outcome> {
   const { id, name, hash, account, scopes, tier, features, created, expires } = credential
   const { mark } = dialect
   yield {
-    text: `UPDATE ${credentials} SET place = id WHERE name = ${mark(1)} AND expires <= ${mark(2)}`,
+    text: `UPDATE ${credentialTable} SET place = id WHERE name = ${mark(1)} AND expires <= ${mark(2)}`,
     values: [name, created],
   }
   const values = [hash, id, name, JSON.stringify({ account, scopes, tier, features }), created, expires, null]
-  const text = `INSERT INTO ${credentials} (${names.join(', ')}, place) VALUES (${marks(dialect, names.length + 1)})
+  const text = `INSERT INTO ${credentialTable} (${credentialColumns.join(', ')}, place) VALUES (${placeholders(dialect, credentialColumns.length + 1)})
     ON CONFLICT (name, place) DO NOTHING RETURNING hash`
   for (let place = 1; place <= most; place++) {
     const [taken] = yield { text, values: [...values, String(place)] }
@@ -57,54 +66,54 @@ export function* issue({ dialect }: Cellar, { credential, most }: Issue): Steps<
   return { is: 'duplicate', fields: ['name'] }
 }
 
-export function* revoke({ dialect }: Cellar, { ids, time }: Revoke): Steps<Outcome> {
-  const text = `UPDATE ${credentials} SET revoked = ${dialect.mark(1)}, place = id
-    WHERE revoked IS NULL AND id IN (${marks(dialect, ids.length, 2)}) RETURNING ${names.join(', ')}`
-  return listed(yield { text, values: [time, ...ids] })
+export function* revokeCredentials({ dialect }: StoreContext, { ids, time }: RevokeCredentials): Steps<Outcome> {
+  const text = `UPDATE ${credentialTable} SET revoked = ${dialect.mark(1)}, place = id
+    WHERE revoked IS NULL AND id IN (${placeholders(dialect, ids.length, 2)}) RETURNING ${credentialColumns.join(', ')}`
+  return credentialsOutcome(yield { text, values: [time, ...ids] })
 }
 
 /** Each statement stands for itself, so that a row is held no longer than its own one takes. R184. */
-export function* spend({ dialect }: Cellar, { name, amount, time, until }: Spend): Steps<Outcome> {
-  const { mark, spread } = dialect
-  const home = homeOf(name)
+export function* addToQuota({ dialect }: StoreContext, { name, amount, time, until }: SpendQuota): Steps<Outcome> {
+  const { mark, distribute } = dialect
+  const home = shardKeyOf(name)
   // A window that ends later than one that begins now could was begun by a clock that went wrong.
-  const isOver = `(${quotas}.until <= ${mark(4)} OR ${quotas}.until > ${mark(5)})`
-  const [also, its] = spread ? [', home', `, ${mark(6)}`] : ['', '']
-  const text = `INSERT INTO ${quotas} (name, used, until${also}) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}${its})
+  const isOver = `(${quotaTable}.until <= ${mark(4)} OR ${quotaTable}.until > ${mark(5)})`
+  const [also, its] = distribute ? [', home', `, ${mark(6)}`] : ['', '']
+  const text = `INSERT INTO ${quotaTable} (name, used, until${also}) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}${its})
     ON CONFLICT (name${also}) DO UPDATE SET
-      used = CASE WHEN ${isOver} THEN excluded.used ELSE ${quotas}.used + excluded.used END,
-      until = CASE WHEN ${isOver} THEN excluded.until ELSE ${quotas}.until END
+      used = CASE WHEN ${isOver} THEN excluded.used ELSE ${quotaTable}.used + excluded.used END,
+      until = CASE WHEN ${isOver} THEN excluded.until ELSE ${quotaTable}.until END
     RETURNING used, until`
-  const values = [name, amount, until, time, until + (until - time), ...(spread ? [home] : [])]
-  const [row] = yield { text, values, lone: 'write' }
+  const values = [name, amount, until, time, until + (until - time), ...(distribute ? [home] : [])]
+  const [row] = yield { text, values, autocommit: 'write' }
   if (!row) throw new Error('A quota cannot be counted.')
   const spent = { is: 'spent', used: Number(row.used), until: Number(row.until) } as const
-  const at = atHome(home, 3, dialect)
+  const at = shardCondition(home, 3, dialect)
   if (spent.until === until)
     yield {
-      text: `DELETE FROM ${quotas} WHERE name IN (SELECT name FROM ${quotas} WHERE until <= ${mark(1)}${at.text} ORDER BY until LIMIT ${mark(2)})${at.text}`,
-      values: [time, mostSwept, ...at.values],
-      lone: 'write',
+      text: `DELETE FROM ${quotaTable} WHERE name IN (SELECT name FROM ${quotaTable} WHERE until <= ${mark(1)}${at.text} ORDER BY until LIMIT ${mark(2)})${at.text}`,
+      values: [time, maxSwept, ...at.values],
+      autocommit: 'write',
     }
   return spent
 }
 
 /** More than one window adds, so that those that are over cannot pile up. */
-const mostSwept = 4
+const maxSwept = 4
 
 /** Adds what a process has counted; each statement stands for itself, so that no row is held for long. R202. */
-export function* tally({ dialect: { mark } }: Cellar, plan: Tally): Steps<Outcome> {
-  const text = `INSERT INTO ${uses} (version, caller, requests, last) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}, ${mark(4)})
+export function* recordUse({ dialect: { mark } }: StoreContext, plan: RecordUse): Steps<Outcome> {
+  const text = `INSERT INTO ${useTable} (version, caller, requests, last) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}, ${mark(4)})
     ON CONFLICT (version, caller) DO UPDATE SET
-      requests = ${uses}.requests + excluded.requests,
-      last = CASE WHEN ${uses}.last > excluded.last THEN ${uses}.last ELSE excluded.last END`
+      requests = ${useTable}.requests + excluded.requests,
+      last = CASE WHEN ${useTable}.last > excluded.last THEN ${useTable}.last ELSE excluded.last END`
   for (const { version, caller, requests, last } of plan.uses) yield { text, values: [version, caller, requests, last] }
   return { is: 'tallied' }
 }
 
-export function* usage(): Steps<Outcome> {
-  const text = `SELECT version, caller, requests, last FROM ${uses} ORDER BY version, last DESC, caller`
-  const rows = yield { text, values: [], lone: 'read' }
+export function* readUsage(): Steps<Outcome> {
+  const text = `SELECT version, caller, requests, last FROM ${useTable} ORDER BY version, last DESC, caller`
+  const rows = yield { text, values: [], autocommit: 'read' }
   const found = rows.map(({ version, caller, requests, last }) => ({
     version: version as string,
     caller: caller as string,
@@ -115,7 +124,7 @@ export function* usage(): Steps<Outcome> {
 }
 
 /** The time of the database that something may be judged by. */
-export function* timeOf({ due }: Dialect): Steps<number> {
+export function* readDatabaseTime({ due }: Dialect): Steps<number> {
   const [row] = yield { text: `SELECT ${due} AS time`, values: [] }
   return Number(row?.time)
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import type { Condition, List, Term } from '../flow/plan.ts'
-import type { Cell, Collection } from '../resources/collection.ts'
-import { listStatement } from './compile.ts'
-import { sqlite } from './dialect.ts'
-import { behind, reversed, whole } from './segments.ts'
+import type { Condition, ListRows, Term } from '../flow/plan.ts'
+import type { Cell, Collection } from '../rows/collection.ts'
+import { listStatement } from '../sql/compile.ts'
+import { sqliteDialect } from '../sql/dialect.ts'
+import { allRanges, rangesAfter, reverseOrder } from '../sql/ranges.ts'
 
 const { resources } = service({
   name: 'windows',
@@ -35,7 +35,7 @@ const window = { from: 'offset', offset: 0, limit: 20 } as const
 interface Asked {
   readonly where?: readonly Condition[]
   readonly order?: readonly Term[]
-  readonly parent?: List['parent']
+  readonly parent?: ListRows['parent']
   readonly places?: boolean
 }
 
@@ -45,7 +45,7 @@ function shown(
   place?: Cell[],
   back = false,
 ): string[] {
-  const plan: List = {
+  const plan: ListRows = {
     do: 'list',
     collection: name,
     parent,
@@ -55,11 +55,11 @@ function shown(
     order,
     window,
     countTo: null,
-    places,
+    withPositions: places,
   }
-  const stretches = place ? behind(back ? reversed(order) : order, place) : whole(order)
+  const stretches = place ? rangesAfter(back ? reverseOrder(order) : order, place) : allRanges(order)
   return stretches.map((stretch) => {
-    const { text, values } = listStatement(of(name), plan, stretch, { offset: 0, limit: 21 }, sqlite)
+    const { text, values } = listStatement(of(name), plan, stretch, { offset: 0, limit: 21 }, sqliteDialect)
     return text
       .replace(/\?(\d+)/g, (_, n) => JSON.stringify(values[n - 1]))
       .replace(/^SELECT doc, shape(.*) FROM "\w+" ?/, '$1')

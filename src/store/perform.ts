@@ -1,225 +1,231 @@
 /** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
-import type { Duplicate, Outcome } from '../flow/outcome.ts'
-import type { Absent, Create, Decide, List, Once, Plan, Read, Seen, Update, Write } from '../flow/plan.ts'
-import { along, besideOf, completed, together, told } from './beside.ts'
-import { identify, issue, revoke, spend, stored, tally, usage } from './callers.ts'
-import {
-  admitColumns,
-  aside,
-  type Cellar,
-  found,
-  type Held,
-  moved as movedRow,
-  type Steps,
-  settled,
-  shelf,
-} from './cellar.ts'
-import { hold, keep, recall } from './claim.ts'
-import { updateText } from './compile.ts'
-import { keyValues } from './dialect.ts'
-import { markWritten } from './dropped.ts'
-import { changing, fusedCreate, reading } from './fused.ts'
-import { page } from './list.ts'
-import { absentOwner, departed, exhume, parentOf, remove, whose } from './removal.ts'
-import { admitOrder, remark } from './spread.ts'
 
-type Reference = Create['references'][number]
-type Cell = Update['row']['cells'][number]
+import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
+import type { Duplicate, Outcome } from '../flow/outcome.ts'
+import type { Create, Decide, DecideOnce, ListRows, Plan, Read, RowWrite, Update } from '../flow/plan.ts'
+import { updateText } from '../sql/compile.ts'
+import { rowKeyValues } from '../sql/dialect.ts'
+import {
+  addToQuota,
+  findCredentials,
+  issueCredential,
+  listCredentials,
+  readUsage,
+  recordUse,
+  revokeCredentials,
+} from './callers.ts'
+import { coalescableRead, coalescableUpdate, combinedCreate } from './combined.ts'
+import { hiddenColumn, preparedCollection, type StoreContext, type ViewedRow, viewStoredRow } from './context.ts'
+import { markWrittenFields } from './dropped-copies.ts'
+import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
+import { joinsOf, runJoinedWrites, withJoinedRows, withoutAutocommit, writeForOldNodes } from './joined.ts'
+import { refusePendingColumns } from './old-nodes.ts'
+import { refuseJoinedOrder, updateRemoteEntries } from './placement.ts'
+import { readPage } from './read-page.ts'
+import { absentOwner, deleteTombstone, findAccounts, ownerOfKey, readAbsentRow, removeRow } from './remove-row.ts'
+import { resolveList } from './resolve-list.ts'
+import { rowConflict as movedRow, type Steps } from './steps.ts'
+
+type RequiredReference = Create['references'][number]
+type RowCell = Update['row']['cells'][number]
 
 /** Where rows moved before, they are `held` from being read to being written. */
-export function perform(cellar: Cellar, plan: Plan, held = false): Steps<Outcome> {
-  const steps = plan.do === 'read' ? read(cellar, plan) : performed(cellar, plan, held)
-  const { beside, account } = besideOf(plan)
-  return beside.length === 0 ? steps : completed(cellar, steps, beside, account)
+export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
+  const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
+  const { joined, account } = joinsOf(plan)
+  return joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
 }
 
-function* performed(cellar: Cellar, plan: Plan, held: boolean): Steps<Outcome> {
+function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
-      return yield* read(cellar, plan)
+      return yield* readRow(cellar, plan)
     case 'list':
-      return yield* list(cellar, plan)
+      return yield* readList(cellar, plan)
     case 'recall':
-      return yield* recall(cellar, plan)
+      return yield* recallClaim(cellar, plan)
     case 'create':
-      return yield* write(cellar, plan, null)
+      return yield* performWrite(cellar, plan, null)
     case 'decide': {
-      const seen = yield* whole(cellar, plan.read, held)
-      return yield* write(cellar, plan.decide(seen), seen)
+      const seen = yield* readWithJoined(cellar, plan.read, held)
+      return yield* performWrite(cellar, plan.decide(seen), seen)
     }
     case 'once':
-      return yield* once(cellar, plan, held)
+      return yield* performOnce(cellar, plan, held)
     case 'raise':
-      if (cellar.lag) yield* cellar.lag.raise()
+      if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'raised' }
     case 'spend':
-      return yield* spend(cellar, plan)
+      return yield* addToQuota(cellar, plan)
     case 'tally':
-      return yield* tally(cellar, plan)
+      return yield* recordUse(cellar, plan)
     case 'usage':
-      return yield* usage()
+      return yield* readUsage()
     case 'identify':
-      return yield* identify(cellar, plan)
+      return yield* findCredentials(cellar, plan)
     case 'keys':
-      return yield* stored(cellar, plan)
+      return yield* listCredentials(cellar, plan)
     case 'whose':
-      return yield* whose(cellar, plan)
+      return yield* findAccounts(cellar, plan)
     case 'issue':
-      return yield* issue(cellar, plan)
+      return yield* issueCredential(cellar, plan)
     case 'revoke':
-      return yield* revoke(cellar, plan)
+      return yield* revokeCredentials(cellar, plan)
   }
 }
 
 /** A key is looked at behind the target and its conditions, and before the fields. R99 */
-function* once(
-  cellar: Cellar,
-  { claim, admit, decide: { read: target, decide } }: Once,
+function* performOnce(
+  cellar: StoreContext,
+  { claim, admit, decide: { read: target, decide } }: DecideOnce,
   held: boolean,
 ): Steps<Outcome> {
-  const seen = yield* whole(cellar, target, held)
+  const seen = yield* readWithJoined(cellar, target, held)
   admit(seen)
-  const taken = yield* hold(cellar, target, claim)
+  const taken = yield* takeClaim(cellar, target, claim)
   if (taken) return taken
-  const outcome = yield* write(cellar, decide(seen), seen)
+  const outcome = yield* performWrite(cellar, decide(seen), seen)
   const made = outcome.is === 'kept' ? seen : outcome
   if (made.is === 'found' || made.is === 'changed')
-    yield* keep(cellar, claim, { doc: made.doc, revision: made.revision })
+    yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
   return outcome
 }
 
-function* write(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> {
-  if (plan.do === 'remove' || plan.along === undefined) return yield* alone(cellar, plan, seen)
-  const decided = (one: Decide) => together(performed(cellar, one, true))
-  return yield* along(plan, yield* together(alone(cellar, plan, seen)), decided)
+function* performWrite(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): Steps<Outcome> {
+  if (plan.do === 'remove' || plan.along === undefined) return yield* writeRow(cellar, plan, seen)
+  const decided = (one: Decide) => withoutAutocommit(performPlan(cellar, one, true))
+  return yield* runJoinedWrites(plan, yield* withoutAutocommit(writeRow(cellar, plan, seen)), decided)
 }
 
-function* alone(cellar: Cellar, plan: Write, seen: Seen | null): Steps<Outcome> {
+function* writeRow(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): Steps<Outcome> {
   switch (plan.do) {
     case 'create':
-      return yield* cellar.lag ? told(cellar, plan, create(cellar, plan)) : create(cellar, plan)
+      return yield* cellar.backlog ? writeForOldNodes(cellar, plan, createRow(cellar, plan)) : createRow(cellar, plan)
     case 'update':
-      return yield* cellar.lag
-        ? told(cellar, plan, update(cellar, plan, seen as Held))
-        : update(cellar, plan, seen as Held)
+      return yield* cellar.backlog
+        ? writeForOldNodes(cellar, plan, updateRow(cellar, plan, seen as ViewedRow))
+        : updateRow(cellar, plan, seen as ViewedRow)
     case 'remove':
-      return yield* remove(cellar, plan)
+      return yield* removeRow(cellar, plan)
     case 'keep':
-      return { is: 'kept', seen: seen as Seen }
+      return { is: 'kept', seen: seen as ReadResult }
   }
 }
 
 /** A row with those beside it, which its tag is made of too. */
-const whole = (cellar: Cellar, plan: Read, held: boolean): Steps<Seen> => {
-  const steps = read(cellar, plan, held)
-  const { beside = [], key } = plan
-  return beside.length === 0 ? steps : (completed(cellar, steps, beside, key.account) as Steps<Seen>)
+const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
+  const steps = readRow(cellar, plan, held)
+  const { joined = [], key } = plan
+  return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
 }
 
-function* read(cellar: Cellar, { collection, key, time }: Read, held = false): Steps<Seen> {
-  const own = shelf(cellar, collection)
-  const values = keyValues(own.collection, key, cellar.dialect)
+function* readRow(cellar: StoreContext, { collection, key, time }: Read, held = false): Steps<ReadResult> {
+  const own = preparedCollection(cellar, collection)
+  const values = rowKeyValues(own.collection, key, cellar.dialect)
   const [row] = yield held
-    ? { text: own.texts.own, values }
-    : { ...reading(own.collection, own.texts.read, cellar.dialect), values, lone: 'read' }
-  if (row) return found(own, row)
+    ? { text: own.texts.readForUpdate, values }
+    : { ...coalescableRead(own.collection, own.texts.read, cellar.dialect), values, autocommit: 'read' }
+  if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {
-    const owner = yield* absentOwner(cellar, parentOf(own.collection, key), key.account, time)
+    const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time)
     if (owner) return owner
   }
-  return yield* departed(cellar, own.collection, key, time)
+  return yield* readAbsentRow(cellar, own.collection, key, time)
 }
 
-function* list(cellar: Cellar, asked: List): Steps<Outcome> {
-  const own = shelf(cellar, asked.collection)
-  const plan = settled(cellar, asked)
-  admitOrder(cellar, plan)
-  yield* admitColumns(cellar, own, plan)
+function* readList(cellar: StoreContext, asked: ListRows): Steps<Outcome> {
+  const own = preparedCollection(cellar, asked.collection)
+  const plan = resolveList(cellar, asked)
+  refuseJoinedOrder(cellar, plan)
+  yield* refusePendingColumns(cellar, own, plan)
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
-  return yield* page(cellar, plan)
+  return yield* readPage(cellar, plan)
 }
 
-function* create(cellar: Cellar, plan: Create): Steps<Outcome> {
-  const own = shelf(cellar, plan.collection)
+function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
+  const own = preparedCollection(cellar, plan.collection)
   const { collection, texts, shape } = own
   const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
-  const hidden = aside(own, null, plan.row)
-  const fused = fusedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, least)
+  const hidden = hiddenColumn(own, null, plan.row)
+  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, least)
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent) {
-    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'kept')
+    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
     if (owner) return owner
   }
-  const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))
+  const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))
   if (taken) return taken
-  const references = yield* unmet(cellar, plan, plan.references)
+  const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
-  const before = plan.id === 'fresh' ? null : yield* claimed(cellar, plan)
+  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan)
   if (before && before.is !== 'missing') return before
   const revision = Math.max(least, (before?.revision ?? 0) + 1)
-  const clash = yield* remark(cellar, own, plan, null, { doc, hidden, shape })
+  const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
-  const row = [...keyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
+  const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
   const last = before === null && plan.claim === null
-  yield { text: texts.insert, values: row, ...(last && { lone: 'write' }) }
-  if (before && cellar.dialect.holds) {
+  yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
+  if (before && cellar.dialect.rowLocks) {
     // Made and deleted by others since it was looked for: what they left behind is to be seen.
-    const since = yield* departed(cellar, collection, plan.key, plan.time)
+    const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
-  if (plan.claim?.keeps) yield* keep(cellar, plan.claim, { doc, revision })
+  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
   return { is: 'created', doc, revision }
 }
 
 /** What is known of a chosen id: it may be in use, or have been and be remembered. R36, R91. */
-function* claimed(cellar: Cellar, { collection: name, key, id, time }: Create): Steps<Absent | Duplicate> {
-  const { collection, texts } = shelf(cellar, name)
-  const [row] = yield { text: texts.exists, values: keyValues(collection, key, cellar.dialect) }
+function* lookUpChosenId(
+  cellar: StoreContext,
+  { collection: name, key, id, time }: Create,
+): Steps<AbsentRow | Duplicate> {
+  const { collection, texts } = preparedCollection(cellar, name)
+  const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
   if (row) return { is: 'duplicate', fields: ['id'] }
-  const before = yield* departed(cellar, collection, key, time)
+  const before = yield* readAbsentRow(cellar, collection, key, time)
   if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
-  yield* exhume(cellar, collection, key)
+  yield* deleteTombstone(cellar, collection, key)
   return { ...before, is: 'missing' }
 }
 
 /** References to rows that are not there; a row may refer to itself. */
-function* unmet(
-  cellar: Cellar,
+function* missingReferences(
+  cellar: StoreContext,
   { collection, key }: Create | Update,
-  references: readonly Reference[],
-): Steps<Reference[]> {
-  const missing: Reference[] = []
+  references: readonly RequiredReference[],
+): Steps<RequiredReference[]> {
+  const missing: RequiredReference[] = []
   for (const reference of references) {
     if (reference.collection === collection && reference.id === key.id) continue
-    const { collection: target, texts } = shelf(cellar, reference.collection)
+    const { collection: target, texts } = preparedCollection(cellar, reference.collection)
     const named = { id: reference.id, parent: null, account: key.account }
-    const [row] = yield { text: texts.kept, values: keyValues(target, named, cellar.dialect) }
+    const [row] = yield { text: texts.existsShared, values: rowKeyValues(target, named, cellar.dialect) }
     if (!row) missing.push(reference)
   }
   return missing
 }
 
-function* update(cellar: Cellar, plan: Update, seen: Held): Steps<Outcome> {
-  const own = shelf(cellar, plan.collection)
+function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<Outcome> {
+  const own = preparedCollection(cellar, plan.collection)
   const { collection, shape } = own
-  const references = yield* unmet(cellar, plan, plan.references)
+  const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const { doc, cells } = plan.row
-  const hidden = aside(own, seen, plan.row)
+  const hidden = hiddenColumn(own, seen, plan.row)
   const was = { doc: seen.doc, hidden: seen.hidden, shape }
-  if (cellar.dropped) yield* markWritten(cellar, collection, plan.key, [was, plan.row])
-  const clash = yield* remark(cellar, own, plan, was, { doc, hidden, shape })
+  if (cellar.dropped) yield* markWrittenFields(cellar, collection, plan.key, [was, plan.row])
+  const clash = yield* updateRemoteEntries(cellar, own, plan, was, { doc, hidden, shape })
   if (clash) return clash
-  const which = seen.shape === shape ? plan.moved : [...cells.keys()] // another shape may lack what is the same
-  const moved = which.map((i) => cells[i] as Cell)
+  const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack what is the same
+  const moved = which.map((i) => cells[i] as RowCell)
   const [row] = yield {
-    ...changing(collection, which, updateText, cellar.dialect),
-    values: [shape, doc, hidden, ...moved, ...keyValues(collection, plan.key, cellar.dialect), plan.revision],
-    lone: 'write',
+    ...coalescableUpdate(collection, which, updateText, cellar.dialect),
+    values: [shape, doc, hidden, ...moved, ...rowKeyValues(collection, plan.key, cellar.dialect), plan.revision],
+    autocommit: 'write',
   }
   if (!row) throw movedRow(plan.collection)
   return { is: 'changed', doc, revision: Number(row.revision) }

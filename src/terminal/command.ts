@@ -1,7 +1,7 @@
 /** Command: one word of the command line with its arguments and flags; reads them, and says in help what they are. */
 import { parseArgs, styleText } from 'node:util'
-import { nearest, oneOf } from '../resources/naming.ts'
-import { complaint } from './complaint.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { commandError } from './command-error.ts'
 
 export interface Flag {
   /** What stands for the value in help; a flag without it is a switch. */
@@ -28,28 +28,28 @@ export interface Command {
   /** Runnable lines. */
   readonly examples: readonly string[]
   /** Does it and gives the exit code. */
-  readonly run: (given: Given) => Promise<number>
+  readonly run: (given: CommandInput) => Promise<number>
 }
 
 /** A value and where it came from, for messages. */
-interface Worth {
+interface FlagValue {
   readonly text: string
   readonly from: string
 }
 
 /** What was asked of a command. */
-export interface Given {
+export interface CommandInput {
   readonly arguments: readonly string[]
   /** A flag's value from the command line, else from the environment. */
-  readonly worth: (flag: string) => Worth | undefined
-  readonly on: (flag: string) => boolean
+  readonly flagValue: (flag: string) => FlagValue | undefined
+  readonly isOn: (flag: string) => boolean
 }
 
-export const declarationFile: Argument = { name: 'api.ts', about: 'the file of the declaration' }
-const help: Flag = { about: 'Shows this.' }
+export const declarationArgument: Argument = { name: 'api.ts', about: 'the file of the declaration' }
+const helpFlag: Flag = { about: 'Shows this.' }
 
 /** Reads the words behind the command; what it does not know is refused, with a guess. */
-export function read(command: Command, words: readonly string[], env: NodeJS.ProcessEnv): Given {
+export function parseCommand(command: Command, words: readonly string[], env: NodeJS.ProcessEnv): CommandInput {
   const { tokens } = parseArgs({ args: [...words], options: optionsOf(command), strict: false, tokens: true })
   const values = new Map<string, string>()
   const on = new Set<string>()
@@ -57,21 +57,21 @@ export function read(command: Command, words: readonly string[], env: NodeJS.Pro
   for (const token of tokens) {
     if (token.kind === 'positional') found.push(token.value)
     if (token.kind !== 'option') continue
-    const flag = known(command, token.name, token.rawName)
-    if (flag.value === undefined) on.add(switched(token.name, token.value))
-    else values.set(token.name, valued(command, token.name, flag.value, token.value))
+    const flag = findFlag(command, token.name, token.rawName)
+    if (flag.value === undefined) on.add(readSwitch(token.name, token.value))
+    else values.set(token.name, readFlagValue(command, token.name, flag.value, token.value))
   }
-  if (!on.has('help')) counted(command, found)
-  const fromEnv = (name: string): Worth | undefined => {
+  if (!on.has('help')) checkArgumentCount(command, found)
+  const fromEnv = (name: string): FlagValue | undefined => {
     const variable = command.flags[name]?.env
     const text = variable === undefined ? undefined : env[variable]
     return variable === undefined || text === undefined || text === '' ? undefined : { text, from: variable }
   }
-  const worth = (name: string): Worth | undefined => {
+  const worth = (name: string): FlagValue | undefined => {
     const text = values.get(name)
     return text === undefined ? fromEnv(name) : { text, from: `--${name}` }
   }
-  return { arguments: found, worth, on: (name) => on.has(name) }
+  return { arguments: found, flagValue: worth, isOn: (name) => on.has(name) }
 }
 
 function optionsOf({ flags }: Command) {
@@ -81,68 +81,68 @@ function optionsOf({ flags }: Command) {
   return { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } } as const
 }
 
-function known(command: Command, name: string, written: string): Flag {
-  const flags: Readonly<Record<string, Flag>> = { ...command.flags, help }
+function findFlag(command: Command, name: string, written: string): Flag {
+  const flags: Readonly<Record<string, Flag>> = { ...command.flags, help: helpFlag }
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
   if (flag) return flag
   const names = Object.keys(flags)
-  const guess = nearest(name, names)
-  throw complaint(
+  const guess = nearestName(name, names)
+  throw commandError(
     `bylaw ${command.name} has no flag ${written}.`,
     guess
       ? `Did you mean --${guess}?`
-      : `It has ${oneOf(
+      : `It has ${listInWords(
           names.map((one) => `--${one}`),
           'and',
         )}.`,
   )
 }
 
-function switched(name: string, value: string | undefined): string {
-  if (value !== undefined) throw complaint(`--${name} takes no value.`, `Write --${name} alone.`)
+function readSwitch(name: string, value: string | undefined): string {
+  if (value !== undefined) throw commandError(`--${name} takes no value.`, `Write --${name} alone.`)
   return name
 }
 
-function valued(command: Command, name: string, shown: string, value: string | undefined): string {
+function readFlagValue(command: Command, name: string, shown: string, value: string | undefined): string {
   if (value !== undefined && value !== '' && !value.startsWith('-')) return value
   const [example = `--${name} ${shown}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
-  throw complaint(`--${name} needs a value.`, `As in:  ${example}`)
+  throw commandError(`--${name} needs a value.`, `As in:  ${example}`)
 }
 
-function counted(command: Command, found: readonly string[]): void {
+function checkArgumentCount(command: Command, found: readonly string[]): void {
   const missing = command.arguments[found.length]
   if (missing && !missing.optional)
-    throw complaint(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
+    throw commandError(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
   const extra = found[command.arguments.length]
   if (extra !== undefined)
-    throw complaint(`bylaw ${command.name} cannot do anything with "${extra}".`, `As in:  ${command.examples[0]}`)
+    throw commandError(`bylaw ${command.name} cannot do anything with "${extra}".`, `As in:  ${command.examples[0]}`)
 }
 
 const usage = (command: Command): string =>
   [command.name, ...command.arguments.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))].join(' ')
 
-export function helpOf(command: Command): string {
-  const flags = Object.entries({ ...command.flags, help }).map(([name, { value, env, about }]) => [
+export function helpText(command: Command): string {
+  const flags = Object.entries({ ...command.flags, help: helpFlag }).map(([name, { value, env, about }]) => [
     `  --${name}${value === undefined ? '' : ` ${value}`}`,
     env === undefined ? about : `${about} (environment: ${env})`,
   ])
   const examples = command.examples.map((line) => `  ${line}`).join('\n')
-  return `bylaw ${usage(command)}\n\n${command.about} ${command.details}\n\n${title('Flags')}\n${table(flags)}\n\n${title('Examples')}\n${examples}\n`
+  return `bylaw ${usage(command)}\n\n${command.about} ${command.details}\n\n${title('Flags')}\n${formatTable(flags)}\n\n${title('Examples')}\n${examples}\n`
 }
 
-export function overview(commands: readonly Command[]): string {
+export function overviewText(commands: readonly Command[]): string {
   const rows = commands.map((command) => [`  bylaw ${usage(command)}`, command.about])
   const rest = [
     ['  bylaw <command> --help', 'Says more about a command, with examples.'],
     ['  bylaw --version', 'Prints the version.'],
   ]
-  return `bylaw turns a declaration of resources into an HTTP/JSON service.\n\n${title('Commands')}\n${table([...rows, ...rest])}\n`
+  return `bylaw turns a declaration of resources into an HTTP/JSON service.\n\n${title('Commands')}\n${formatTable([...rows, ...rest])}\n`
 }
 
 const title = (text: string): string => styleText('bold', text)
 
 /** Rows in columns, as wide as their widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   return rows
     .map((row) =>

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { Consent, Hazard } from '../schema/hazard.ts'
-import { refusal } from '../schema/hazard.ts'
-import { agreed } from './consent.ts'
+import { changeRefusal } from '../schema/hazard.ts'
+import { withConsent } from './consent.ts'
 
 const loss: Hazard = { about: 'notes.other is not declared any more.', mends: [], loss: 'notes.other' }
 const misfit: Hazard = { about: '1 row of notes would not fit.', mends: [] }
@@ -20,10 +20,10 @@ async function asked(answer: string | null, hazards: readonly Hazard[] = [loss],
   const acts: Consent[] = []
   const act = async (consent: Consent) => {
     acts.push(consent)
-    if (consent.allowLoss?.includes('notes.other') !== true) throw refusal(hazards)
+    if (consent.allowLoss?.includes('notes.other') !== true) throw changeRefusal(hazards)
     return 'done'
   }
-  const made = await agreed({ allowLoss: ['notes.more'] }, act, ends).catch((error: Error) => error.message)
+  const made = await withConsent({ allowLoss: ['notes.more'] }, act, ends).catch((error: Error) => error.message)
   return { made, acts, shown: String(ends.output.read(ends.output.readableLength) ?? '') }
 }
 

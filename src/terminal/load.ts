@@ -3,33 +3,33 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { f } from '../fields/field.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
-import { f } from '../resources/field.ts'
-import { nearest, oneOf } from '../resources/naming.ts'
 import type { Service } from '../service.ts'
-import { complaint } from '../terminal/complaint.ts'
+import { commandError } from './command-error.ts'
 
 /** The service, or the mistakes of its declaration; anything else that is wrong is a complaint. */
-export type Loaded =
+export type LoadResult =
   | { readonly service: Service; readonly mistakes: readonly [] }
   | { readonly mistakes: readonly Mistake[] }
 
-const endings = ['.ts', '.mts', '.js', '.mjs']
+const fileEndings = ['.ts', '.mts', '.js', '.mjs']
 
 /** The service of a file; into `files` goes what was asked for meanwhile: the file and what it imports of its own. */
-export async function load(file: string, files: Set<string> = new Set()): Promise<Service> {
-  const loaded = await attempt(file, files)
+export async function loadService(file: string, files: Set<string> = new Set()): Promise<Service> {
+  const loaded = await tryLoad(file, files)
   if ('service' in loaded) return loaded.service
-  throw complaint(mistakesText(file, loaded.mistakes), '')
+  throw commandError(mistakesText(file, loaded.mistakes), '')
 }
 
-export async function attempt(file: string, files: Set<string> = new Set()): Promise<Loaded> {
-  const path = present(file)
+export async function tryLoad(file: string, files: Set<string> = new Set()): Promise<LoadResult> {
+  const path = existingFile(file)
   files.add(path)
-  follow(files)
-  const exported = await imported(file, path, files)
+  trackImports(files)
+  const exported = await importFile(file, path, files)
   if (Array.isArray(exported)) return { mistakes: exported }
-  return { service: serviceIn(file, exported as Record<string, unknown>), mistakes: [] }
+  return { service: exportedService(file, exported as Record<string, unknown>), mistakes: [] }
 }
 
 /** All mistakes as they are shown to people. */
@@ -38,26 +38,29 @@ export function mistakesText(file: string, mistakes: readonly Mistake[]): string
   return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
 }
 
-function present(file: string): string {
+function existingFile(file: string): string {
   const path = resolve(file)
   if (!existsSync(path)) {
     const folder = dirname(path)
-    const others = existsSync(folder) ? readdirSync(folder).filter((name) => endings.includes(extname(name))) : []
-    const guess = nearest(basename(path), others)
-    throw complaint(
+    const others = existsSync(folder) ? readdirSync(folder).filter((name) => fileEndings.includes(extname(name))) : []
+    const guess = nearestName(basename(path), others)
+    throw commandError(
       `There is no file ${file}${file === path ? '' : ` (${path})`}.`,
       guess
         ? `Did you mean ${join(dirname(file), guess)}?`
         : 'Name the file whose default export is made by service({…}).',
     )
   }
-  if (!statSync(path).isFile() || !endings.includes(extname(path)))
-    throw complaint(`${file} is not a file that can hold a declaration.`, `Name a file that ends in ${oneOf(endings)}.`)
+  if (!statSync(path).isFile() || !fileEndings.includes(extname(path)))
+    throw commandError(
+      `${file} is not a file that can hold a declaration.`,
+      `Name a file that ends in ${listInWords(fileEndings)}.`,
+    )
   return realpathSync(path)
 }
 
 /** `bylaw` is this very installation for every file, and TypeScript is a module whatever a package.json says. */
-function follow(files: Set<string>): void {
+function trackImports(files: Set<string>): void {
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier === 'bylaw' || specifier.startsWith('bylaw/'))
@@ -74,7 +77,7 @@ function follow(files: Set<string>): void {
   })
 }
 
-async function imported(file: string, path: string, files: ReadonlySet<string>): Promise<unknown> {
+async function importFile(file: string, path: string, files: ReadonlySet<string>): Promise<unknown> {
   try {
     const exported = await import(pathToFileURL(path).href)
     void (exported.default as Partial<Service> | undefined)?.resources // mistakes in changes show when all have been told
@@ -82,12 +85,12 @@ async function imported(file: string, path: string, files: ReadonlySet<string>):
   } catch (error) {
     const { mistakes } = error as { mistakes?: readonly Mistake[] }
     if (Array.isArray(mistakes)) return mistakes
-    throw complaint(`${file} cannot be loaded: ${reasonOf(error, files)}`, mendOf(error))
+    throw commandError(`${file} cannot be loaded: ${importFailureText(error, files)}`, importMend(error))
   }
 }
 
 /** The message with the place in the user's own files, without the frames of the engine. */
-function reasonOf(error: unknown, files: ReadonlySet<string>): string {
+function importFailureText(error: unknown, files: ReadonlySet<string>): string {
   if (!(error instanceof Error)) return `it throws ${JSON.stringify(error)}.`
   const stack = error.stack ?? ''
   const [shown] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
@@ -98,11 +101,11 @@ function reasonOf(error: unknown, files: ReadonlySet<string>): string {
   return `${error.name}: ${error.message}${place === '' ? '' : `\n\n${place}\n`}`
 }
 
-function mendOf(error: unknown): string {
+function importMend(error: unknown): string {
   const { code, message = '' } = error as NodeJS.ErrnoException
   const [, kind] = /^f\.(\w+) is not a function$/.exec(message) ?? []
-  const guess = kind && nearest(kind, Object.keys(f))
-  if (kind) return guess ? `Did you mean f.${guess}?` : `The kinds of fields are ${oneOf(Object.keys(f), 'and')}.`
+  const guess = kind && nearestName(kind, Object.keys(f))
+  if (kind) return guess ? `Did you mean f.${guess}?` : `The kinds of fields are ${listInWords(Object.keys(f), 'and')}.`
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
     return 'Node runs TypeScript by leaving the types out, so an enum, a namespace or a parameter property does not run. Write an object, a union or a field instead.'
   if (code === 'ERR_MODULE_NOT_FOUND' && message.includes('Cannot find package'))
@@ -113,15 +116,15 @@ function mendOf(error: unknown): string {
   return ''
 }
 
-function serviceIn(file: string, exported: Readonly<Record<string, unknown>>): Service {
+function exportedService(file: string, exported: Readonly<Record<string, unknown>>): Service {
   const found = exported.default
   if (isService(found)) return found
   const mend = 'It has to end in:  export default service({ … })'
   const named = Object.keys(exported).find((name) => isService(exported[name]))
   if (found === undefined && named)
-    throw complaint(`${file} exports its service as "${named}", not as its default.`, mend)
-  if (found === undefined) throw complaint(`${file} has no default export.`, mend)
-  throw complaint(`The default export of ${file} is ${kindOf(found)}, not a service.`, mend)
+    throw commandError(`${file} exports its service as "${named}", not as its default.`, mend)
+  if (found === undefined) throw commandError(`${file} has no default export.`, mend)
+  throw commandError(`The default export of ${file} is ${describeKind(found)}, not a service.`, mend)
 }
 
 /** Told by its shape: another copy of the package may have made it. */
@@ -132,7 +135,7 @@ function isService(value: unknown): value is Service {
   )
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? typeof value
   return 'resources' in value ? 'a declaration that was not given to service()' : 'an object'

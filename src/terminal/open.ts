@@ -1,10 +1,10 @@
 /** Opens the store that a URL names, in whichever database it is. The cellar. */
 import type { Store } from '../flow/store.ts'
-import { isPostgres } from '../postgres/address.ts'
+import { isPostgresUrl } from '../postgres/connection-url.ts'
 import type { Consent } from '../schema/hazard.ts'
-import type { Migration, SchemaMode } from '../schema/state.ts'
+import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
-import { openStore as openSqlite, openMigration as openSqliteMigration } from '../sqlite/open.ts'
+import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
@@ -18,13 +18,13 @@ export function openStore(
   const patience = service.settings.limits.handlerTimeout
   const collections = collectionsOf(service)
   const own = { retention: service.settings.dropped.retention, ...consent }
-  if (!isPostgres(url)) return openSqlite(url, collections, mode, patience, own)
+  if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, patience, own)
   return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, patience, own))
 }
 
 export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {
   const collections = collectionsOf(service)
-  if (!isPostgres(url)) return openSqliteMigration(url, collections, consent)
+  if (!isPostgresUrl(url)) return openSqliteMigration(url, collections, consent)
   return import('../postgres/open.ts').then(({ openPostgresMigration }) =>
     openPostgresMigration(url, collections, undefined, consent),
   )

@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Entry, Plan } from '../schema/state.ts'
-import type { Fill, Phase, Step } from '../schema/step.ts'
+import type { MigrationPlan } from '../schema/migration.ts'
+import type { AppliedPlan } from '../schema/state.ts'
+import type { Phase, Refill, SchemaStep } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
-import { complaint } from './complaint.ts'
+import { commandError } from './command-error.ts'
 
-const fileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
-const waits: Readonly<Record<Phase, string>> = {
+const planFileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
+const phaseNotes: Readonly<Record<Phase, string>> = {
   expand: 'Safe while nodes of the declaration before run.',
   contract: 'Only when no node of the declaration before runs any more; `bylaw migrate apply` waits for that.',
 }
@@ -16,7 +17,7 @@ const waits: Readonly<Record<Phase, string>> = {
 const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
 
 /** What a step has to do besides its statements, or how they are run, as words of the file. */
-function deedsOf({ apart, guards, fill, empty, still }: Step): string[] {
+function directivesOf({ apart, guards, fill, empty, still }: SchemaStep): string[] {
   return [
     ...(empty ? [`only if ${empty} is empty`] : []),
     ...(still ? ['only while no node runs'] : []),
@@ -28,14 +29,14 @@ function deedsOf({ apart, guards, fill, empty, still }: Step): string[] {
 
 const fillWords = ['again', 'ahead', 'latest'] as const
 
-const fillText = (fill: Fill): string =>
+const fillText = (fill: Refill): string =>
   [fill.reserves ? 'reserve' : 'refill', fill.collection, ...fillWords.filter((word) => fill[word])].join(' ')
 
-function fromDeeds(words: readonly string[], place: string): Partial<Step> {
-  return Object.assign({}, ...words.map((word) => fromDeed(word, place)))
+function readDirectives(words: readonly string[], place: string): Partial<SchemaStep> {
+  return Object.assign({}, ...words.map((word) => readDirective(word, place)))
 }
 
-function fromDeed(word: string, place: string): Partial<Step> {
+function readDirective(word: string, place: string): Partial<SchemaStep> {
   const empty = /^only if (\S+) is empty$/.exec(word)?.[1]
   const [, deed, collection, more = ''] = /^(refill|reserve) (\S+)((?: (?:again|ahead|latest))*)$/.exec(word) ?? []
   if (empty) return { empty }
@@ -52,39 +53,39 @@ function fromDeed(word: string, place: string): Partial<Step> {
   if (word === 'only while no node runs') return { still: true }
   if (word === 'guard') return { guards: true }
   if (word === 'apart') return { apart: true }
-  throw complaint(
+  throw commandError(
     `${place} says "-- do: ${word}", which is not known.`,
     'Take that line as it was made, or make the plan anew.',
   )
 }
 
 /** A plan as the text of its file. */
-function planText({ number, name, phase, target, from, to, steps }: Omit<Plan, 'checksum'>): string {
+function planText({ number, name, phase, target, from, to, steps }: Omit<MigrationPlan, 'checksum'>): string {
   const parts = steps.map((step) =>
     [
       `-- step: ${step.about}`,
       `--   ${step.note}`,
-      ...deedsOf(step).map((deed) => `-- do: ${deed}`),
+      ...directivesOf(step).map((deed) => `-- do: ${deed}`),
       ...step.sql.map((text) => `${text};`),
     ].join('\n'),
   )
   const head = [
     `-- plan ${number}: ${name}, ${phase}, for ${target}`,
-    `-- ${waits[phase]}`,
+    `-- ${phaseNotes[phase]}`,
     `-- from: ${from ?? 'nothing'}`,
   ]
   return `${[head.join('\n'), ...parts, `-- to: ${JSON.stringify(to)}`].join('\n\n')}\n`
 }
 
 /** A plan from the text of its file. Statements end where a line ends with a semicolon. */
-function planIn(text: string, file: string): Plan {
-  const [, number = '', name = ''] = fileName.exec(file) ?? []
+function parsePlan(text: string, file: string): MigrationPlan {
+  const [, number = '', name = ''] = planFileName.exec(file) ?? []
   const [, own, title, phase, target = ''] =
     /^-- plan (\d+): ([a-z0-9-]+), (expand|contract), for (\w+)$/m.exec(text) ?? []
   const from = /^-- from: (\S+)$/m.exec(text)?.[1]
   const to = /^-- to: (\{.*\})$/m.exec(text)?.[1]
   if (Number(own) !== Number(number) || title !== name || from === undefined || to === undefined || !isTarget(target))
-    throw complaint(
+    throw commandError(
       `${file} is not a plan of that name: its first lines, or the last one, were changed.`,
       'Take the file as it was made, or make the plan anew with `bylaw migrate plan --name`.',
     )
@@ -92,7 +93,7 @@ function planIn(text: string, file: string): Plan {
   const steps = body
     .split(/^-- step: /m)
     .slice(1)
-    .map((part) => stepIn(part, phase as Phase, file))
+    .map((part) => parseStep(part, phase as Phase, file))
   return {
     number: Number(number),
     name,
@@ -105,7 +106,7 @@ function planIn(text: string, file: string): Plan {
   }
 }
 
-function stepIn(part: string, phase: Phase, file: string): Step {
+function parseStep(part: string, phase: Phase, file: string): SchemaStep {
   const [about = '', ...lines] = part.trimEnd().split('\n')
   const deeds = lines.flatMap((line) => /^-- do: (.*)$/.exec(line)?.[1] ?? [])
   const statements = lines
@@ -113,18 +114,18 @@ function stepIn(part: string, phase: Phase, file: string): Step {
     .join('\n')
     .split(/;\s*$/m)
   const sql = statements.map((one) => one.trim()).filter((one) => one !== '')
-  return { about, phase, note: '', sql, ...fromDeeds(deeds, file) }
+  return { about, phase, note: '', sql, ...readDirectives(deeds, file) }
 }
 
 /** All plans of a folder, in order. */
-export function plansIn(folder: string): Plan[] {
+export function readPlans(folder: string): MigrationPlan[] {
   if (!existsSync(folder)) return []
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()
   const plans = files.map((file) => {
-    if (fileName.test(file)) return planIn(readFileSync(join(folder, file), 'utf8'), file)
-    throw complaint(
+    if (planFileName.test(file)) return parsePlan(readFileSync(join(folder, file), 'utf8'), file)
+    throw commandError(
       `${join(folder, file)} is not named as plans are.`,
       'Name plans as 0001-add-status.sql, other files otherwise.',
     )
@@ -134,7 +135,7 @@ export function plansIn(folder: string): Plan[] {
     const mend =
       'Plans are numbered without gaps. Bring the missing file back from version control, or make the later plan anew.'
     const twice = plans[i - 1]?.number === number
-    throw complaint(
+    throw commandError(
       twice
         ? `Two plans in ${folder} have the number ${number}.`
         : `${folder} has no plan ${i + 1} before ${number} (${name}).`,
@@ -145,17 +146,21 @@ export function plansIn(folder: string): Plan[] {
 }
 
 /** The plans that are still to be carried out; refused where files and the database do not tell the same history. */
-export function pendingOf(plans: readonly Plan[], ledger: readonly Entry[], folder: string): Plan[] {
+export function pendingPlans(
+  plans: readonly MigrationPlan[],
+  ledger: readonly AppliedPlan[],
+  folder: string,
+): MigrationPlan[] {
   for (const entry of ledger) {
     const plan = plans[entry.number - 1]
     const when = new Date(entry.time).toISOString()
     if (!plan)
-      throw complaint(
+      throw commandError(
         `Plan ${entry.number} (${entry.name}) was carried out at ${when}, and its file is not in ${folder}.`,
         'Bring the file back from version control.',
       )
     if (plan.checksum !== entry.checksum)
-      throw complaint(
+      throw commandError(
         `Plan ${entry.number} (${entry.name}) was changed after it was carried out at ${when}.`,
         'Take the file as it was from version control, and put what is new into a plan of its own.',
       )
@@ -164,7 +169,7 @@ export function pendingOf(plans: readonly Plan[], ledger: readonly Entry[], fold
 }
 
 /** Writes plans down and gives the names of their files. */
-export function written(folder: string, plans: readonly Omit<Plan, 'checksum'>[]): string[] {
+export function writePlans(folder: string, plans: readonly Omit<MigrationPlan, 'checksum'>[]): string[] {
   mkdirSync(folder, { recursive: true })
   return plans.map((plan) => {
     const file = join(folder, `${String(plan.number).padStart(4, '0')}-${plan.name}.sql`)

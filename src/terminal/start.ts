@@ -1,39 +1,39 @@
 /** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Network } from '../flow/address.ts'
 import type { Caller } from '../flow/caller.ts'
+import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
-import { gate, type House, type Log } from '../http/house.ts'
-import { type Listening, listen } from '../http/node.ts'
+import { listen, type NodeServer } from '../http/node.ts'
+import { callerGate, type Log, type ServerContext } from '../http/server-context.ts'
 import { realWorld } from '../http/world.ts'
 import type { RedisLedger } from '../limits/redis.ts'
-import { type Consent, isRefusal } from '../schema/hazard.ts'
-import { changeBetween } from '../schema/schema.ts'
-import type { Migration, Plan, SchemaMode } from '../schema/state.ts'
-import { finished, nameOf, phaseOf } from '../schema/state.ts'
+import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
+import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
+import { changeBetween } from '../schema/schema-change.ts'
+import { finishedLayout, layoutName, stepsOfPhase } from '../schema/state.ts'
 import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
-import { citus, postgres, sqlite } from '../store/dialect.ts'
-import { complaint } from '../terminal/complaint.ts'
+import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
-import { previewing } from '../versions/choose.ts'
-import { writing } from '../versions/usage.ts'
-import { peppersOf, secretsOf } from './secrets.ts'
+import { previewVersions } from '../versions/choose.ts'
+import { flushUsageEvery } from '../versions/usage.ts'
+import { commandError } from './command-error.ts'
+import { cursorSecretsOf, peppersOf } from './secrets.ts'
 
-export interface Started {
+export interface RunningService {
   readonly url: string
   /** Fails readiness for a while, refuses new guests, finishes what was accepted in the given time, closes the store. R186. */
-  readonly stop: (times: Times) => Promise<void>
+  readonly stop: (times: StopTimes) => Promise<void>
 }
 
 /** How an end is spread over time, in milliseconds. */
-interface Times {
+interface StopTimes {
   /** How long guests are still taken, so that who sends them can see that it is time to stop. */
   readonly grace: number
   readonly drain: number
 }
 
-export interface Terms {
+export interface StartOptions {
   readonly store: Store
   /** Callers that are known from the start, by their API key. */
   readonly known?: ReadonlyMap<string, Caller>
@@ -54,23 +54,26 @@ export interface Terms {
 }
 
 /** How long, in milliseconds, counts of versions are kept in memory. */
-const betweenCounts = 5000
+const usageWriteInterval = 5000
 
-export async function start(
+export async function startService(
   declared: Service,
-  { store, port, host, known, counting, preview = [], ...rest }: Terms,
-): Promise<Started> {
-  const service = { ...declared, choice: previewing(declared.choice, preview) }
+  { store, port, host, known, counting, preview = [], ...rest }: StartOptions,
+): Promise<RunningService> {
+  const service = { ...declared, choice: previewVersions(declared.choice, preview) }
   let open = true
-  const world = realWorld(secretsOf(store), store.clock)
+  const world = realWorld(cursorSecretsOf(store), store.clock)
   warnOfClock(store, rest.log)
-  const authenticate = gate(service, store, world, { peppers: peppersOf(service, store), ...(known && { known }) })
+  const authenticate = callerGate(service, store, world, {
+    peppers: peppersOf(service, store),
+    ...(known && { known }),
+  })
   const ledger = counting && { ledger: counting.ledger }
-  const house: House = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
-  const listening = await door(house, port, host)
+  const house: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
+  const listening = await openDoor(house, port, host)
   store.attend()
-  const written = writing(store, betweenCounts)
-  const stop = async ({ grace, drain }: Times): Promise<void> => {
+  const written = flushUsageEvery(store, usageWriteInterval)
+  const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(grace)
     await listening.stop(drain)
@@ -91,44 +94,45 @@ function warnOfClock({ clock }: Store, log: Log): void {
 }
 
 /** The time of a store that something expires or begins by. */
-export const dueIn = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
+export const storeDueTime = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
 
 /** The store of a service, its schema brought up to date or, with `require`, found to be so. */
-export function storeOf(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
-  return foreseen(() => openStore(service, database, mode, consent))
+export function openStoreFor(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
+  return asCommandError(() => openStore(service, database, mode, consent))
 }
 
 /** The store of a service for a command that changes no table of a database that is in use; a new one is made as declared. */
-export function storeAsItIs(service: Service, database: string): Promise<Store> {
+export function openStoreUnchanged(service: Service, database: string): Promise<Store> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
-  return storeOf(service, database, mode, { asItIs: true })
+  return openStoreFor(service, database, mode, { asItIs: true })
 }
 
-export async function migrationOf(service: Service, database: string, consent?: Consent): Promise<Migration> {
-  const migration = await foreseen(() => openMigration(service, database, consent))
+export async function openMigrationFor(service: Service, database: string, consent?: Consent): Promise<Migration> {
+  const migration = await asCommandError(() => openMigration(service, database, consent))
   return {
     ...migration,
-    apply: () => foreseen(migration.apply),
-    carry: (plan) => foreseen(() => migration.carry(plan)),
-    undrop: () => foreseen(migration.undrop),
-    survey: () => foreseen(migration.survey),
+    apply: () => asCommandError(migration.apply),
+    applyPlan: (plan) => asCommandError(() => migration.applyPlan(plan)),
+    undrop: () => asCommandError(migration.undrop),
+    survey: () => asCommandError(migration.survey),
   }
 }
 
 /** What a declaration changes behind the last plan that there is, as plans of their own. */
-export async function plansOf(
+export async function draftPlans(
   service: Service,
   target: Target,
-  plans: readonly Plan[],
-): Promise<Omit<Plan, 'checksum' | 'name'>[]> {
+  plans: readonly MigrationPlan[],
+): Promise<Omit<MigrationPlan, 'checksum' | 'name'>[]> {
   const last = plans.at(-1)?.to
-  const before = last ? { layout: finished(last), former: null } : null
-  const dialect = target === 'sqlite' ? sqlite : (last ? last.spread : target === 'citus') ? citus : postgres
-  const { after, steps } = await foreseen(() => changeBetween(before, collectionsOf(service), dialect))
+  const before = last ? { layout: finishedLayout(last), former: null } : null
+  const dialect =
+    target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
+  const { after, steps } = await asCommandError(() => changeBetween(before, collectionsOf(service), dialect))
   if (steps.length === 0) return []
-  const [first, rest] = [phaseOf(steps, 'expand'), phaseOf(steps, 'contract')]
+  const [first, rest] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const to = { ...after, open: rest.length > 0 }
-  const from = before && nameOf(before.layout)
+  const from = before && layoutName(before.layout)
   const number = plans.length + 1
   const own = { target, to } as const
   const expand = { ...own, number, phase: 'expand', from, steps: stepsFor(target, first) } as const
@@ -136,46 +140,46 @@ export async function plansOf(
     ...own,
     number: number + 1,
     phase: 'contract',
-    from: nameOf(to),
+    from: layoutName(to),
     steps: stepsFor(target, rest),
   } as const
   return rest.length > 0 ? [expand, contract] : [expand]
 }
 
 /** What the cellar refuses at start is said without a stack. */
-async function foreseen<T>(open: () => T | Promise<T>): Promise<T> {
+async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {
-    const told = complaint((error as Error).message, '')
-    throw isRefusal(error) ? Object.assign(told, { hazards: error.hazards }) : told
+    const told = commandError((error as Error).message, '')
+    throw isChangeRefusal(error) ? Object.assign(told, { hazards: error.hazards }) : told
   }
 }
 
-async function door(house: House, port: number, host: string): Promise<Listening> {
+async function openDoor(house: ServerContext, port: number, host: string): Promise<NodeServer> {
   try {
     return await listen(house, { port, host })
   } catch (error) {
     await house.store.close()
-    throw refusal(error as NodeJS.ErrnoException, port, host)
+    throw listenFailure(error as NodeJS.ErrnoException, port, host)
   }
 }
 
-function refusal(error: NodeJS.ErrnoException, port: number, host: string): Error {
+function listenFailure(error: NodeJS.ErrnoException, port: number, host: string): Error {
   switch (error.code) {
     case 'EADDRINUSE':
-      return complaint(
+      return commandError(
         `Port ${port} on ${host} is in use by another program.`,
         'Stop that one, or choose another port with --port; --port 0 takes a free one.',
       )
     case 'ERR_SOCKET_BAD_PORT':
-      return complaint(`There is no port ${port}.`, 'Choose one from 0 to 65535; 0 takes a free one.')
+      return commandError(`There is no port ${port}.`, 'Choose one from 0 to 65535; 0 takes a free one.')
     case 'EACCES':
-      return complaint(`Port ${port} is not allowed to this user.`, 'Choose one from 1024 on with --port.')
+      return commandError(`Port ${port} is not allowed to this user.`, 'Choose one from 1024 on with --port.')
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return complaint(
+      return commandError(
         `${host} is not an address of this machine.`,
         'Choose with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all its networks.',
       )
@@ -184,7 +188,7 @@ function refusal(error: NodeJS.ErrnoException, port: number, host: string): Erro
   }
 }
 
-export interface Witness {
+export interface FatalLog {
   /** Writes down what ends the process. */
   readonly fatal: (about: object, message: string) => void
   /** Settles when all lines are out, or when nobody reads them. */
@@ -193,7 +197,7 @@ export interface Witness {
 
 /** Waits for SIGTERM or SIGINT, closes, and gives the exit code. */
 export function untilSignal(
-  witness: Witness,
+  witness: FatalLog,
   close: () => Promise<void>,
   signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
 ): Promise<number> {

@@ -1,13 +1,14 @@
 /** Chooses the version of a call: named by its path, its query or its header, else by the features of the caller or by default. Part 9, versions. */
 import { Problem } from '../errors/problem.ts'
-import { type Call, type Carried, lines } from '../flow/call.ts'
-import { type Change, majorOf, type Versioned } from '../resources/change.ts'
-import { oneOf } from '../resources/naming.ts'
-import type { Settings } from '../resources/settings.ts'
-import { successorLink } from './retire.ts'
+import { type Call, type CarriedVersion, headerLines } from '../flow/call.ts'
+import { listInWords } from '../formats/naming.ts'
+import { type Change, majorOf } from '../resources/change.ts'
+import type { VersionedDeclaration } from '../resources/declaration.ts'
+import type { Settings } from '../settings.ts'
+import { successorLink } from './notices.ts'
 
 /** What is chosen among. */
-export interface Choice {
+export interface VersionChoice {
   /** The labels that are served, and those that were, with the end of each where it has one. */
   readonly served: readonly string[]
   readonly ended: ReadonlyMap<string, number>
@@ -22,12 +23,12 @@ export interface Choice {
 }
 
 /** What a service that declares its versions so is chosen among. */
-export function choiceOf(
-  { versions = {} }: Pick<Versioned, 'versions'>,
+export function versionChoice(
+  { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
   changes: readonly Change[],
   served: readonly string[],
   { versions: { carriers, default: usual, fromFeatures, enforceSunset } }: Settings,
-): Choice {
+): VersionChoice {
   const ends = Object.entries(versions).flatMap(([label, { sunset, retired }]): [string, number][] => {
     if (retired !== undefined) return [[label, Number.NEGATIVE_INFINITY]]
     return enforceSunset && sunset !== undefined ? [[label, Date.parse(sunset)]] : []
@@ -38,21 +39,22 @@ export function choiceOf(
     served,
     ended: new Map(ends),
     released: new Map(released),
-    carriers: carriers as Choice['carriers'],
+    carriers: carriers as VersionChoice['carriers'],
     usual: usual === 'required' ? null : usual === 'latest' ? latest : usual || (served[0] as string),
     latest: usual === 'latest',
-    fromFeatures: fromFeatures === 'changes' ? (features, open) => byChanges(features, changes, open) : fromFeatures,
+    fromFeatures:
+      fromFeatures === 'changes' ? (features, open) => versionByFeatures(features, changes, open) : fromFeatures,
   }
 }
 
 /** The same choice with versions that answer before they are released: those named, or all. */
-export function previewing(choice: Choice, labels: readonly string[] | 'all'): Choice {
+export function previewVersions(choice: VersionChoice, labels: readonly string[] | 'all'): VersionChoice {
   const waiting = labels === 'all' ? [] : [...choice.released].filter(([label]) => !labels.includes(label))
   return { ...choice, released: new Map(waiting) }
 }
 
 /** The highest version all of whose changes are among the features; null where that is none with changes. R191. */
-function byChanges(
+function versionByFeatures(
   features: ReadonlySet<string>,
   changes: readonly Change[],
   served: readonly string[],
@@ -65,18 +67,18 @@ function byChanges(
 }
 
 /** The path of a call without its version, and the version, if it names one. */
-export interface Named {
+export interface NamedVersion {
   readonly path: string
-  readonly carried: Carried | null
+  readonly carried: CarriedVersion | null
 }
 
-interface Mention {
+interface VersionMention {
   readonly label: string
   readonly by: 'path' | 'query' | 'header'
 }
 
 /** What of a call a version is read from, besides its header. */
-interface Places {
+interface VersionSources {
   readonly path: string
   /** The values that its query has for the version. */
   readonly queried: readonly string[]
@@ -85,23 +87,27 @@ interface Places {
   readonly toward: (label: string, path: string) => string | null
 }
 
-const beginning = /^\/(v\d+)(?=\/|$)/
+const versionPrefix = /^\/(v\d+)(?=\/|$)/
 
 /** What a call says of its version. R188 to R190, R204. */
-export function named(call: Call, { path, queried, now, toward }: Places, choice: Choice): Named {
+export function readVersion(
+  call: Call,
+  { path, queried, now, toward }: VersionSources,
+  choice: VersionChoice,
+): NamedVersion {
   const { carriers } = choice
-  const [, inPath] = carriers.includes('path') ? (beginning.exec(path) ?? []) : []
+  const [, inPath] = carriers.includes('path') ? (versionPrefix.exec(path) ?? []) : []
   const inQuery = carriers.includes('query') ? queried : []
-  const header = call.headers.version === undefined || !carriers.includes('header') ? [] : lines(call, 'version')
+  const header = call.headers.version === undefined || !carriers.includes('header') ? [] : headerLines(call, 'version')
   if (inPath === undefined && inQuery.length === 0 && header.length === 0) return { path, carried: null } // as most
-  const mentions: Mention[] = [
+  const mentions: VersionMention[] = [
     ...(inPath === undefined ? [] : [{ label: inPath, by: 'path' as const }]),
     ...inQuery.map((label) => ({ label, by: 'query' as const })),
     ...header.flatMap((line) => line.split(',')).map((label) => ({ label: label.trim(), by: 'header' as const })),
   ]
-  const [first] = mentions as [Mention, ...Mention[]]
+  const [first] = mentions as [VersionMention, ...VersionMention[]]
   const rest = inPath === undefined ? path : path.slice(inPath.length + 1)
-  for (const one of mentions) admit(one, choice, now, () => toward(one.label, rest))
+  for (const one of mentions) admitVersion(one, choice, now, () => toward(one.label, rest))
   const other = mentions.find(({ label }) => label !== first.label)
   if (other) {
     const message = `The ${first.by} names ${first.label} and the ${other.by} ${other.label}. Name one version.`
@@ -112,21 +118,26 @@ export function named(call: Call, { path, queried, now, toward }: Places, choice
   return { path: rest, carried: { label, prefix: inPath === undefined ? '' : `/${label}`, query } }
 }
 
-export const isEnded = ({ ended }: Choice, label: string, now: number): boolean =>
+export const isEnded = ({ ended }: VersionChoice, label: string, now: number): boolean =>
   (ended.get(label) ?? Number.POSITIVE_INFINITY) <= now
 
-export const isReleased = ({ released }: Choice, label: string, now: number): boolean =>
+export const isReleased = ({ released }: VersionChoice, label: string, now: number): boolean =>
   (released.get(label) ?? Number.NEGATIVE_INFINITY) <= now
 
 /** The versions that are released and have not ended yet. R189, R204. */
-export const standing = (choice: Choice, now: number): readonly string[] =>
+export const openVersions = (choice: VersionChoice, now: number): readonly string[] =>
   choice.served.filter((one) => !isEnded(choice, one, now) && isReleased(choice, one, now))
 
 /** R189, R204. */
-function admit({ label, by }: Mention, choice: Choice, now: number, toward: () => string | null): void {
-  const open = standing(choice, now)
+function admitVersion(
+  { label, by }: VersionMention,
+  choice: VersionChoice,
+  now: number,
+  toward: () => string | null,
+): void {
+  const open = openVersions(choice, now)
   if (open.includes(label)) return
-  const mend = `Supported: ${oneOf(open, 'and') || 'none yet'}.`
+  const mend = `Supported: ${listInWords(open, 'and') || 'none yet'}.`
   if (isEnded(choice, label, now)) {
     const next = toward()
     throw new Problem('version-retired', `${label} is not served any more. ${mend}`, {
@@ -142,18 +153,18 @@ function admit({ label, by }: Mention, choice: Choice, now: number, toward: () =
 }
 
 /** The version where none is named: by what the caller has, or the usual one. R191, R192. */
-export function unnamed(features: ReadonlySet<string>, choice: Choice, now: number): Carried {
+export function unnamedVersion(features: ReadonlySet<string>, choice: VersionChoice, now: number): CarriedVersion {
   const { usual, latest, fromFeatures } = choice
-  const open = standing(choice, now)
+  const open = openVersions(choice, now)
   const chosen = fromFeatures?.(features, open) ?? null
   const own = chosen !== null && isReleased(choice, chosen, now) ? chosen : null
   const label = own ?? (latest ? (open.at(-1) ?? usual) : usual)
   if (label === null) {
-    const message = `Name a version, as in the path: /${open.at(-1)}/… Supported: ${oneOf(open, 'and')}.`
+    const message = `Name a version, as in the path: /${open.at(-1)}/… Supported: ${listInWords(open, 'and')}.`
     throw new Problem('version-required', message)
   }
   if (!isReleased(choice, label, now))
     throw new Problem('unknown-version', `No version is named, and ${label} is not released yet. Name one that is.`)
-  admit({ label, by: 'header' }, choice, now, () => null)
+  admitVersion({ label, by: 'header' }, choice, now, () => null)
   return { label, prefix: '', query: '' }
 }

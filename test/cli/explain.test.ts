@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { f, service } from 'bylaw'
-import { type Explanation, reasons } from '../../src/cli/reasons.ts'
+import { type Explanation, explainRequest } from '../../src/cli/explanation.ts'
 import { callerOf } from '../../src/flow/credential.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
@@ -62,7 +62,7 @@ describe('reasons', () => {
   ): Promise<Explanation> => {
     const [method = '', target = ''] = line.replace('{there}', there).replace('{gone}', gone).split(' ')
     const caller = who && callerOf('x', { account: null, scopes: [], tier: null, features: [], ...who })
-    return reasons({ method, target, caller, invalid }, { service: clinic, store, world })
+    return explainRequest({ method, target, caller, invalid }, { service: clinic, store, world })
   }
   /** Where it ends, with what status, and why. */
   const end = async (...given: Parameters<typeof asked>): Promise<string> => {
@@ -102,7 +102,7 @@ describe('reasons', () => {
 
   test('what stands apart is told so, and to whom it is answered', async () => {
     const ask = async (target: string, own: object, caller: object | null) =>
-      reasons(
+      explainRequest(
         { method: 'GET', target, caller, invalid: null } as never,
         { service: { ...clinic, documents: new Map(), ...own }, store, world } as never,
       )

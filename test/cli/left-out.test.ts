@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Service } from 'bylaw'
-import { load } from '../../src/terminal/load.ts'
-import { storeOf } from '../../src/terminal/start.ts'
-import { count, written } from '../../src/versions/usage.ts'
+import { loadService } from '../../src/terminal/load.ts'
+import { openStoreFor } from '../../src/terminal/start.ts'
+import { countVersionUse, flushUsage } from '../../src/versions/usage.ts'
 import { folder, launch, run, served } from '../help/command.ts'
 import { alive, applied, nodeOn, type Place, places } from '../help/places.ts'
 
@@ -56,7 +56,7 @@ const content = async ({ rows }: Place): Promise<string> =>
 
 const called = async (t: TestContext, make: (t: TestContext) => Promise<Place>): Promise<Place> => {
   const place = await make(t)
-  const api = await load(`${cwd}/both.ts`)
+  const api = await loadService(`${cwd}/both.ts`)
   const node = nodeOn(place, api)
   await node.ask('POST', '/v2/people', { full: 'Ann Lee', note: 'n' })
   await node.close()
@@ -66,9 +66,9 @@ const called = async (t: TestContext, make: (t: TestContext) => Promise<Place>):
 
 /** Notes that a version has a caller. */
 async function noted(api: Service, { url }: Place, version: string): Promise<void> {
-  const store = await storeOf(api, url, 'apply')
-  count(store, version, 'shop', Date.now() - 1000)
-  await written(store)
+  const store = await openStoreFor(api, url, 'apply')
+  countVersionUse(store, version, 'shop', Date.now() - 1000)
+  await flushUsage(store)
   await store.close()
 }
 
@@ -113,11 +113,11 @@ for (const [store, make] of places)
 
     test('is left out by no node of the former declaration that starts again between the phases', async (t) => {
       const place = await make(t)
-      const old = nodeOn(place, await load(`${cwd}/first.ts`))
+      const old = nodeOn(place, await loadService(`${cwd}/first.ts`))
       t.after(old.close)
       await old.ask('POST', '/people', { text: 'n', first: 'Ann' })
       await alive(place)
-      const both = await load(`${cwd}/both.ts`)
+      const both = await loadService(`${cwd}/both.ts`)
       await applied(place, both)
       await noted(both, place, 'v2')
       const { stop, url } = await served(['first.ts'], { cwd, env: { DATABASE_URL: place.url } })

@@ -5,17 +5,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { isComplaint } from '../../src/terminal/complaint.ts'
-import { load } from '../../src/terminal/load.ts'
+import { isCommandError } from '../../src/terminal/command-error.ts'
+import { loadService } from '../../src/terminal/load.ts'
 import { checkout, folder, notes, run } from '../help/command.ts'
 
 const cwd = folder({ 'api.ts': notes })
 
 async function complaintOf(file: string): Promise<string> {
   try {
-    await load(file)
+    await loadService(file)
   } catch (error) {
-    assert.ok(isComplaint(error), String(error))
+    assert.ok(isCommandError(error), String(error))
     return `${error.message}\n${error.mend}`
   }
   return assert.fail(`${file} was loaded.`)

@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Field, f, service } from 'bylaw'
-import { contractAt, gateMistakes, type Locks } from '../../src/contract/gate.ts'
-import { locking } from '../../src/contract/lock.ts'
-import { fieldCode } from '../../src/contract/written.ts'
-import { verify } from '../../src/proof/verify.ts'
-import type { Fields } from '../../src/resources/field.ts'
+import { fieldCode } from '../../src/contract/code.ts'
+import { contractAt, gateMistakes, type LocksByLabel } from '../../src/contract/gate.ts'
+import { nextLock } from '../../src/contract/lock.ts'
+import type { Fields } from '../../src/fields/field.ts'
+import { verifyService } from '../../src/proof/verify.ts'
 import type { Service } from '../../src/service.ts'
-import { staged } from '../../src/terminal/stage.ts'
+import { openSandbox } from '../../src/terminal/sandbox.ts'
 
 const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } }
 const shop = (fields: Fields, more: object): Service =>
@@ -26,18 +26,18 @@ const shop = (fields: Fields, more: object): Service =>
     ...more,
   } as never) as never
 
-const lockOf = (fields: Fields): Locks => {
-  const { lock } = locking(contractAt(shop(fields, {}), 'v1'), 'v1', null)
+const lockOf = (fields: Fields): LocksByLabel => {
+  const { lock } = nextLock(contractAt(shop(fields, {}), 'v1'), 'v1', null)
   return new Map([['v1', lock]])
 }
 
-const told = (made: Service, locks: Locks): string =>
+const told = (made: Service, locks: LocksByLabel): string =>
   gateMistakes(made, locks)
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
 
 /** The service with what the gate says to paste. */
-function pasted(fields: Fields, locks: Locks): { made: Service; text: string } {
+function pasted(fields: Fields, locks: LocksByLabel): { made: Service; text: string } {
   const made = shop(fields, { versions })
   const [mistake] = gateMistakes(made, locks)
   assert.match(mistake?.mend ?? '', /\.change\(/, told(made, locks))
@@ -51,7 +51,7 @@ async function holds(before: Fields, after: Fields): Promise<string> {
   const { made, text } = pasted(after, locks)
   assert.equal(told(made, locks), '', text)
   for (const seed of [1, 2]) {
-    const { failure } = await verify(made, () => staged(made), { seed, runs: 6 })
+    const { failure } = await verifyService(made, () => openSandbox(made), { seed, runs: 6 })
     assert.equal(failure, null, `${text}\n${failure?.says}\n${JSON.stringify(failure?.steps, null, 1)}`)
   }
   return text
@@ -219,7 +219,7 @@ test('R195: every change that is given compiles in TypeScript under its strictes
 test('R195: a text is cut by characters, so that half of one is never answered', async () => {
   const text = await holds({ x: f.text({ max: 1 }) }, { x: f.text({ max: 4 }) })
   const { made } = pasted({ x: f.text({ max: 4 }) }, lockOf({ x: f.text({ max: 1 }) }))
-  const { ask, close } = await staged(made)
+  const { ask, close } = await openSandbox(made)
   const { body } = await ask('v2', { method: 'POST', path: '/items', body: { x: '😀😀' } })
   const path = `/items/${body?.id}`
   assert.equal((await ask('v1', { method: 'GET', path })).body?.x, '😀', text)
@@ -229,7 +229,7 @@ test('R195: a text is cut by characters, so that half of one is never answered',
 
 test('R195: true and false become the values of an enum that stand for them', async () => {
   const { made, text } = pasted({ x: f.enum(['off', 'idle', 'on']) }, lockOf({ x: f.boolean() }))
-  const { ask, close } = await staged(made)
+  const { ask, close } = await openSandbox(made)
   for (const [x, word] of [
     [true, 'on'],
     [false, 'off'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { trial } from '../../src/cli/trial.ts'
+import { sampleRequest } from '../../src/cli/sample-request.ts'
 import type { Service } from '../../src/service.ts'
 
 const all = {
@@ -29,7 +29,7 @@ const all = {
 }
 
 async function statusOf(declared: Service): Promise<number> {
-  const line = trial(declared, 'http://house', 'k3f9') as string
+  const line = sampleRequest(declared, 'http://house', 'k3f9') as string
   const [, path = '', body] =
     /^curl http:\/\/house(\S+)(?: -H 'Content-Type: application\/json' -d '(.*)')?$/.exec(line) ?? []
   const { call, close } = testing(declared)
@@ -52,7 +52,7 @@ for (const [name, field] of Object.entries(all)) {
   })
 }
 test('unique values carry the mark, so that the line works after every start', () => {
-  const line = trial(
+  const line = sampleRequest(
     service({ name: 'a', resources: { people: { fields: { email: f.email({ unique: true }) }, access: 'public' } } }),
     '',
     'k3f9',
@@ -67,14 +67,14 @@ test('of several resources one is taken whose request can be repeated', () => {
       things: { fields: { size: f.integer() }, access: 'public' },
     },
   })
-  assert.match(trial(declared, '', 'k3f9') as string, /^curl \/things -H/)
+  assert.match(sampleRequest(declared, '', 'k3f9') as string, /^curl \/things -H/)
 })
 test('where nothing can be made up, something is listed', async () => {
   const odd = service({
     name: 'a',
     resources: { things: { fields: { code: f.text({ pattern: '^x{17}$' }) }, access: 'public' } },
   })
-  assert.match(trial(odd, 'http://house', 'k') as string, /^curl http:\/\/house\/things$/)
+  assert.match(sampleRequest(odd, 'http://house', 'k') as string, /^curl http:\/\/house\/things$/)
   assert.equal(await statusOf(odd), 200)
 })
 test('of several versions the newest is tried, whichever is the usual one', async () => {
@@ -84,6 +84,6 @@ test('of several versions the newest is tried, whichever is the usual one', asyn
     versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
     resources: { things: { fields, access: 'public' } },
   }).change('v2', 'things', { about: 'A title is a name.', renamed: { title: 'name' } })
-  assert.match(trial(versioned, 'http://house', 'k') as string, /^curl http:\/\/house\/v2\/things /)
+  assert.match(sampleRequest(versioned, 'http://house', 'k') as string, /^curl http:\/\/house\/v2\/things /)
   assert.equal(await statusOf(versioned), 201)
 })

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Service } from '../../src/service.ts'
-import { load } from '../../src/terminal/load.ts'
-import { admitRetired, warnOfEnds } from '../../src/terminal/retired.ts'
-import { storeOf } from '../../src/terminal/start.ts'
-import { count, written } from '../../src/versions/usage.ts'
+import { loadService } from '../../src/terminal/load.ts'
+import { refuseUsedRetirement, warnOfVersionDates } from '../../src/terminal/retirement.ts'
+import { openStoreFor } from '../../src/terminal/start.ts'
+import { countVersionUse, flushUsage } from '../../src/versions/usage.ts'
 import { run } from '../help/command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-versions-'))
@@ -34,18 +34,18 @@ const database = `sqlite:${join(folder, 'notes.db')}`
 const now = Date.parse('2026-11-20T00:00:00Z')
 
 test('uses are counted in memory, written down, and added up', async () => {
-  const store = await storeOf(await load(declared('')), database, 'apply')
+  const store = await openStoreFor(await loadService(declared('')), database, 'apply')
   try {
     for (const [version, caller, time] of [
       ['v1', 'shop', now - 3 * day],
       ['v1', 'shop', now - 2 * day],
       ['v2', '', now],
     ] as const)
-      count(store, version, caller, time)
-    await written(store)
-    count(store, 'v1', 'shop', now - 5 * day)
-    await written(store)
-    await written(store)
+      countVersionUse(store, version, caller, time)
+    await flushUsage(store)
+    countVersionUse(store, 'v1', 'shop', now - 5 * day)
+    await flushUsage(store)
+    await flushUsage(store)
     assert.deepEqual(await store.execute({ do: 'usage' }), {
       is: 'usage',
       uses: [
@@ -85,10 +85,10 @@ test('R189: a version ahead of its release is listed as such', async () => {
 
 test('R203: a version that has consumers is not left out without a reason', async () => {
   const refusal = async (file: string): Promise<string> => {
-    const service = await load(file)
-    const store = await storeOf(service, database, 'apply')
+    const service = await loadService(file)
+    const store = await openStoreFor(service, database, 'apply')
     try {
-      await admitRetired(service, store, now)
+      await refuseUsedRetirement(service, store, now)
       return ''
     } catch (error) {
       return (error as Error).message
@@ -108,7 +108,7 @@ test('R203: the day after its planned end a version is served, and the log says 
   const warned = async (settings: string) => {
     const lines: object[] = []
     const log = { error: () => {}, info: () => {}, warn: (about: object) => lines.push(about) }
-    warnOfEnds((await load(declared('', settings))) as Service, log, now)
+    warnOfVersionDates((await loadService(declared('', settings))) as Service, log, now)
     return lines
   }
   assert.deepEqual(await warned('{}'), [{ version: 'v1', sunset: 'Fri, 01 Jan 2021 00:00:00 GMT' }])
@@ -131,6 +131,6 @@ test('R198 R202: operations that go stand below each version that has them', asy
 test('R203: an operation after its planned end is served, and the log says so', async () => {
   const lines: object[] = []
   const log = { error: () => {}, info: () => {}, warn: (about: object) => lines.push(about) }
-  warnOfEnds((await load(declared(', retired: true', '{}', going))) as Service, log, now)
+  warnOfVersionDates((await loadService(declared(', retired: true', '{}', going))) as Service, log, now)
   assert.deepEqual(lines, [{ version: 'v2', resource: 'notes', operation: 'remove', sunset: '2026-11-20' }])
 })

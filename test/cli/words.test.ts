@@ -3,27 +3,34 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { check } from '../../src/cli/check.ts'
-import { dev } from '../../src/cli/dev.ts'
-import { keys } from '../../src/cli/keys.ts'
-import { migrate } from '../../src/cli/migrate.ts'
-import { routes } from '../../src/cli/routes.ts'
-import { serve } from '../../src/cli/serve.ts'
-import { type Command, helpOf, read } from '../../src/terminal/command.ts'
-import { type Complaint, isComplaint } from '../../src/terminal/complaint.ts'
+import { checkCommand } from '../../src/cli/check.ts'
+import { devCommand } from '../../src/cli/dev.ts'
+import { keysCommand } from '../../src/cli/keys.ts'
+import { migrateCommand } from '../../src/cli/migrate.ts'
+import { routesCommand } from '../../src/cli/routes.ts'
+import { serveCommand } from '../../src/cli/serve.ts'
+import { type Command, helpText, parseCommand } from '../../src/terminal/command.ts'
+import { type CommandError, isCommandError } from '../../src/terminal/command-error.ts'
 import { folder, notes, run } from '../help/command.ts'
 
 const cwd = folder({ 'api.ts': notes })
-const commands: Readonly<Record<string, Command>> = { dev, serve, check, routes, keys, migrate }
+const commands: Readonly<Record<string, Command>> = {
+  dev: devCommand,
+  serve: serveCommand,
+  check: checkCommand,
+  routes: routesCommand,
+  keys: keysCommand,
+  migrate: migrateCommand,
+}
 
 /** What a command answers to words it cannot follow. */
-async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<Complaint> {
+async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<CommandError> {
   const [name = '', ...rest] = words.replaceAll('api.ts', join(cwd, 'api.ts')).split(' ')
   const command = commands[name] as Command
   try {
-    await command.run(read(command, rest, env))
+    await command.run(parseCommand(command, rest, env))
   } catch (error) {
-    assert.ok(isComplaint(error), String(error))
+    assert.ok(isCommandError(error), String(error))
     return error
   }
   return assert.fail('It was not refused.')
@@ -50,11 +57,11 @@ describe('bylaw', { concurrency: 3 }, () => {
   test('explains a command where it is asked, whatever else stands there', async () => {
     const { code, stdout } = await run(['serve', '--help', '--port', '1'], { cwd })
     assert.equal(code, 0)
-    assert.equal(stdout, helpOf(serve))
+    assert.equal(stdout, helpText(serveCommand))
   })
   for (const command of Object.values(commands)) {
     test(`${command.name} has examples that it understands`, () => {
-      assert.match(helpOf(command), /^bylaw [\s\S]*\nFlags\n[\s\S]* --help[\s\S]*\nExamples\n/)
+      assert.match(helpText(command), /^bylaw [\s\S]*\nFlags\n[\s\S]* --help[\s\S]*\nExamples\n/)
       for (const line of command.examples) {
         const words =
           line
@@ -63,7 +70,7 @@ describe('bylaw', { concurrency: 3 }, () => {
             ?.replace(/^bylaw /, '')
             .split(' ') ?? []
         assert.equal(words[0], command.name)
-        assert.ok(read(command, words.slice(1), {}).arguments.includes('api.ts'))
+        assert.ok(parseCommand(command, words.slice(1), {}).arguments.includes('api.ts'))
       }
     })
   }

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Service } from 'bylaw'
-import { newKey, sealed } from '../../src/auth/keys.ts'
+import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate, type House } from '../../src/http/house.ts'
 import { listen } from '../../src/http/node.ts'
+import { callerGate, type ServerContext } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { previewing } from '../../src/versions/choose.ts'
+import { previewVersions } from '../../src/versions/choose.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import type { Setting } from './exchange.ts'
 import { present } from './preload.ts'
@@ -107,7 +107,7 @@ export interface Stand {
 }
 
 /** The key of a holder: the same in every run. */
-const keyOf = (name: string): string => newKey(Buffer.from(name.padEnd(32, '.').slice(0, 32)))
+const keyOf = (name: string): string => newApiKey(Buffer.from(name.padEnd(32, '.').slice(0, 32)))
 
 export async function standOf(
   service: Service,
@@ -126,13 +126,20 @@ export async function standOf(
   const world = realWorld([store.secret], store.clock)
   if (fresh)
     for (const [name, { account = null, scopes = [], tier = null }] of Object.entries(holders)) {
-      const hash = sealed(keyOf(name), store.secret)
+      const hash = sealKey(keyOf(name), store.secret)
       const rest = { account, scopes, tier, features: [], created: world.now(), expires: null, revoked: null }
       await store.execute({ do: 'issue', credential: { id: `key_${name}`, name, hash, ...rest }, most: 100 })
     }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const shown = { ...service, choice: previewing(service.choice, 'all') }
-  const house: House = { service: shown, store, world, authenticate: gate(shown, store, world), log, open: () => true }
+  const shown = { ...service, choice: previewVersions(service.choice, 'all') }
+  const house: ServerContext = {
+    service: shown,
+    store,
+    world,
+    authenticate: callerGate(shown, store, world),
+    log,
+    open: () => true,
+  }
   const listening = door === 'node' ? await listen(house, { port: 0, host: '127.0.0.1' }) : null
   let closed = false
   const closeStore = async (): Promise<void> => {

@@ -4,16 +4,16 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { newKey, sealed } from '../../src/auth/keys.ts'
+import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate, type House, type Log } from '../../src/http/house.ts'
-import { type Listening, listen } from '../../src/http/node.ts'
+import { listen, type NodeServer } from '../../src/http/node.ts'
+import { callerGate, type Log, type ServerContext } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { previewing } from '../../src/versions/choose.ts'
+import { previewVersions } from '../../src/versions/choose.ts'
 import { overseen } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
@@ -54,7 +54,7 @@ export interface Door {
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
 
-export interface Stage extends Pick<House, 'hosts' | 'proxies' | 'ledger'> {
+export interface Stage extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger'> {
   /** The one database that it is about; all stores have a turn where none is given. */
   readonly database?: string
   /** Only where rows lie together: for what is not done where they are spread. */
@@ -123,17 +123,17 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
       }
-      let listening: Listening | undefined
-      let house: House | undefined
+      let listening: NodeServer | undefined
+      let house: ServerContext | undefined
       let ground: Ground | undefined
       before(async () => {
         ground = await grounds[kind](service)
         const opened = await openStore(service, database ?? ground.url, 'apply')
         const store = replaced?.(opened) ?? opened
         const world = { ...realWorld([store.secret]), ...(now && { now }) }
-        const authenticate = gate(service, store, world)
+        const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
-        const shown = { ...service, choice: previewing(service.choice, preview) }
+        const shown = { ...service, choice: previewVersions(service.choice, preview) }
         house = { service: shown, store, world, authenticate, log: logOf(door), open: () => true, ...around }
         if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
@@ -160,8 +160,8 @@ export async function keyFor(
   created: number,
   expires: number | null = null,
 ): Promise<Record<string, string>> {
-  const key = newKey()
-  const hash = sealed(key, store.secret)
+  const key = newApiKey()
+  const hash = sealKey(key, store.secret)
   const rest = { account, scopes, tier, features, created, expires, revoked: null }
   await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 100 })
   return { authorization: `Bearer ${key}` }

@@ -3,11 +3,17 @@ import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts
 
 const storied: readonly (readonly string[])[] = [
   ['errors'],
+  ['formats'],
+  ['settings'],
+  ['fields'],
+  ['rows'],
   ['resources'],
   ['check'],
   ['flow'],
-  ['states', 'lists', 'idempotency', 'auth', 'events', 'limits', 'versions', 'store'],
+  ['sql'],
+  ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'store'],
   ['schema'],
+  ['rewrite'],
   ['sqlite', 'postgres'],
   ['endpoints'],
   ['service'],
@@ -20,17 +26,19 @@ const storied: readonly (readonly string[])[] = [
   ['index'],
 ]
 /** The cellar sees less than its floor allows: it does not know what a page, a version or a key is. */
-const cellar = ['errors', 'flow', 'resources/collection.ts', 'resources/bounds.ts']
-const singles = ['service', 'testing', 'index']
+const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
+const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
 
 const roomOf = (path: string): string => /^src\/([^/]+?)(?:\/|\.ts$)/.exec(path)?.[1] ?? path
 const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.includes(room))
 
 function allowedFor(room: string): readonly string[] {
-  if (room === 'store') return cellar
-  if (room === 'schema') return [...cellar, 'store']
-  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'store', 'schema']
+  if (room === 'sql') return cellar
+  if (room === 'store') return [...cellar, 'sql']
+  if (room === 'schema') return [...cellar, 'sql', 'store']
+  if (room === 'rewrite') return [...cellar, 'sql', 'store', 'schema']
+  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'sql', 'store', 'schema', 'rewrite']
   return storied.slice(0, floorOf(room)).flat()
 }
 
@@ -164,7 +172,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The cellar, and the rooms that run what it says on a database. */
-const speaking = ['store', 'schema', 'sqlite', 'postgres']
+const speaking = ['sql', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
@@ -176,16 +184,16 @@ export function cellarOnly(files: readonly Source[]): string[] {
       const { code } = mask(text)
       return [...code.matchAll(sql)].map(
         (found) =>
-          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in src/store, src/schema, src/sqlite and src/postgres. ` +
-          'Say what is wanted as a Plan and let store/compile.ts turn it into a Statement.',
+          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in ${speaking.map((room) => `src/${room}`).join(', ')}. ` +
+          'Say what is wanted as a Plan and let sql/compile.ts turn it into a Statement.',
       )
     })
 }
 
 const worldly =
-  /^src\/(?:store\/(?!compile\.ts)|schema\/|sqlite\/|postgres\/|http\/(?:node|stop|fetch|payload|world)\.ts|limits\/rate\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|events\/deliver\.ts|terminal\/|cli\/)/
+  /^src\/(?:store\/|schema\/|rewrite\/|sqlite\/|postgres\/|http\/(?:node|stop|fetch|payload|world)\.ts|limits\/meter\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|terminal\/|cli\/)/
 const worldlyList =
-  'store/* but compile, schema/*, sqlite/*, postgres/*, http/{node,stop,fetch,payload,world}, limits/rate, auth/{keys,jwks}, idempotency/wait, versions/usage, events/deliver, terminal/*, cli/*'
+  'store/*, schema/*, rewrite/*, sqlite/*, postgres/*, http/{node,stop,fetch,payload,world}, limits/meter, auth/{keys,jwks}, idempotency/wait, versions/usage, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues|getBuiltinModule)\b|\bnew Date\(\s*\)/g

@@ -1,10 +1,10 @@
 /** Asks a service with large pages behind its fetch door, in a process with a small heap, and says what came of it. */
 import { Problem } from '../../src/errors/problem.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate } from '../../src/http/house.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
+import { answerMemoryOf } from '../../src/limits/answer-memory.ts'
 import { intakeOf } from '../../src/limits/intake.ts'
-import { roomOf } from '../../src/limits/room.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import large from './large.ts'
 
@@ -15,7 +15,7 @@ const door = fetchDoor({
   service: large,
   store,
   world,
-  authenticate: gate(large, store, world),
+  authenticate: callerGate(large, store, world),
   log,
   open: () => true,
 })
@@ -70,6 +70,6 @@ const stopped = async (): Promise<void> => {
 }
 await Promise.all(Array.from({ length: 100 }, stopped))
 const last = await at('/notes?page_size=5')
-const held = [roomOf(store).held(), intakeOf(store, () => 0).held()]
+const held = [answerMemoryOf(store).held(), intakeOf(store, () => 0).held()]
 console.log(JSON.stringify({ ...found, last: last.status, held }))
 await store.close()

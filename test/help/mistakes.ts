@@ -1,9 +1,9 @@
 /** Tables of declarations and of the mistakes that are to be found in them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { declarationMistakes } from '../../src/check/mistakes.ts'
+import { declarationMistakes } from '../../src/check/declaration-mistakes.ts'
+import { type Field, f, type Kind } from '../../src/fields/field.ts'
 import type { Mistake } from '../../src/resources/declaration.ts'
-import { type Field, f, type Kind } from '../../src/resources/field.ts'
 
 /** What is written, the places of all mistakes in order, and words that are said of the first one. */
 export type Row = readonly [title: string, mistakes: () => readonly Mistake[], places: string, ...words: string[]]

@@ -1,6 +1,6 @@
 /** Stands in for Redis where none is installed: speaks its protocol (RESP2) and knows the commands that quotas use. */
 import { createServer, type Socket } from 'node:net'
-import { script } from '../../src/limits/redis.ts'
+import { spendScript } from '../../src/limits/redis.ts'
 import type { Redis } from './redis.ts'
 
 interface Window {
@@ -38,7 +38,7 @@ const commandsOn = (windows: Map<string, Window>): Commands => ({
   client: () => 'OK',
   quit: () => 'OK',
   eval: ([text, , name = '', amount, length]) => {
-    if (text !== script) return new Error('ERR the stand-in knows only the script of quotas')
+    if (text !== spendScript) return new Error('ERR the stand-in knows only the script of quotas')
     return spend(windows, name, Number(amount), Number(length))
   },
 })

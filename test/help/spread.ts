@@ -5,7 +5,7 @@
 import pg from 'pg'
 import type { Service } from '../../src/service.ts'
 import { openMigration } from '../../src/terminal/open.ts'
-import { plansOf } from '../../src/terminal/start.ts'
+import { draftPlans } from '../../src/terminal/start.ts'
 import { freshPostgres, sql } from './postgres.ts'
 
 /** The numbers that Citus gives to the parts of a table begin so. */
@@ -64,8 +64,8 @@ export async function planned(service: Service, url: string): Promise<void> {
   watch()
   const migration = await openMigration(service, url)
   try {
-    for (const plan of await plansOf(service, 'citus', []))
-      await migration.carry({ ...plan, name: 'init', checksum: `${plan.number}` })
+    for (const plan of await draftPlans(service, 'citus', []))
+      await migration.applyPlan({ ...plan, name: 'init', checksum: `${plan.number}` })
   } finally {
     migration.close()
   }

@@ -4,19 +4,20 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f } from 'bylaw'
+import type { ReadResult } from '../../src/flow/found-row.ts'
 import type { Outcome } from '../../src/flow/outcome.ts'
-import type { Create, Decide, Seen, Write } from '../../src/flow/plan.ts'
+import type { Create, Decide, RowWrite } from '../../src/flow/plan.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate } from '../../src/http/house.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
+import { encodeRow } from '../../src/resources/document.ts'
 import type { Resource } from '../../src/resources/resource.ts'
-import { rowOf } from '../../src/resources/row.ts'
-import { changeBetween } from '../../src/schema/schema.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { changeBetween } from '../../src/schema/schema-change.ts'
+import { sqliteDialect } from '../../src/sql/dialect.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
 import { openFile, sqliteStore } from '../../src/sqlite/sqlite.ts'
-import { cellar } from '../../src/store/cellar.ts'
-import { sqlite } from '../../src/store/dialect.ts'
+import { storeContext } from '../../src/store/context.ts'
 import { freshFile, things } from './file.ts'
 
 export const api = things({ name: f.text({ unique: true }), text: f.text({ default: '' }) })
@@ -36,14 +37,25 @@ export interface Stage {
 /** A store on a file of its own, closed when the test is over. */
 export async function staged(t: TestContext): Promise<Stage> {
   const file = freshFile(t)
-  await openStore(`sqlite:${file}`, collections, 'apply').close()
+  await openSqlite(`sqlite:${file}`, collections, 'apply').close()
   const db = openFile(file)
-  const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
+  const shelves = storeContext(
+    collections,
+    { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
+    sqliteDialect,
+  )
   const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000, name: 'a name' })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
   const world = realWorld(['secret'])
-  const door = fetchDoor({ service: api, store, world, authenticate: gate(api, store, world), log, open: () => true })
+  const door = fetchDoor({
+    service: api,
+    store,
+    world,
+    authenticate: callerGate(api, store, world),
+    log,
+    open: () => true,
+  })
   t.after(() => db.isOpen && store.close())
   return { file, db, store, errors, call: (path, init) => door(new Request(`http://localhost${path}`, init)) }
 }
@@ -54,13 +66,13 @@ const time = Date.UTC(2026, 0, 1)
 /** A plan that creates a thing. */
 export function creation(n: number, name = `thing ${n}`, text = ''): Create {
   const now = new Date(time).toISOString()
-  const row = rowOf(resource, { id: idOf(n), name, text, createdAt: now, updatedAt: now })
+  const row = encodeRow(resource, { id: idOf(n), name, text, createdAt: now, updatedAt: now })
   const key = { id: idOf(n), parent: null, account: null }
   return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [], claim: null }
 }
 
 /** A plan that decides by what it reads. */
-export function decision(n: number, decide: (seen: Seen) => Write): Decide {
+export function decision(n: number, decide: (seen: ReadResult) => RowWrite): Decide {
   return {
     do: 'decide',
     read: { do: 'read', collection: 'things', key: { id: idOf(n), parent: null, account: null }, time },

@@ -1,9 +1,9 @@
 /** A world: a service on its own database. Clock and identifiers are the same in every world. */
 
 import type { Holder } from '../../src/flow/credential.ts'
+import { idSource } from '../../src/formats/id.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate, type House } from '../../src/http/house.ts'
-import { idSource } from '../../src/resources/id.ts'
+import { callerGate, type ServerContext } from '../../src/http/server-context.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from './door.ts'
@@ -64,7 +64,14 @@ export async function worldOf<Who extends string>(
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const keys = new Map<string, Record<string, string>>()
   for (const [who, holder] of Object.entries(holders)) keys.set(who, await keyFor(store, who, holder as Holder, start))
-  const house: House = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const house: ServerContext = {
+    service,
+    store,
+    world,
+    authenticate: callerGate(service, store, world),
+    log,
+    open: () => true,
+  }
   const door = fetchDoor(house)
   return {
     drawFrom: (name) => {

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Ledger } from '../../src/flow/store.ts'
-import { type Meter, meter } from '../../src/limits/rate.ts'
-import type { Policy } from '../../src/limits/tier.ts'
+import { type Meter, makeMeter } from '../../src/limits/meter.ts'
+import type { QuotaPolicy } from '../../src/limits/tier.ts'
 
 const window = 1000
-const policyOf = (quota: number, lease: number, name = 'hourly'): Policy => ({
+const policyOf = (quota: number, lease: number, name = 'hourly'): QuotaPolicy => ({
   ...{ tier: 'free', name, quota, window, partition: 'caller', lease },
 })
 
@@ -42,7 +42,7 @@ interface Asked {
 /** Sends requests one after the other without waiting for answers; gives for each whether it was granted. */
 async function granted(
   nodes: readonly Meter[],
-  policies: readonly Policy[],
+  policies: readonly QuotaPolicy[],
   requests: readonly Asked[],
   scheduler: fc.Scheduler,
 ): Promise<readonly boolean[]> {
@@ -74,7 +74,7 @@ test('in one window nodes grant the whole quota, and beyond it no more than a le
   await fc.assert(
     fc.asyncProperty(scene, async ({ nodes, quota, lease, order, scheduler }) => {
       const { ledger } = shared()
-      const all = Array.from({ length: nodes }, () => meter(slow(ledger, scheduler)))
+      const all = Array.from({ length: nodes }, () => makeMeter(slow(ledger, scheduler)))
       const requests = order.map((n) => ({ node: n % nodes, time: 0 }))
       const got = count(await granted(all, [policyOf(quota, lease)], requests, scheduler))
       assert.ok(got >= Math.min(quota, requests.length), `${got} of ${requests.length} at a quota of ${quota}`)
@@ -88,12 +88,12 @@ test('one node alone is exact, whatever its lease, and asks as seldom as that al
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 9 }), async (quota, lease) => {
       const { ledger, asked } = shared()
-      const one = meter(ledger)
+      const one = makeMeter(ledger)
       const charges = [{ policy: policyOf(quota, lease), partition: 'a' }]
       for (let n = 1; n <= quota + 5; n++) {
         const taken = await one(charges, n)
         assert.deepEqual(taken.granted, n <= quota)
-        assert.deepEqual(taken.standings, [
+        assert.deepEqual(taken.balances, [
           { policy: charges[0]?.policy, left: Math.max(0, quota - n), until: 1 + window },
         ])
       }
@@ -114,14 +114,14 @@ test('in any stretch as long as a window no more is granted than two windows all
         if (ends.at(-1) !== spent.until) ends.push(spent.until)
         return spent
       }
-      const all = Array.from({ length: nodes }, () => meter(slow(noting, scheduler)))
+      const all = Array.from({ length: nodes }, () => makeMeter(slow(noting, scheduler)))
       const charges = [{ policy: policyOf(quota, lease), partition: 'a' }]
       let time = 0
       const counts = new Map<number, number>()
       for (const { node, pause } of given) {
         time += pause
         const taken = await scheduler.waitFor(Promise.resolve((all[node % nodes] as Meter)(charges, time)))
-        const [standing] = taken.standings
+        const [standing] = taken.balances
         assert.ok(standing && standing.until > time, 'a window that is over')
         if (taken.granted) counts.set(standing.until, (counts.get(standing.until) ?? 0) + 1)
       }
@@ -136,17 +136,17 @@ test('what one of several quotas refuses counts against none of them', async () 
   await fc.assert(
     fc.asyncProperty(scene, fc.integer({ min: 1, max: 30 }), async ({ quota, lease, order, scheduler }, other) => {
       const { ledger } = shared()
-      const one = meter(slow(ledger, scheduler))
+      const one = makeMeter(slow(ledger, scheduler))
       const policies = [policyOf(quota, lease), policyOf(other, lease, 'burst')]
       const requests = order.map(() => ({ node: 0, time: 0 }))
       const got = count(await granted([one], policies, requests, scheduler))
       assert.ok(got <= Math.min(quota, other))
       if (requests.length <= Math.min(quota, other)) assert.equal(got, requests.length)
       const after = await scheduler.waitFor(
-        Promise.resolve(one([{ policy: policies[0] as Policy, partition: 'a' }], 0)),
+        Promise.resolve(one([{ policy: policies[0] as QuotaPolicy, partition: 'a' }], 0)),
       )
       assert.equal(after.granted, got < quota)
-      if (after.granted) assert.equal(after.standings[0]?.left, quota - got - 1)
+      if (after.granted) assert.equal(after.balances[0]?.left, quota - got - 1)
     }),
     { numRuns: 600 },
   )
@@ -155,7 +155,7 @@ test('what one of several quotas refuses counts against none of them', async () 
 test('a ledger that fails refuses by its failure, and nothing is lost when it is back', async () => {
   const { ledger } = shared()
   let broken = false
-  const one = meter((plan) => (broken ? Promise.reject(new Error('down')) : ledger(plan)))
+  const one = makeMeter((plan) => (broken ? Promise.reject(new Error('down')) : ledger(plan)))
   const charges = [{ policy: policyOf(10, 2), partition: 'a' }]
   for (let n = 0; n < 3; n++) assert.equal((await one(charges, 0)).granted, true)
   broken = true
@@ -168,7 +168,7 @@ test('a ledger that fails refuses by its failure, and nothing is lost when it is
 
 test('callers are counted each by itself, and only so many are remembered', async () => {
   const { ledger, asked } = shared()
-  const one = meter(ledger, 100)
+  const one = makeMeter(ledger, 100)
   const policy = policyOf(10, 5)
   const use = (partition: string, time: number) => one([{ policy, partition }], time)
   for (let round = 0; round < 6; round++)
@@ -182,7 +182,7 @@ test('callers are counted each by itself, and only so many are remembered', asyn
 
 test('forgetting a caller does not give it its lease again', async () => {
   const { ledger } = shared()
-  const one = meter(ledger, 1)
+  const one = makeMeter(ledger, 1)
   const policy = policyOf(20, 10)
   const use = (partition: string) => one([{ policy, partition }], 0)
   let got = 0
@@ -196,7 +196,7 @@ test('forgetting a caller does not give it its lease again', async () => {
 
 test('a clock that was ahead for long keeps nobody out when it is right again', async () => {
   const { ledger } = shared()
-  const one = meter(ledger)
+  const one = makeMeter(ledger)
   const charges = [{ policy: policyOf(3, 1), partition: 'a' }]
   const day = 86_400_000
   for (let n = 0; n < 4; n++) assert.equal((await one(charges, day)).granted, n < 3)

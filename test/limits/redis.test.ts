@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Problem } from '../../src/errors/problem.ts'
-import { meter } from '../../src/limits/rate.ts'
+import { makeMeter } from '../../src/limits/meter.ts'
 import { type RedisLedger, redisLedger } from '../../src/limits/redis.ts'
-import type { Policy } from '../../src/limits/tier.ts'
+import type { QuotaPolicy } from '../../src/limits/tier.ts'
 import { type Redis, servers } from '../help/redis.ts'
 
 const spend = (name: string, amount: number, window = 60_000, time = Date.now()) =>
@@ -56,8 +56,15 @@ for (const { name, start, skip } of servers) {
 
     it('nodes grant a quota and no more than their leases beyond it', { skip }, async () => {
       const [a, b] = ledgers()
-      const policy: Policy = { tier: 'free', name: 'hourly', quota: 500, window: 60_000, partition: 'caller', lease: 5 }
-      const nodes = [meter(a.ledger), meter(b.ledger)] as const
+      const policy: QuotaPolicy = {
+        tier: 'free',
+        name: 'hourly',
+        quota: 500,
+        window: 60_000,
+        partition: 'caller',
+        lease: 5,
+      }
+      const nodes = [makeMeter(a.ledger), makeMeter(b.ledger)] as const
       const all = await Promise.all(
         Array.from({ length: 1200 }, async (_, n) => {
           await pause(n % 40)
@@ -74,8 +81,15 @@ for (const { name, start, skip } of servers) {
   }, async () => {
     const first = await start()
     const { ledger, close } = await redisLedger(first.url)
-    const policy: Policy = { tier: 'free', name: 'hourly', quota: 1000, window: 60_000, partition: 'caller', lease: 10 }
-    const node = meter(ledger)
+    const policy: QuotaPolicy = {
+      tier: 'free',
+      name: 'hourly',
+      quota: 1000,
+      window: 60_000,
+      partition: 'caller',
+      lease: 10,
+    }
+    const node = makeMeter(ledger)
     const ask = async () => node([{ policy, partition: 'a' }], Date.now())
     assert.equal((await ask()).granted, true)
     await first.stop()

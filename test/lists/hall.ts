@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { f, service } from 'bylaw'
-import { answer } from '../../src/http/handle.ts'
-import type { House } from '../../src/http/house.ts'
-import { gate } from '../../src/http/house.ts'
+import { handle } from '../../src/http/handle.ts'
+import type { ServerContext } from '../../src/http/server-context.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -162,7 +162,7 @@ export interface Hall {
 type Send = (method: string, target: string, json?: object) => Promise<{ status: number; text: string }>
 
 /** Sends calls straight into the corridor, as a walk takes very many of them. */
-function sender(house: House): Send {
+function sender(house: ServerContext): Send {
   return async (method, target, json) => {
     const content = json && Buffer.from(JSON.stringify(json))
     const typed = content && { 'content-type': 'application/json', 'content-length': String(content.length) }
@@ -170,7 +170,7 @@ function sender(house: House): Send {
     const chunks = async function* () {
       if (content) yield content
     }
-    const { status, body } = await answer(
+    const { status, body } = await handle(
       {
         method,
         target,
@@ -205,7 +205,7 @@ export async function opened(made: Made, kind: Kind): Promise<Hall> {
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const world = realWorld([store.secret])
-  const authenticate = gate(made.service, store, world)
+  const authenticate = callerGate(made.service, store, world)
   const send = sender({ service: made.service, store, world, authenticate, log, open: () => true })
   const post = async (path: string, json: object): Promise<Row> => {
     const { status, text } = await send('POST', path, json)

@@ -2,11 +2,11 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Misfits } from '../../src/fields/bounds.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate, type House } from '../../src/http/house.ts'
 import { listen } from '../../src/http/node.ts'
+import { callerGate, type ServerContext } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
-import type { Misfits } from '../../src/resources/bounds.ts'
 import type { Consent } from '../../src/schema/hazard.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -92,7 +92,14 @@ export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening
     amy: await credential('amy', ['things:use', 'pii'], 'quick'),
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const house: House = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
+  const house: ServerContext = {
+    service: api,
+    store,
+    world,
+    authenticate: callerGate(api, store, world),
+    log,
+    open: () => true,
+  }
   const listening = setup.door === 'node' ? await listen(house, { port: 0, host: '127.0.0.1' }) : null
   const send = listening ? overSocket(Number(new URL(listening.url).port)) : throughFetch(fetchDoor(house))
   return {

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { addressOf } from '../../src/postgres/address.ts'
+import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
 import { cluster, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { without } from '../help/programs.ts'
@@ -16,7 +16,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 test('a URL says where it is, the environment what it leaves out', () => {
   const short = (url: string, environment = {}) => {
-    const { hosts, user, database, password } = addressOf(url, environment)
+    const { hosts, user, database, password } = parseConnectionUrl(url, environment)
     return `${user}:${password()}@${hosts.map(({ host, port }) => `${host}:${port}`).join()}/${database}`
   }
   for (const [url, expected, environment] of [
@@ -43,7 +43,7 @@ test('what is wrong in a URL is told', () => {
     ['postgres://a%ZZ@db/orders', /%25/],
     ['postgres://db/orders?target_session_attrs=any', /read-write/],
   ] as const)
-    assert.throws(() => addressOf(url, {}), reason, url)
+    assert.throws(() => parseConnectionUrl(url, {}), reason, url)
 })
 
 /** A server that asks for a password, and speaks TLS. */

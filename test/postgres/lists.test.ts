@@ -1,25 +1,25 @@
 /** Sends lists of values to a server and asks for them back. Part 8, loss. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { addressOf } from '../../src/postgres/address.ts'
 import { connect } from '../../src/postgres/connect.ts'
-import type { Lists } from '../../src/postgres/query.ts'
-import type { Cell } from '../../src/resources/collection.ts'
+import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
+import type { ValueLists } from '../../src/postgres/wire-query.ts'
+import type { Cell } from '../../src/rows/collection.ts'
 import { freshPostgres } from '../help/postgres.ts'
 
 const times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 const { url, drop } = await freshPostgres()
-const connection = await connect(addressOf(url, {}), times)
+const connection = await connect(parseConnectionUrl(url, {}), times)
 after(async () => {
   connection.close()
   await drop()
 })
 
-async function returned(lists: Lists): Promise<unknown[][]> {
+async function returned(lists: ValueLists): Promise<unknown[][]> {
   const marks = lists.types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
   const names = lists.types.map((_, i) => `c${i}`)
   const text = `SELECT ${names.join(', ')} FROM unnest(${marks}) WITH ORDINALITY AS one (${names.join(', ')}, n) ORDER BY n`
-  const rows = await connection.ask({ text, values: [], lists, isWhole: true })
+  const rows = await connection.ask({ text, values: [], lists, flush: true })
   return rows.map((row) => names.map((name) => row[name]))
 }
 

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { f, service } from 'bylaw'
 import pg from 'pg'
-import { pace } from '../../src/postgres/lease.ts'
+import { leaseTimes } from '../../src/postgres/lease.ts'
 import { openPostgresMigration } from '../../src/postgres/open.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import { after, before, filled } from './stock.ts'
@@ -20,7 +20,7 @@ async function place(t: TestContext, count: number, note?: string): Promise<stri
   return url
 }
 
-async function apply(url: string, collections = after, own = pace) {
+async function apply(url: string, collections = after, own = leaseTimes) {
   const migration = await openPostgresMigration(url, collections, own)
   try {
     return await migration.apply()

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { question } from '../../src/postgres/state.ts'
+import { databaseStateQuery } from '../../src/postgres/database-state.ts'
 import { cluster } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { without } from '../help/programs.ts'
@@ -25,7 +25,7 @@ test('a standby takes over', { skip: without('pg_basebackup'), timeout: 90_000 }
   primary.psql('SELECT pg_reload_conf()')
   while (primary.psql('SELECT sync_state FROM pg_stat_replication') !== 'sync') await pause(50)
 
-  assert.equal(standby.psql(question.text), '', 'a standby does not tell which transactions are open')
+  assert.equal(standby.psql(databaseStateQuery.text), '', 'a standby does not tell which transactions are open')
   const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
   const { call, close } = testing(api, {
     database: `postgres://bylaw@${hosts}/postgres?target_session_attrs=read-write`,

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service, service } from 'bylaw'
-import { homeOf } from '../../src/flow/home.ts'
-import type { Plan } from '../../src/schema/state.ts'
+import { shardKeyOf } from '../../src/flow/shard-key.ts'
+import type { MigrationPlan } from '../../src/schema/migration.ts'
 import { openMigration } from '../../src/terminal/open.ts'
-import { plansOf } from '../../src/terminal/start.ts'
+import { draftPlans } from '../../src/terminal/start.ts'
 import { sql as asked } from '../help/postgres.ts'
 import { freshCitus, planned, watched } from '../help/spread.ts'
 import { type Node, node, proxy } from './stand.ts'
@@ -94,13 +94,13 @@ test('a row that is told of and not there yet is waited for, and never passed ov
   const { call } = nodes[0] as Node
   const made = await call('POST', '/customers', { email: 'a@b.c' })
   const [id, order] = [made.json.id as string, 'ord_01hzxw3k5qf7m8n9p0r1s2t300']
-  const told = `(${homeOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
+  const told = `(${shardKeyOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
   await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${told}`)
   const early = await call('DELETE', `/customers/${id}`)
   assert.deepEqual([early.status, early.json.type, early.retryAfter !== null], [503, 'overloaded', true])
   assert.equal((await call('GET', `/customers/${id}`)).status, 200)
   const doc = JSON.stringify({ id: order, customerId: id })
-  const row = `(${homeOf(order)}, '${order}', 1, 1, '${doc}', '${id}')`
+  const row = `(${shardKeyOf(order)}, '${order}', 1, 1, '${doc}', '${id}')`
   await sql(url, `INSERT INTO orders (home, id, revision, shape, doc, "by_customerId") VALUES ${row}`)
   assert.equal((await call('DELETE', `/customers/${id}`)).status, 409)
   await sql(url, `UPDATE orders SET doc = replace(doc, '${id}', 'cus_other')`)
@@ -116,7 +116,7 @@ test('a resource lies where the key does that it was made with', async (t) => {
     const [key] = await sql(url, `SELECT home, hash FROM bylaw_keys WHERE id = '${made.json.id}'`)
     const [row] = await sql(url, `SELECT home FROM customers WHERE id = '${made.json.id}'`)
     assert.equal(key?.home, row?.home)
-    assert.equal(key?.home, homeOf(key?.hash as string))
+    assert.equal(key?.home, shardKeyOf(key?.hash as string))
     const again = await call('POST', '/customers', { email: 'x@y.z' }, { 'idempotency-key': `k${i}` })
     assert.deepEqual([again.status, again.json.old_id], [409, made.json.id])
   }
@@ -247,10 +247,11 @@ test('where values were reserved, nodes of the declaration before run no more, t
   const after = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
   const state = await sql(url, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
   const last = { number: 1, name: 'init', checksum: '1', to: JSON.parse(state[0]?.value as string) }
-  const [expand, contract] = await plansOf(after, 'citus', [last as Plan])
+  const [expand, contract] = await draftPlans(after, 'citus', [last as MigrationPlan])
   const migration = await openMigration(after, url)
   t.after(migration.close)
-  const carry = (plan: typeof expand) => migration.carry({ ...(plan as Plan), name: 'next', checksum: 'x' })
+  const carry = (plan: typeof expand) =>
+    migration.applyPlan({ ...(plan as MigrationPlan), name: 'next', checksum: 'x' })
   assert.deepEqual(await carry(expand), { is: 'done' })
   await assert.rejects(node(url, before), /The change before this one is not finished/)
   assert.deepEqual(await carry(contract), { is: 'done' })

@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service } from 'bylaw'
 import pg from 'pg'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate, type House } from '../../src/http/house.ts'
+import { callerGate, type ServerContext } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
-import { question } from '../../src/postgres/state.ts'
+import { databaseStateQuery } from '../../src/postgres/database-state.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { things } from '../help/file.ts'
@@ -40,7 +40,14 @@ export async function node(url: string, service: Service = api): Promise<Node> {
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
   const world = realWorld([store.secret], store.clock)
-  const house: House = { service, store, world, authenticate: gate(service, store, world), log, open: () => true }
+  const house: ServerContext = {
+    service,
+    store,
+    world,
+    authenticate: callerGate(service, store, world),
+    log,
+    open: () => true,
+  }
   const door = fetchDoor(house)
   const call: Node['call'] = async (method, path, json, headers = {}) => {
     const typed = json ? { 'content-type': 'application/json' } : {}
@@ -123,7 +130,7 @@ export async function repeated(server: Cluster, act: { readonly know: () => Prom
   await pause(300) // the writer's last round under the old setting
   server.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
   await act.know()
-  const [snapshot, state] = ['SELECT pg_current_snapshot()', question.text]
+  const [snapshot, state] = ['SELECT pg_current_snapshot()', databaseStateQuery.text]
   const before = { snapshot: server.psql(snapshot), state: server.psql(state) }
   await crash(server)
   server.psql(act.write)

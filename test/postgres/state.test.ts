@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import type { Question } from '../../src/postgres/connect.ts'
-import { tellsState } from '../../src/postgres/state.ts'
-import type { Collection } from '../../src/resources/collection.ts'
+import type { DatabaseQuery } from '../../src/postgres/connect.ts'
+import { canReadState } from '../../src/postgres/database-state.ts'
+import type { Collection } from '../../src/rows/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { api, node, stand, untilWell } from './stand.ts'
 
@@ -68,7 +68,7 @@ test('a list is read once while nothing is written, and the state of a server is
   const own = await stand(t)
   const store = await openStore(api, own.server.url, 'require')
   t.after(store.close)
-  const state = async () => (await store.asked?.()) ?? null
+  const state = async () => (await store.fetchMark?.()) ?? null
   const first = await state()
   assert.notEqual(first, null)
   assert.equal(await state(), first)
@@ -86,9 +86,10 @@ test('tables that are split or lie elsewhere tell nothing', { timeout: 60_000 },
   const client = new pg.Client(server.url)
   await client.connect()
   await client.query('CREATE TABLE split (id text) PARTITION BY HASH (id); CREATE VIEW shown AS SELECT 1 AS id')
-  const ask = async ({ text, lists }: Question) => (await client.query(text, lists ? [lists.rows.flat()] : [])).rows
+  const ask = async ({ text, lists }: DatabaseQuery) =>
+    (await client.query(text, lists ? [lists.rows.flat()] : [])).rows
   const tells = (...tables: string[]) =>
-    tellsState({ ask }, tables.map((table) => ({ table })) as unknown as Collection[])
+    canReadState({ ask }, tables.map((table) => ({ table })) as unknown as Collection[])
   assert.equal(await tells('things'), true)
   for (const table of ['split', 'shown', 'missing']) assert.equal(await tells('things', table), false, table)
   await client.end()

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate } from '../../src/http/house.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
 import { testing } from '../../src/testing.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 import { asked, listed, made, refused, sentence, stocked, values } from '../help/market.ts'
@@ -240,7 +240,7 @@ doors('cursors', declared(), (door) => {
 
 spec('R85', 'with list.cursor.ttl an old cursor is refused', async () => {
   const books = declared({ cursor: { ttl: 'P1D' } })
-  const store = openStore(
+  const store = openSqlite(
     'sqlite::memory:',
     [...books.resources.values()].map(({ collection }) => collection),
     'apply',
@@ -248,7 +248,7 @@ spec('R85', 'with list.cursor.ttl an old cursor is refused', async () => {
   let hours = 480_000
   const world = { ...realWorld([store.secret]), now: () => hours * 3_600_000 }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const authenticate = gate(books, store, world)
+  const authenticate = callerGate(books, store, world)
   const call = fetchDoor({ service: books, store, world, authenticate, log, open: () => true })
   // biome-ignore lint/suspicious/noExplicitAny: the test looks into answers of any shape
   const read = async (path: string): Promise<any> => (await call(new Request(`http://localhost${path}`))).json()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
-import type { ResourceSettings } from '../../src/resources/settings.ts'
+import type { ResourceSettings } from '../../src/settings.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 import { listed, refused, sentence, stocked, values } from '../help/market.ts'
 

@@ -6,7 +6,7 @@ import { nobody } from '../../src/flow/caller.ts'
 import type { Plan } from '../../src/flow/plan.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { realWorld } from '../../src/http/world.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
 import { answers, message } from '../help/wire.ts'
@@ -218,7 +218,7 @@ doors(
 doors('texts that are not looked up', shop, () => {
   spec('R9', 'no store is asked for what cannot be an identifier', async () => {
     const collections = [...shop.resources.values()].map(({ collection }) => collection)
-    const store = openStore('sqlite::memory:', collections, 'apply')
+    const store = openSqlite('sqlite::memory:', collections, 'apply')
     const asked: Plan[] = []
     const execute = (plan: Plan) => {
       asked.push(plan)

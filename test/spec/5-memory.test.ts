@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { testing } from 'bylaw/testing'
 import type { Plan } from '../../src/flow/plan.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
 import { doors, keyFor, spec } from '../help/door.ts'
 import { holders, staff } from '../help/staff.ts'
 
@@ -24,7 +24,7 @@ let clock = Date.UTC(2027, 0, 1)
 const file = join(tmpdir(), `bylaw-auth-${process.pid}.db`)
 const collections = [...staff.resources.values()].map(({ collection }) => collection)
 const elsewhere = async <T>(act: (store: Store) => T | Promise<T>): Promise<T> => {
-  const store = openStore(`sqlite:${file}`, collections, 'apply')
+  const store = openSqlite(`sqlite:${file}`, collections, 'apply')
   try {
     return await act(store)
   } finally {

@@ -1,7 +1,7 @@
 /** Part 8 of the contract: request quotas of callers that nobody knows, and what answers say of them. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
-import { type Network, networkOf } from '../../src/flow/address.ts'
+import { type Network, networkOf } from '../../src/flow/network.ts'
 import { type Answer, doors, spec } from '../help/door.ts'
 
 const resources = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, service } from 'bylaw'
-import { type Network, networkOf } from '../../src/flow/address.ts'
+import { type Network, networkOf } from '../../src/flow/network.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { doors, spec } from '../help/door.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'
 import orders from '../../examples/orders/api.ts'
-import { openapi } from '../../src/describe/openapi.ts'
+import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { archive, museum } from '../help/archive.ts'
 import { desk } from '../help/desk.ts'
@@ -33,7 +33,7 @@ for (const [name, one] of Object.entries(all))
   for (const label of one.choice.served)
     for (const version of ['3.1', '3.2'] as const)
       spec('R214', `the document of ${name} ${label} is valid OpenAPI ${version}`, async () => {
-        const document = openapi(one, label, { openapi: version })
+        const document = openapiDocument(one, label, { openapi: version })
         const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
         assert.ok(valid, JSON.stringify(errors))
         const ids = [...JSON.stringify(document).matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id)
@@ -48,7 +48,7 @@ spec('R214', 'nothing that a linter recommends is missing in any of them', async
     one.choice.served.flatMap((label) =>
       (['3.1', '3.2'] as const).map((version) => [
         `${name}-${label}-${version}`,
-        openapi(one, label, { openapi: version }),
+        openapiDocument(one, label, { openapi: version }),
       ]),
     ),
   )
@@ -58,12 +58,12 @@ spec('R214', 'nothing that a linter recommends is missing in any of them', async
 })
 
 spec('R218', 'two services of one declaration are described in the same bytes', () => {
-  const [first, second] = [plain(), plain()].map((one) => JSON.stringify(openapi(one as Service, 'v1')))
+  const [first, second] = [plain(), plain()].map((one) => JSON.stringify(openapiDocument(one as Service, 'v1')))
   assert.equal(first, second)
 })
 
 spec('R216', 'the shared schemas keep their names where a resource would have them', () => {
-  const { schemas } = openapi(plain() as unknown as Service, 'v1').components as Any
+  const { schemas } = openapiDocument(plain() as unknown as Service, 'v1').components as Any
   assert.deepEqual(schemas.Error.required, ['message', 'type', 'types'])
   assert.deepEqual(Object.keys(schemas.ErrorsItem.properties), ['id', 'text', 'site', 'createdAt', 'updatedAt'])
 })

@@ -4,17 +4,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { service } from 'bylaw'
 import type { World } from '../../src/flow/call.ts'
-import type { List } from '../../src/flow/plan.ts'
-import { pairs } from '../../src/lists/parameters.ts'
-import { query } from '../../src/lists/query.ts'
-import { type Rules, rules } from '../../src/lists/rules.ts'
-import { changeBetween } from '../../src/schema/schema.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { cellar, finish, settled, shelf } from '../../src/store/cellar.ts'
-import { type Statement, texts } from '../../src/store/compile.ts'
-import { sqlite } from '../../src/store/dialect.ts'
+import type { ListRows } from '../../src/flow/plan.ts'
+import { readListQuery } from '../../src/lists/list-query.ts'
+import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
+import { parsePairs } from '../../src/lists/query-string.ts'
+import { changeBetween } from '../../src/schema/schema-change.ts'
+import { type Statement, statementTexts } from '../../src/sql/compile.ts'
+import { sqliteDialect } from '../../src/sql/dialect.ts'
+import { isBounded } from '../../src/sql/ranges.ts'
+import { migrateSqlite } from '../../src/sqlite/migrate.ts'
+import { preparedCollection, storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
-import { isBounded } from '../../src/store/segments.ts'
+import { resolveList } from '../../src/store/resolve-list.ts'
+import { runSteps } from '../../src/store/steps.ts'
 import { board } from './board.ts'
 
 /** The board of all lists, as one that many accounts have. */
@@ -26,16 +28,20 @@ const { resources } = service({ name: 'board', resources: Object.fromEntries(own
 const collections = [...resources.values()].map(({ collection }) => collection)
 const plain = [...board.resources.values()].map(({ collection }) => collection)
 const db = new DatabaseSync(':memory:')
-migrate(db, collections)
+migrateSqlite(db, collections)
 after(() => db.close())
 
 const world = { now: () => 0, secrets: ['s'] } as unknown as World
-const made = new Map([...resources].map(([name, one]) => [name, rules(one, resources)]))
-const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
+const made = new Map([...resources].map(([name, one]) => [name, listRules(one, resources)]))
+const shelves = storeContext(
+  collections,
+  { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
+  sqliteDialect,
+)
 
-function planOf(name: string, text: string, parent: string | null): List {
-  const own = made.get(name) as Rules
-  const { where, order, window, countTo } = query(pairs(text), own, name, world)
+function planOf(name: string, text: string, parent: string | null): ListRows {
+  const own = made.get(name) as ListRules
+  const { where, order, window, countTo } = readListQuery(parsePairs(text), own, name, world)
   const below =
     parent === null ? null : { collection: own.resource.collection.parent?.collection as string, id: parent }
   return {
@@ -48,12 +54,12 @@ function planOf(name: string, text: string, parent: string | null): List {
     order,
     window,
     countTo,
-    places: true,
+    withPositions: true,
   }
 }
 
 /** How SQLite carries a list out, its count included, where no row is found. */
-function details(plan: List): string[] {
+function details(plan: ListRows): string[] {
   const found: string[] = []
   const run = ({ text, values }: Statement) => {
     const lines = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
@@ -63,7 +69,7 @@ function details(plan: List): string[] {
     found.push(...own)
     return /^SELECT 1/.test(text) ? [{ found: 1 }] : /^SELECT count/.test(text) ? [{ total: 0 }] : []
   }
-  finish(perform(shelves, plan), run)
+  runSteps(perform(shelves, plan), run)
   return found
 }
 
@@ -94,7 +100,10 @@ const ordered: readonly (readonly [name: string, query: string, parent?: string]
 for (const [name, text, parent] of ordered)
   test(`${name}?${text} ${parent ?? ''} reads one index, which begins with the account, in its order`, () => {
     const plan = planOf(name, text, parent ?? null)
-    assert.ok(isBounded(shelf(shelves, name).collection, settled(shelves, plan), sqlite), 'it is bounded')
+    assert.ok(
+      isBounded(preparedCollection(shelves, name).collection, resolveList(shelves, plan), sqliteDialect),
+      'it is bounded',
+    )
     const lines = details(plan)
     assert.ok(lines.length >= 2)
     // Whether the owner is there is told by the index of ids alone, with the account in it.
@@ -125,7 +134,7 @@ test('what a deletion looks for is sought by the account too', () => {
 
 test('an item is found by its primary key', () => {
   for (const collection of collections) {
-    const { read, remove } = texts(collection, sqlite)
+    const { read, remove } = statementTexts(collection, sqliteDialect)
     for (const text of [read, remove]) {
       const [first] = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()
       assert.match(String(first?.detail), /^SEARCH \w+ USING INDEX sqlite_autoindex_\w+_1 \(account=\? AND .*id=\?\)$/)
@@ -134,13 +143,13 @@ test('an item is found by its primary key', () => {
 })
 
 test('whose the rows are that are there already, nobody could say: they are made anew where there are none, else refused', () => {
-  const before = { layout: changeBetween(null, plain, sqlite).after, former: null }
-  const after = { layout: changeBetween(null, collections, sqlite).after, former: null }
+  const before = { layout: changeBetween(null, plain, sqliteDialect).after, former: null }
+  const after = { layout: changeBetween(null, collections, sqliteDialect).after, former: null }
   for (const [from, to, says] of [
     [before, collections, 'its rows belong to accounts now'],
     [after, plain, 'its rows belonged to accounts'],
   ] as const) {
-    const { steps } = changeBetween(from, to, sqlite)
+    const { steps } = changeBetween(from, to, sqliteDialect)
     const anew = steps.filter(({ about }) => about.includes(says))
     assert.equal(anew.length, collections.length)
     for (const { empty } of anew) assert.ok(empty)

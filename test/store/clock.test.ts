@@ -4,7 +4,7 @@ import { afterEach, describe, mock, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { gate } from '../../src/http/house.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from '../help/door.ts'
@@ -158,7 +158,7 @@ async function started(own: Service, database: string) {
   const store = await openStore(own, database, 'apply')
   const world = realWorld([store.secret], store.clock)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const house = { service: own, store, world, authenticate: gate(own, store, world), log, open: () => true }
+  const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const door = fetchDoor(house)
   return { ask: (path: string) => door(new Request(`http://localhost${path}`)), close: store.close }
 }

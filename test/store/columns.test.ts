@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, service } from 'bylaw'
-import { openMigration, openStore } from '../../src/sqlite/open.ts'
+import { openSqlite, openSqliteMigration } from '../../src/sqlite/open.ts'
 import { asked, freshFile, rows, things } from '../help/file.ts'
 
 const post = (json: unknown) => ['POST', '/things', json] as const
@@ -196,7 +196,7 @@ describe('index columns and views', () => {
       post({ name: 'a', note: 'b', size: 1 }),
     )
     const next = collections(things({ label: f.text({ was: 'name', filter: true }), size: f.integer() }))
-    const migration = openMigration(`sqlite:${file}`, next, { allowLoss: ['things.note'] })
+    const migration = openSqliteMigration(`sqlite:${file}`, next, { allowLoss: ['things.note'] })
     assert.deepEqual(
       migration.steps.map(({ about }) => about),
       [
@@ -219,7 +219,7 @@ describe('index columns and views', () => {
     assert.equal(plain(file, 'SELECT name FROM things_view')[0]?.name, 'a')
     migration.apply()
     migration.close()
-    const done = openMigration(`sqlite:${file}`, next)
+    const done = openSqliteMigration(`sqlite:${file}`, next)
     assert.deepEqual(done.steps, [])
     done.close()
     assert.deepEqual(plain(file, 'SELECT label, size FROM things_view'), [{ label: 'a', size: 1 }])
@@ -264,7 +264,7 @@ describe('index columns and views', () => {
   test('a service that must find its schema ready says which steps are missing', async (t) => {
     const file = freshFile(t)
     const api = collections(things({ name: f.text() }))
-    const required = () => openStore(`sqlite:${file}`, api, 'require')
+    const required = () => openSqlite(`sqlite:${file}`, api, 'require')
     assert.throws(
       required,
       /not as the declaration asks:\n {2}- create bylaw_meta, which all resources share\n(.*\n)* {2}- create things\nRun `bylaw migrate plan`/,
@@ -272,9 +272,9 @@ describe('index columns and views', () => {
     await asked(file, things({ name: f.text() }))
     await required().close()
     for (const one of [things({ name: f.text(), note: f.text() }), things({ name: f.text() })]) {
-      assert.throws(() => openStore(`sqlite:${file}`, collections(one), 'require'), /write the rows of things again/)
+      assert.throws(() => openSqlite(`sqlite:${file}`, collections(one), 'require'), /write the rows of things again/)
       await asked(file, one)
-      await openStore(`sqlite:${file}`, collections(one), 'require').close()
+      await openSqlite(`sqlite:${file}`, collections(one), 'require').close()
     }
   })
 })

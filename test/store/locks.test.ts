@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { openStore } from '../../src/sqlite/open.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
 import { collections, creation, holdsWrites, isThere, type Stage, staged, stateOf, turns } from '../help/stage.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -95,7 +95,7 @@ describe('a file that another connection writes to', () => {
     const total = async () =>
       ((await (await one.call('/things')).json()) as { pagination: { totalRecords: number } }).pagination.totalRecords
     assert.equal(await total(), 1)
-    const two = openStore(`sqlite:${one.file}`, collections, 'require')
+    const two = openSqlite(`sqlite:${one.file}`, collections, 'require')
     t.after(() => two.close())
     await two.execute(creation(2))
     assert.equal(await isThere(one.store, 2), true)

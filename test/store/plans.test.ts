@@ -6,22 +6,23 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { World } from '../../src/flow/call.ts'
-import type { List, Term, Window } from '../../src/flow/plan.ts'
-import { pairs } from '../../src/lists/parameters.ts'
-import { query } from '../../src/lists/query.ts'
-import { type Rules, rules } from '../../src/lists/rules.ts'
+import type { ListRows, Term, Window } from '../../src/flow/plan.ts'
+import { readListQuery } from '../../src/lists/list-query.ts'
+import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
+import { parsePairs } from '../../src/lists/query-string.ts'
 import type { Resource } from '../../src/resources/resource.ts'
-import { changeBetween } from '../../src/schema/schema.ts'
-import { openStore } from '../../src/sqlite/open.ts'
-import { cellar, settled } from '../../src/store/cellar.ts'
-import { type Statement, texts } from '../../src/store/compile.ts'
-import { sqlite } from '../../src/store/dialect.ts'
+import { changeBetween } from '../../src/schema/schema-change.ts'
+import { type Statement, statementTexts } from '../../src/sql/compile.ts'
+import { sqliteDialect } from '../../src/sql/dialect.ts'
+import { openSqlite } from '../../src/sqlite/open.ts'
+import { storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
+import { resolveList } from '../../src/store/resolve-list.ts'
 import { board } from './board.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))
 const collections = [...board.resources.values()].map(({ collection }) => collection)
-await openStore(`sqlite:${join(folder, 'board.db')}`, collections, 'apply').close()
+await openSqlite(`sqlite:${join(folder, 'board.db')}`, collections, 'apply').close()
 const db = new DatabaseSync(join(folder, 'board.db'))
 after(() => {
   db.close()
@@ -29,29 +30,33 @@ after(() => {
 })
 
 const world = { now: () => 0, secrets: ['s'] } as unknown as World
-const made = new Map([...board.resources].map(([name, one]) => [name, rules(one as Resource, board.resources)]))
-const shelves = cellar(collections, { layout: changeBetween(null, collections, sqlite).after, former: null }, sqlite)
+const made = new Map([...board.resources].map(([name, one]) => [name, listRules(one as Resource, board.resources)]))
+const shelves = storeContext(
+  collections,
+  { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
+  sqliteDialect,
+)
 
 /** The windows of a list: its first page, and what lies behind and before a place. */
-function windows({ columns }: Rules, order: readonly Term[]): Window[] {
+function windows({ columns }: ListRules, order: readonly Term[]): Window[] {
   const place = order.map(({ column }) => (columns.get(column)?.type === 'integer' ? 5n : 'm'))
   const nothing = order.map(
     ({ column, nulls }, i) => (nulls === 'none' ? (place[i] as string) : null) ?? (column === 'id' ? 'm' : null),
   )
   const at = [place, ...(order.some(({ nulls }) => nulls !== 'none') ? [nothing] : [])]
   const near = at.flatMap((one) =>
-    [false, true].map((back) => ({ from: 'place', place: one, back, including: false, limit: 20 }) as const),
+    [false, true].map((back) => ({ from: 'place', position: one, back, including: false, limit: 20 }) as const),
   )
   return [{ from: 'offset', offset: 0, limit: 20 }, ...near]
 }
 
 /** Every statement that a list runs when no row is found, so that all of its stretches are tried. */
 function statements(name: string, text: string, owner: string | null): { statement: Statement; behind: boolean }[] {
-  const own = made.get(name) as Rules
+  const own = made.get(name) as ListRules
   const { collection } = own.resource
-  const asked = query(pairs(text), own, name, world)
+  const asked = readListQuery(parsePairs(text), own, name, world)
   const parent = owner === null ? null : { collection: collection.parent?.collection as string, id: owner }
-  const first: List = {
+  const first: ListRows = {
     do: 'list',
     collection: name,
     parent,
@@ -61,9 +66,9 @@ function statements(name: string, text: string, owner: string | null): { stateme
     order: asked.order,
     window: asked.window,
     countTo: null,
-    places: true,
+    withPositions: true,
   }
-  return windows(own, settled(shelves, first).order).flatMap((window) => {
+  return windows(own, resolveList(shelves, first).order).flatMap((window) => {
     const plan = { ...first, window }
     const steps = perform(shelves, plan)
     const found: { statement: Statement; behind: boolean }[] = []
@@ -116,7 +121,7 @@ const reversals = (name: string) => [`custom_sort=${name}`, `custom_sort=${name}
 
 test('an item is read by its primary key', () => {
   for (const collection of collections) {
-    const { read, exists } = texts(collection, sqlite)
+    const { read, exists } = statementTexts(collection, sqliteDialect)
     for (const text of [read, exists]) {
       const keys = collection.composite ? '(parent=? AND id=?)' : '(id=?)'
       assert.deepEqual(details({ text, values: [] }), [`SEARCH ${collection.table} USING PRIMARY KEY ${keys}`])
@@ -130,7 +135,7 @@ test('the order of creation is that of the primary key, a declared one has an in
 })
 
 test('every sort has an index, in both directions, wherever nulls stand', () => {
-  for (const [name, [key]] of (made.get('tasks') as Rules).sorts) {
+  for (const [name, [key]] of (made.get('tasks') as ListRules).sorts) {
     for (const sort of directions(`sort=${name}`, key?.nullable === true))
       served('tasks', sort, [`by_${name}`, `by_${name}__-by_effort`, `-by_${name}__-by_title`])
   }

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import threads from 'node:worker_threads'
 import { f } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { reader } from '../../src/sqlite/reader.ts'
-import type { Steps } from '../../src/store/cellar.ts'
+import { threadReader } from '../../src/sqlite/thread-reader.ts'
+import type { Steps } from '../../src/store/steps.ts'
 import { freshFile, things } from '../help/file.ts'
 
 /** Counts so far as a machine cannot count in a quarter of a second. */
@@ -21,11 +21,11 @@ function* counting(text: string): Steps<unknown> {
 test('a statement that takes too long is refused, and another thread goes on meanwhile', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
-  const { look, close } = reader(file)
+  const { run, close } = threadReader(file)
   t.after(close)
-  assert.equal(await look(counting('SELECT 7 AS n'), performance.now() + 10_000), 7)
-  const late = look(counting(endless), performance.now() + 250)
-  const next = look(counting('SELECT 8 AS n'), performance.now() + 10_000)
+  assert.equal(await run(counting('SELECT 7 AS n'), performance.now() + 10_000), 7)
+  const late = run(counting(endless), performance.now() + 250)
+  const next = run(counting('SELECT 8 AS n'), performance.now() + 10_000)
   await assert.rejects(late, { type: 'timeout' })
   assert.equal(await next, 8)
 })
@@ -33,12 +33,12 @@ test('a statement that takes too long is refused, and another thread goes on mea
 test('a look whose time is over before its turn is refused, and costs nobody the thread', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
-  const { look, close } = reader(file)
+  const { run, close } = threadReader(file)
   t.after(close)
-  await look(counting('CREATE TEMP TABLE mine (x)'), performance.now() + 10_000)
-  const first = look(counting(endless.replace('20000000', '100000')), performance.now() + 10_000)
-  const late = look(counting('SELECT 1 AS n'), performance.now())
-  const next = look(counting('SELECT count(*) AS n FROM mine'), performance.now() + 10_000)
+  await run(counting('CREATE TEMP TABLE mine (x)'), performance.now() + 10_000)
+  const first = run(counting(endless.replace('20000000', '100000')), performance.now() + 10_000)
+  const late = run(counting('SELECT 1 AS n'), performance.now())
+  const next = run(counting('SELECT count(*) AS n FROM mine'), performance.now() + 10_000)
   await assert.rejects(late, { type: 'timeout' })
   assert.deepEqual([await first, await next], [100_000, 0])
 })
@@ -48,7 +48,7 @@ test('looks see one state each, and let go of it when nothing more is asked', as
   const db = new DatabaseSync(file)
   t.after(() => db.close())
   db.exec('PRAGMA journal_mode = WAL; CREATE TABLE some (x); INSERT INTO some VALUES (1)')
-  const { look, close } = reader(file)
+  const { run, close } = threadReader(file)
   t.after(close)
   const some = 'SELECT count(*) AS n FROM some'
   function* twice(between: () => void): Steps<unknown> {
@@ -58,11 +58,11 @@ test('looks see one state each, and let go of it when nothing more is asked', as
     return [before?.n, after?.n]
   }
   const until = performance.now() + 10_000
-  const writing = look(
+  const writing = run(
     twice(() => db.exec('INSERT INTO some VALUES (2)')),
     until,
   )
-  const behind = look(counting(some), until)
+  const behind = run(counting(some), until)
   assert.deepEqual([await writing, await behind], [[1, 1], 2])
   for (let busy = 1; busy !== 0; ) busy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy as number
 })
@@ -93,7 +93,7 @@ for (const [why, code] of Object.entries(failures))
   test(`a list whose thread cannot start is 503 with its cause, and the next one finds a thread: ${why}`, async (t) => {
     const file = freshFile(t)
     const { call, close } = testing(api, { database: `sqlite:${file}` })
-    const own = reader(file)
+    const own = threadReader(file)
     t.after(() => Promise.all([close(), own.close()]))
     await call('/things', { method: 'POST', json: { name: 'thing' } })
     const list = () => call('/things?name[like]=%25thing%25&sort=text')
@@ -107,7 +107,7 @@ for (const [why, code] of Object.entries(failures))
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
       assert.equal(((await refused.json()) as { type: string }).type, 'dependency-unavailable')
     }
-    const cause = await own.look(counting('SELECT 7 AS n'), performance.now() + 10_000).catch(({ cause }) => cause)
+    const cause = await own.run(counting('SELECT 7 AS n'), performance.now() + 10_000).catch(({ cause }) => cause)
     assert.match(String(cause), new RegExp(why))
     back()
     assert.equal((await list()).status, 200)

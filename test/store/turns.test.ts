@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f } from 'bylaw'
 import type { Store } from '../../src/flow/store.ts'
-import { gate } from '../../src/http/house.ts'
 import { listen } from '../../src/http/node.ts'
+import { callerGate } from '../../src/http/server-context.ts'
 import { realWorld } from '../../src/http/world.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshFile, things } from '../help/file.ts'
@@ -53,7 +53,7 @@ test('a request that comes in when another process has committed is not answered
   }
   const world = realWorld([store.secret], store.clock)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const house = { service: api, store, world, authenticate: gate(api, store, world), log, open: () => true }
+  const house = { service: api, store, world, authenticate: callerGate(api, store, world), log, open: () => true }
   const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(url).port)
   const made = await fetch(`${url}/things`, {

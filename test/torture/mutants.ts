@@ -16,7 +16,7 @@ export interface Mutant {
   readonly upgrade?: boolean
 }
 
-const write = 'if (isDeed(plan)) return writes.join(plan)'
+const write = 'if (isWritePlan(plan)) return writes.join(plan)'
 
 type Mutants = Readonly<Record<string, Mutant>>
 
@@ -29,15 +29,20 @@ const everywhere: Mutants = {
   },
   'no-tombstone': {
     about: 'what is deleted leaves nothing',
-    file: 'store/removal.ts',
-    changes: [{ from: 'function* bury(', to: 'function* bury(..._: unknown[]): Steps<void> {}\nfunction* _unused(' }],
+    file: 'store/remove-row.ts',
+    changes: [
+      {
+        from: 'function* writeTombstone(',
+        to: 'function* writeTombstone(..._: unknown[]): Steps<void> {}\nfunction* _unused(',
+      },
+    ],
   },
   'stale-columns': {
     about: 'a change leaves the columns as they were',
     file: 'store/perform.ts',
     changes: [
       {
-        from: 'const which = seen.shape === shape ? plan.moved : [...cells.keys()]',
+        from: 'const which = seen.shape === shape ? plan.changedCells : [...cells.keys()]',
         to: 'const which: number[] = []',
       },
     ],
@@ -50,19 +55,19 @@ const sqlite: Mutants = {
     file: 'sqlite/sqlite.ts',
     changes: [
       {
-        from: "import { batches } from './batch.ts'",
-        to: `import { batches } from './batch.ts'
-import { hold } from '../store/claim.ts'
-import { keys } from '../store/compile.ts'`,
+        from: "import { batchedWrites } from './batch.ts'",
+        to: `import { batchedWrites } from './batch.ts'
+import { takeClaim } from '../store/idempotency-keys.ts'
+import { claimTable } from '../sql/compile.ts'`,
       },
       {
         from: write,
         to: `if (plan.do === 'create' && plan.claim) {
-          const taken = finish(hold(cellar, plan, plan.claim), run)
+          const taken = runSteps(takeClaim(cellar, plan, plan.claim), run)
           if (taken) return taken
           const { hash } = plan.claim
           return pause(20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
-            if (outcome.is !== 'created') run({ text: \`DELETE FROM \${keys} WHERE hash = ?1\`, values: [hash] })
+            if (outcome.is !== 'created') run({ text: \`DELETE FROM \${claimTable} WHERE hash = ?1\`, values: [hash] })
             return outcome
           })
         }
@@ -104,7 +109,7 @@ import { keys } from '../store/compile.ts'`,
       {
         from: write,
         to: `if (plan.do === 'decide') {
-          const decided = plan.decide(look(looking, plan.read) as never) as { revision: number }
+          const decided = plan.decide(runSqliteRead(looking, plan.read) as never) as { revision: number }
           return writes.join({ ...plan, decide: (seen) => ({ ...decided, revision: (seen as { revision: number }).revision }) as never })
         }
         ${write}`,
@@ -114,16 +119,16 @@ import { keys } from '../store/compile.ts'`,
   'stale-rows': {
     about: 'a row that is remembered stays so when it is written',
     file: 'sqlite/batch.ts',
-    changes: [{ from: 'else rows.written(plan)', to: '' }],
+    changes: [{ from: 'else rows.invalidate(plan)', to: '' }],
   },
   'nobody-undone': {
     about: 'what is refused after it wrote stays in the batch',
     file: 'sqlite/batch.ts',
-    changes: [{ from: 'if (!apart) throw spoilt', to: 'if (!apart) return' }],
+    changes: [{ from: 'if (!apart) throw batchMustRestart', to: 'if (!apart) return' }],
   },
   'two-states': {
     about: 'a page has the rows of one state and the total of another',
-    file: 'sqlite/look.ts',
+    file: 'sqlite/read-plan.ts',
     changes: [{ from: 'if (isStill()) return withTotal(rows, total)', to: 'return withTotal(rows, total)' }],
   },
   'no-sync': {
@@ -143,21 +148,21 @@ import { keys } from '../store/compile.ts'`,
 const postgres: Mutants = {
   'two-transactions': {
     about: 'the key is committed before the row, and taken back where no row comes of it',
-    file: 'postgres/write.ts',
+    file: 'postgres/write-plan.ts',
     changes: [
       {
         from: "import { perform } from '../store/perform.ts'",
-        to: "import { perform } from '../store/perform.ts'\nimport { hold } from '../store/claim.ts'",
+        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-keys.ts'\nimport { claimTable } from '../sql/compile.ts'",
       },
       {
-        from: 'return await attempt(writing, plan, tries === 1)',
-        to: `if (plan.do !== 'create' || !plan.claim) return await attempt(writing, plan, tries === 1)
+        from: 'return await tryWrite(writing, plan, tries === 1)',
+        to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(writing, plan, tries === 1)
       const { claim } = plan
-      const taken = await writing.pool.use(({ ask }) => finishLater(hold(writing.cellar, plan, claim), ask))
+      const taken = await writing.pool.use(({ ask }) => runStepsAsync(takeClaim(writing.cellar, plan, claim), ask))
       if (taken) return taken
       await pause(20)
-      const outcome = await attempt(writing, { ...plan, claim: null }, tries === 1)
-      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${keys} WHERE hash = $1\`, values: [claim.hash] }))
+      const outcome = await tryWrite(writing, { ...plan, claim: null }, tries === 1)
+      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable} WHERE hash = $1\`, values: [claim.hash] }))
       return outcome`,
       },
     ],
@@ -168,11 +173,11 @@ const postgres: Mutants = {
     changes: [
       { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
       {
-        from: 'const taken = plan.claim && (yield* hold(cellar, plan, plan.claim))',
-        to: `const known = plan.claim && (yield* recall(cellar, { do: 'recall', claim: plan.claim }))
+        from: 'const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))',
+        to: `const known = plan.claim && (yield* recallClaim(cellar, { do: 'recall', claim: plan.claim }))
   const taken = known?.is === 'claimed' && known
   yield { text: 'SELECT pg_sleep(0.02)', values: [] }
-  if (plan.claim && !taken) yield* hold(cellar, plan, plan.claim)`,
+  if (plan.claim && !taken) yield* takeClaim(cellar, plan, plan.claim)`,
       },
     ],
   },
@@ -183,12 +188,14 @@ const postgres: Mutants = {
   },
   'early-condition': {
     about: 'the tag is compared before the write, not in it',
-    file: 'store/fused.ts',
-    changes: [{ from: "same('own', [...names, 'revision'], set.length)", to: "same('own', names, set.length)" }],
+    file: 'store/combined.ts',
+    changes: [
+      { from: "equalColumns('own', [...names, 'revision'], set.length)", to: "equalColumns('own', names, set.length)" },
+    ],
   },
   'remembered-over-crashes': {
     about: 'what was answered before a crash is answered behind it, where transactions have the same ids again',
-    file: 'postgres/state.ts',
+    file: 'postgres/database-state.ts',
     changes: [
       { from: '(pg_control_checkpoint()).checkpoint_lsn,', to: '' },
       { from: `return \`\${pool.losses()} \${setbacks} \${state}\``, to: 'return state' },
@@ -196,7 +203,7 @@ const postgres: Mutants = {
   },
   'one-for-all': {
     about: 'who asks together with others is given what was found for the first of them',
-    file: 'postgres/gather.ts',
+    file: 'postgres/coalesce.ts',
     changes: [
       { from: 'resolve(rows.get(name) ?? [])', to: 'resolve(rows.get(name) && ([...rows.values()][0] ?? []) || [])' },
     ],
@@ -207,7 +214,7 @@ const postgres: Mutants = {
 const citus: Mutants = {
   'value-not-freed': {
     about: 'what is deleted keeps its unique values',
-    file: 'store/spread.ts',
+    file: 'store/placement.ts',
     changes: [
       {
         from: 'if (before.has(name)) {',
@@ -217,13 +224,15 @@ const citus: Mutants = {
   },
   'reference-not-told': {
     about: 'a row says nothing of what it refers to',
-    file: 'store/spread.ts',
+    file: 'store/placement.ts',
     changes: [{ from: 'return new Map([...values, ...to]', to: 'return new Map([...values]' }],
   },
   'key-elsewhere': {
     about: 'what is made with a key lies anywhere',
-    file: 'endpoints/create.ts',
-    changes: [{ from: 'claim ? homed(made(), claim.hash) : made()', to: 'claim ? homed(made(), made()) : made()' }],
+    file: 'endpoints/create-item.ts',
+    changes: [
+      { from: 'claim ? colocateId(made(), claim.hash) : made()', to: 'claim ? colocateId(made(), made()) : made()' },
+    ],
   },
 }
 
@@ -231,7 +240,7 @@ const citus: Mutants = {
 const upgrading: Mutants = {
   'list-not-merged': {
     about: 'a list that the newer side wrote once stays, whatever nodes of the former declaration write',
-    file: 'resources/aside.ts',
+    file: 'rows/kept-for-others.ts',
     changes: [{ from: 'if (views.length === 0) return', to: 'if (views.length >= 0) return' }],
     upgrade: true,
   },
@@ -239,11 +248,14 @@ const upgrading: Mutants = {
     about: 'a start is refused when it has changed the tables',
     file: 'cli/serve.ts',
     changes: [
-      { from: 'import { callersLeft, warnOfEnds }', to: 'import { admitRetired, warnOfEnds }' },
-      { from: 'isMember ? [] : [callersLeft(service)]', to: '[]' },
       {
-        from: 'if (!isMember) warnOfEnds(',
-        to: 'await admitRetired(service, store, Date.now())\n  if (!isMember) warnOfEnds(',
+        from: 'import { retirementSurvey, warnOfVersionDates }',
+        to: 'import { refuseUsedRetirement, warnOfVersionDates }',
+      },
+      { from: 'isWorker ? [] : [retirementSurvey(service)]', to: '[]' },
+      {
+        from: 'if (!isWorker) warnOfVersionDates(',
+        to: 'await refuseUsedRetirement(service, store, Date.now())\n  if (!isWorker) warnOfVersionDates(',
       },
     ],
     upgrade: true,

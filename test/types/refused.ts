@@ -1,7 +1,7 @@
 /** What the compiler refuses in a declaration, each at its place; nothing here runs. Part 2, fields. */
 import type { Declaration } from 'bylaw'
 import { f, service } from 'bylaw'
-import type { Checked } from '../../src/resources/infer.ts'
+import type { CheckedDeclaration } from '../../src/resources/infer-faults.ts'
 import type { Equal, Proof } from './equal.ts'
 
 /** A field has the options of its kind, and no others. */
@@ -246,7 +246,7 @@ export const members = [
   }),
 ]
 
-declare function given<const D extends Declaration>(declaration: D): Checked<D, Declaration>
+declare function given<const D extends Declaration>(declaration: D): CheckedDeclaration<D, Declaration>
 const told = given({
   name: 'told',
   naem: 'told',

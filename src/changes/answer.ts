@@ -1,0 +1,46 @@
+/** Answer: the texts that an older version answers for stored ones. Part 9, versions. */
+import type { Resource } from '../resources/resource.ts'
+import { compileConversion, type VersionDocument, type VersionMapping } from './conversion.ts'
+import { runConversion } from './conversion-error.ts'
+
+/** The texts of rows that a document is completed from; null where there is none. */
+export type JoinedTexts = readonly (string | null)[]
+
+export interface AnswerRenderer {
+  /** The text that is answered for a stored one, which may have been read already; null where it is the same. */
+  readonly answer: ((doc: string, rows: JoinedTexts, document?: Readonly<VersionDocument>) => string) | null
+  /** The same for texts that are joined by commas; other rows are given by their ids. */
+  readonly answers:
+    | ((
+        docs: string,
+        rows: readonly ReadonlyMap<string, string>[],
+        documents?: readonly Readonly<VersionDocument>[],
+      ) => string)
+    | null
+}
+
+/** Prepares how answers of an older version are made. */
+export function answerRenderer(resource: Resource, today: Resource, down: VersionMapping): AnswerRenderer {
+  const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
+  const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
+  const convert = compileConversion(down, shown)
+  const blank = Object.fromEntries(shown.map((name) => [name, null]))
+  // An answer is of one structure from the beginning, so that it is made and written in half of the time.
+  const text = (doc: Readonly<VersionDocument>, rows: readonly (VersionDocument | null)[], at = 0): string =>
+    runConversion(today, doc, at, () => {
+      const values = convert(doc, rows)
+      const answer: VersionDocument = { ...blank }
+      for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
+      return JSON.stringify(answer)
+    })
+  const parsed = (row: string | null | undefined): VersionDocument | null => (row == null ? null : JSON.parse(row))
+  return {
+    answer: (doc, rows, document) => text(document ?? JSON.parse(doc), rows.map(parsed)),
+    answers: (docs, rows, documents = JSON.parse(`[${docs}]`)) => {
+      const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
+      const besides = (doc: Readonly<VersionDocument>) =>
+        down.joined.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
+      return documents.map((doc, at) => text(doc, besides(doc), at)).join(',')
+    },
+  }
+}

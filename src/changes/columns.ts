@@ -1,0 +1,189 @@
+/** Derive: the fields of older versions that have index columns of their own, filled by what the changes make of a document. Part 9, versions. */
+import { createHash } from 'node:crypto'
+import type { Violation } from '../errors/problem.ts'
+import type { Field } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import { type Change, declarationBefore, fieldBefore, keepsOrder, majorOf } from '../resources/change.ts'
+import { resolveConcepts } from '../resources/declaration.ts'
+import { type Member, makeResource, type Resource } from '../resources/resource.ts'
+import { type Cell, type Column, cellIn, columnOf } from '../rows/collection.ts'
+import type { Settings } from '../settings.ts'
+import {
+  type ChangeStep,
+  compileConversion,
+  type FindMovedField,
+  identityMapping,
+  mapDown,
+  type VersionDocument,
+} from './conversion.ts'
+import { samples } from './samples.ts'
+
+type ColumnUse = 'filter' | 'sort'
+
+/** Stands between a field and the step that took it away; no declared field has it in its name. */
+const columnMark = ':'
+const columnName = (path: string, { place }: Pick<ChangeStep, 'place'>): string => path + columnMark + place
+
+/** Whether a name is that of such a column, which is the same in all later versions. */
+export const isVersionColumn = (name: string): boolean => name.includes(columnMark)
+
+const topOf = (path: string): string => path.split('.', 1)[0] as string
+
+/** The field that a step took away or made another one; undefined where the newer version answers for it. */
+function changedField(step: FieldStep, top: string, asks: ColumnUse): Field | undefined {
+  const { change, own, concepts } = step
+  const { renamed = {}, removed = {}, retyped = {}, mapped = {}, shown = {}, response } = change
+  if (Object.hasOwn(removed, top)) return resolveConcepts(removed[top] as Field, concepts)
+  const is = Object.hasOwn(renamed, top) ? (renamed[top] as string) : top
+  const now = Object.hasOwn(own.fields, is) ? resolveConcepts(own.fields[is] as Field, concepts) : undefined
+  if (!now) return undefined
+  if (Object.hasOwn(retyped, is)) {
+    const old = resolveConcepts(retyped[is] as Field, concepts)
+    const answers = now.options[asks] || (asks === 'sort' && !old.options.sort)
+    const isSame = !response && answers && columnOf('', old).form === columnOf('', now).form
+    return isSame && old.kind !== 'object' ? undefined : old
+  }
+  if (asks === 'filter' || (!Object.hasOwn(mapped, is) && !Object.hasOwn(shown, is))) return undefined
+  if (keepsOrder(now.values ?? [], mapped[is] ?? {}, shown[is] ?? {})) return undefined
+  return fieldBefore(is, now, change as Change, { resources: {}, concepts })
+}
+
+/** A field at a path, the first name of which is known. */
+function fieldAtPath(field: Field, path: string): Field | undefined {
+  let at: Field | undefined = field
+  for (const name of path.split('.').slice(1)) at = at?.fields?.[name]
+  return at
+}
+
+type FieldStep = Pick<ChangeStep, 'change' | 'own' | 'concepts'>
+
+/** Whether a field of before has to be answered for by itself: lists ask it, or are in its order. */
+function isQueried(step: FieldStep, path: string, asks: ColumnUse): boolean {
+  const field = changedField(step, topOf(path), asks)
+  if (!field) return false
+  if (asks === 'filter' || fieldAtPath(field, path)?.options.sort)
+    return Boolean(fieldAtPath(field, path)?.options[asks])
+  const { order = [], sorts = {} } = step.own
+  const { [topOf(path)]: is = topOf(path) } = step.change.renamed ?? {}
+  const orders = [order, ...Object.values(sorts)].flat().map((term) => term.replace(/^-/, ''))
+  return orders.includes(is + path.slice(topOf(path).length))
+}
+
+/** The column that answers for a field of before; null where it is asked of the fields of the newer version. */
+export function versionColumnName(
+  step: FieldStep & Pick<ChangeStep, 'place'>,
+  path: string,
+  asks: ColumnUse,
+): string | null {
+  const says = (asks === 'filter' ? step.change.filters : step.change.sorts) ?? {}
+  return isQueried(step, path, asks) && !Object.hasOwn(says, path) ? columnName(path, step) : null
+}
+
+interface ServedHistory {
+  /** The steps to the oldest version, the newest first. */
+  readonly steps: readonly ChangeStep[]
+  /** The oldest version that is served and has the resource. */
+  readonly served: string
+  readonly settings: Settings
+}
+
+/** A resource with the columns that its older versions ask, as long as one of them is served. */
+export function withVersionColumns(today: Resource, past: ServedHistory, elsewhere: FindMovedField): Resource {
+  const { steps, served } = past
+  const isServed = ({ change }: ChangeStep): boolean => majorOf(served) < majorOf(change.version as string)
+  const spare: Column[] = []
+  const wanted: Column[] = []
+  for (const [i, step] of steps.entries()) {
+    const { removed, retyped, mapped, shown } = step.change
+    if (!removed && !retyped && !mapped && !shown) continue
+    const old = resourceBefore(step, past)
+    for (const column of old.collection.columns) {
+      const asks = (['filter', 'sort'] as const).filter((one) => isQueried(step, column.field, one))
+      if (asks.length === 0) continue
+      const made = makeVersionColumn({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
+      spare.push(made)
+      if (isServed(step) && asks.some((one) => versionColumnName(step, column.field, one) !== null)) wanted.push(made)
+    }
+  }
+  if (spare.length === 0) return today
+  const { collection } = today
+  return { ...today, collection: { ...collection, columns: [...collection.columns, ...wanted], olderColumns: spare } }
+}
+
+/** The resource as the version before a step had it. */
+function resourceBefore({ change, around }: ChangeStep, { settings }: ServedHistory): Resource {
+  const made = declarationBefore(around, change as Change)
+  const name = change.was ?? (change.resource as string)
+  const { resources, concepts = {} } = made
+  return makeResource(name, resources[name] as NonNullable<(typeof resources)[string]>, {
+    resources,
+    concepts,
+    settings,
+  })
+}
+
+interface ColumnSource {
+  readonly today: Resource
+  readonly old: Resource
+  readonly column: Column
+  /** The steps from today to the version that has the field, the newest first. */
+  readonly steps: readonly ChangeStep[]
+}
+
+/** The column of an older field. What does not fit that field, or cannot be made, is null. */
+function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewhere: FindMovedField): Column {
+  const top = topOf(column.field)
+  const member = old.byName.get(top) as Member
+  const names = today.members.map(({ name }) => name)
+  const told = compileConversion(
+    steps.reduce((program, step) => mapDown(program, step, elsewhere), identityMapping(today.name, names)),
+    [top],
+  )
+  const heard = maskUnreadable(today, member)
+  const of = (document: Readonly<VersionDocument>): unknown => {
+    try {
+      const value = told(heard(document))[0] ?? member.absent ?? null
+      const faults: Violation[] = []
+      const fitting = value === null ? null : member.check(value, '', faults)
+      const found = faults.length > 0 ? null : valueAt(fitting, column.field)
+      return typeof found === 'string' && !isStorableText(found) ? null : found
+    } catch {
+      return null // `bylaw verify` finds it, and whoever writes today has nothing to do with it
+    }
+  }
+  const step = steps.at(-1) as ChangeStep
+  const path = columnName(column.field, step)
+  const own: Column = { ...column, name: `by_${path}`, field: path, required: false, of }
+  const [made, again] = [0, 1].map(() => digestCells(samples(today).map((one) => cellIn(own, one))))
+  if (made !== again) throw new Error(unsteadyMessage(step, column.field))
+  return { ...own, form: `${column.form} made ${made}` }
+}
+
+/** What no document of JSON that is taken has, and no database stores. */
+const isStorableText = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000')
+
+const unsteadyMessage = ({ change: { version, resource } }: ChangeStep, path: string): string =>
+  `changes.${version}.${resource}.response: It makes another \`${path}\` of the same item each time, so that no list can be asked for it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`
+
+/** What an older version makes a field of: nothing that is never answered, or that not all who see the field see. R169. */
+function maskUnreadable(
+  { members }: Resource,
+  { read: scope }: Member,
+): (document: Readonly<VersionDocument>) => VersionDocument {
+  const shown = members.filter(({ writeOnly }) => !writeOnly)
+  const veiled = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
+  return (document) => Object.fromEntries(shown.map(({ name }) => [name, veiled.has(name) ? null : document[name]]))
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  let at = value
+  for (const name of path.split('.').slice(1)) at = isObject(at) ? at[name] : null
+  return at ?? null
+}
+
+/** Names what is made of the same documents: another function is another column, and functions have no names of their own. */
+const digestCells = (cells: readonly Cell[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(cells.map((one) => (typeof one === 'bigint' ? String(one) : one))))
+    .digest('hex')
+    .slice(0, 12)

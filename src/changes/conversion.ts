@@ -1,0 +1,249 @@
+/** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
+import type { RowJoin } from '../flow/plan.ts'
+import { type Change, type Comparison, oldValuesByNew, referencedResource } from '../resources/change.ts'
+import {
+  type Concepts,
+  type ResourceDeclaration,
+  resolveConcepts,
+  type VersionedDeclaration,
+} from '../resources/declaration.ts'
+
+/** One change of one resource, and what it was made to. */
+export interface ChangeStep {
+  readonly change: Partial<Change>
+  /** The resource as the version of the change has it. */
+  readonly own: ResourceDeclaration
+  readonly concepts: Concepts
+  /** All as that version has it. */
+  readonly around: VersionedDeclaration
+  /** Names the step among those of its resource: the version, and which one of several of it, counted from the newest. */
+  readonly place: string
+}
+
+export type VersionDocument = Record<string, unknown>
+type MapValue = (value: unknown) => unknown
+
+/** Where a value comes from: the document, what the function of a change made of it, or another row. */
+export interface ValueSource {
+  readonly from: 'document' | 'made' | 'row'
+  /** Which function, or which row; what comes from a row is named by what keeps it where there is none. */
+  readonly at: number
+  readonly name: string
+  /** How another row has it today. */
+  readonly there?: MovedField
+  readonly map: MapValue | null
+  /** Where it comes from when a function does not say. */
+  readonly otherwise: ValueSource | null
+}
+
+type ValueSources = ReadonlyMap<string, ValueSource>
+
+/** A function of a change, and what it is given. */
+interface ChangeFunction {
+  readonly sources: readonly (readonly [name: string, source: ValueSource])[]
+  readonly make: (document: never) => Readonly<VersionDocument>
+}
+
+export interface VersionMapping {
+  /** The resource whose rows it begins with, under the name that it has today. */
+  readonly of: string
+  readonly sources: ValueSources
+  readonly makers: readonly ChangeFunction[]
+  readonly joined: readonly RowJoin[]
+}
+
+const documentSource = (name: string): ValueSource => ({ from: 'document', at: 0, name, map: null, otherwise: null })
+
+/** The program that leaves everything as it is. */
+export const identityMapping = (of: string, names: readonly string[]): VersionMapping => ({
+  of,
+  sources: new Map(names.map((name) => [name, documentSource(name)])),
+  makers: [],
+  joined: [],
+})
+
+const mapSource = (source: ValueSource, map: MapValue): ValueSource => {
+  const { map: first } = source
+  return { ...source, map: first === null ? map : (value) => map(first(value)) }
+}
+
+/** A value that no table knows stays what it is; nothing stays nothing. */
+const lookUpValue =
+  (values: ReadonlyMap<string, string>): MapValue =>
+  (value) =>
+    typeof value === 'string' ? (values.get(value) ?? value) : value
+
+function addChangeFunction(
+  { makers }: VersionMapping,
+  given: ValueSources,
+  make: ChangeFunction['make'] | undefined,
+): { makers: readonly ChangeFunction[]; made: (name: string, otherwise: ValueSource | null) => ValueSource | null } {
+  if (!make) return { makers, made: (_, otherwise) => otherwise }
+  const at = makers.length
+  return {
+    makers: [...makers, { sources: [...given].filter(([, { from }]) => from !== 'row'), make }],
+    made: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
+  }
+}
+
+/** A field that rows of another resource have, as the version of a step had it. */
+export interface MovedField {
+  /** The name that the resource has today. */
+  readonly resource: string
+  /** The value in a row of today. */
+  readonly read: (row: Readonly<VersionDocument>) => unknown
+  /** What has to change in a row of today for it to have another value. */
+  readonly put: (row: Readonly<VersionDocument>, value: unknown) => VersionDocument
+  /** The fields of today that it is made of. */
+  readonly fields: readonly string[]
+  /** Whether the resource had no such field as a former version has it. */
+  readonly isNew: (label: string) => boolean
+  /** What a comparison and an order ask of the fields of today; null where they cannot be asked. */
+  readonly ask: (comparison: Comparison) => readonly Comparison[] | null
+  readonly order: () => readonly string[] | null
+}
+
+/** Where another resource has a field; undefined where it moved on from there. */
+export type FindMovedField = (step: ChangeStep, resource: string, field: string) => MovedField | undefined
+
+/** Where a row itself keeps what moved, as long as it leads to no row that could have it; no declared field has such a name. */
+export const keptFieldName = ({ change: { version } }: ChangeStep, name: string): string => `${name}@${version}`
+
+/** The resource that a reference or the parent of a step leads to. */
+export const linkTarget = ({ own, concepts }: ChangeStep, by: string): string | undefined =>
+  referencedResource(own.fields, by, own.parent, concepts)
+
+/** One version further back: from what is stored to what is answered. */
+export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: FindMovedField): VersionMapping {
+  const { change, own: now, concepts } = step
+  const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, shown = {}, moved = {} } = change
+  const old = new Map(Object.entries(renamed).map(([was, is]) => [is, was]))
+  const { makers, made } = addChangeFunction(program, program.sources, change.response as ChangeFunction['make'])
+  const sources = new Map<string, ValueSource>()
+  const beside = [...program.joined]
+  for (const [name, source] of program.sources) {
+    if (added.includes(name)) continue
+    const field = now.fields[name]
+    const told = field && (Object.hasOwn(up, name) || Object.hasOwn(shown, name))
+    const values = told
+      ? oldValuesByNew(resolveConcepts(field, concepts).values ?? [], up[name] ?? {}, shown[name] ?? {})
+      : null
+    const kept = values ? mapSource(source, lookUpValue(values)) : source
+    sources.set(old.get(name) ?? name, Object.hasOwn(retyped, name) ? (made(name, kept) ?? kept) : kept)
+  }
+  for (const name of Object.keys(removed)) {
+    const source = made(name, null)
+    if (source) sources.set(name, source)
+  }
+  for (const [name, { by, to }] of Object.entries(moved)) {
+    const link = program.sources.get(by)
+    const target = linkTarget(step, by)
+    const there = target === undefined ? undefined : elsewhere(step, target, to)
+    if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name)) // check/moved.ts refuses it before
+    const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
+    const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
+    const kept = keptFieldName(step, name)
+    const otherwise = sources.delete(kept) ? keptFieldSource(program.of, kept, beside) : null
+    sources.set(name, { from: 'row', at, name: kept, there, map: null, otherwise })
+  }
+  return { ...program, sources, makers, joined: beside }
+}
+
+/** What the own row keeps is never answered, so that it is read beside what is. */
+function keptFieldSource(of: string, name: string, beside: RowJoin[]): ValueSource {
+  const known = beside.findIndex(({ withWriteOnly }) => withWriteOnly)
+  const at = known >= 0 ? known : beside.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
+  return { from: 'row', at, name, map: null, otherwise: null }
+}
+
+const lostFieldMessage = ({ change: { version, resource } }: ChangeStep, name: string): string =>
+  `changes.${version}.${resource}.moved.${name}: Where it is now has changed in a later version by more than a name.`
+
+/** One version further on: from what is sent to what is stored. What moved is told under the name of what keeps it. */
+export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping {
+  const { change } = step
+  const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
+  const { makers, made } = addChangeFunction(program, program.sources, change.request as ChangeFunction['make'])
+  const sources = new Map<string, ValueSource>()
+  for (const [name, source] of program.sources) {
+    if (Object.hasOwn(moved, name)) sources.set(keptFieldName(step, name), source)
+    if (Object.hasOwn(removed, name) || Object.hasOwn(moved, name)) continue
+    const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
+    const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
+    const kept = values ? mapSource(source, lookUpValue(values)) : source
+    const whole = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
+    sources.set(is, Object.hasOwn(retyped, is) ? (made(is, whole) ?? whole) : whole)
+  }
+  for (const name of added) {
+    const source = made(name, null)
+    if (source) sources.set(name, source)
+  }
+  return { ...program, sources, makers }
+}
+
+/** Gives the values of a document in the other version, in the order of some names; undefined where nothing says one. */
+export type Conversion = (document: Readonly<VersionDocument>, rows?: JoinedDocuments) => unknown[]
+type JoinedDocuments = readonly (Readonly<VersionDocument> | null)[]
+
+/** What values are read from. */
+interface ConversionInput {
+  readonly document: Readonly<VersionDocument>
+  readonly rows: JoinedDocuments
+  readonly made: Readonly<VersionDocument>[]
+}
+type ReadValue = (places: ConversionInput) => unknown
+
+/** What a value comes from that another row has; null where it comes from the own one. */
+export const joinedSource = (source: ValueSource | null | undefined): ValueSource | null =>
+  !source || source.from === 'row' ? (source ?? null) : joinedSource(source.otherwise)
+
+/** A program made ready to run. */
+export function compileConversion({ sources, makers }: VersionMapping, names: readonly string[]): Conversion {
+  const readers = names.map((name) => directName(sources.get(name)) ?? readerOf(sources.get(name)))
+  const makings = makers.map(({ sources, make }) => {
+    if (sources.every(([name, source]) => directName(source) === name))
+      return ({ document }: ConversionInput): Readonly<VersionDocument> => make({ ...document } as never)
+    const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
+    return (places: ConversionInput): Readonly<VersionDocument> => {
+      const given: VersionDocument = {}
+      for (const [name, read] of inputs) given[name] = read(places)
+      return make(given as never)
+    }
+  })
+  return (document, rows = noRows) => {
+    const places: ConversionInput = { document, rows, made: [] }
+    for (const making of makings) places.made.push(making(places))
+    const values = new Array<unknown>(readers.length)
+    for (let i = 0; i < readers.length; i++) {
+      const read = readers[i] as string | ReadValue
+      values[i] = typeof read === 'string' ? document[read] : read(places)
+    }
+    return values
+  }
+}
+
+/** The name of a value that stands in the document as it is, as most do: nothing is called for it. */
+const directName = (source: ValueSource | null | undefined): string | null =>
+  source?.from === 'document' && source.map === null && source.otherwise === null ? source.name : null
+
+const noRows: JoinedDocuments = []
+const readNothing: ReadValue = () => undefined
+
+function readerOf(source: ValueSource | null | undefined): ReadValue {
+  if (!source) return readNothing
+  const { from, at, name, there, map, otherwise } = source
+  const read = there?.read ?? ((row: Readonly<VersionDocument>) => row[name])
+  const plainly: ReadValue =
+    from === 'document'
+      ? ({ document }) => document[name]
+      : from === 'made'
+        ? ({ made }) => made[at]?.[name]
+        : ({ rows }) => (rows[at] ? read(rows[at]) : undefined)
+  if (map === null && otherwise === null) return plainly
+  const other = readerOf(otherwise)
+  return (places) => {
+    const found = plainly(places)
+    if (found === undefined) return other(places)
+    return map === null ? found : map(found)
+  }
+}

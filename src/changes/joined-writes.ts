@@ -1,0 +1,79 @@
+/** Moving: what a body of an older version says of fields that other rows have today. Part 9, versions. */
+
+import { mergePatch } from '../resources/document.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import type { JoinedTexts } from './answer.ts'
+import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
+import { olderDocument, type ResourceConversion } from './writes.ts'
+
+/** What is written to another row. */
+export interface JoinedWrite {
+  readonly by: string
+  readonly today: Resource
+  /** What changes of the row as it is. */
+  readonly patch: (row: VersionDocument) => VersionDocument
+}
+
+/** A field of a body that another row has today, with its value as it was when it moved. */
+interface MovedBodyValue {
+  readonly source: ValueSource
+  readonly name: string
+  readonly value: unknown
+}
+
+/** What stands in a body of the fields that other rows have today; a patch is merged with what these rows have. */
+function movedBodyValues(
+  own: ResourceConversion,
+  body: VersionDocument,
+  document: VersionDocument,
+  rows: JoinedTexts,
+): MovedBodyValue[] {
+  const { resource, down, up } = own
+  const found = Object.keys(body).flatMap((name) => {
+    const source = joinedSource(down.sources.get(name))
+    return source && resource.byName.get(name)?.from === 'caller' ? [{ name, source }] : []
+  })
+  if (found.length === 0) return []
+  const shown = olderDocument(own, document, rows)
+  const given = found.map(({ name }) => {
+    const { field, check } = resource.byName.get(name) as Member
+    return [name, check(rows.length > 0 ? mergePatch(field, shown[name], body[name]) : body[name], '', [])]
+  })
+  const values = compileConversion(
+    up,
+    found.map(({ source }) => source.name),
+  )({ ...shown, ...Object.fromEntries(given) })
+  return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
+}
+
+/** What is written of a body to other rows, by these rows. */
+export function joinedWrites(
+  own: ResourceConversion,
+  body: VersionDocument,
+  document: VersionDocument,
+  { rows, resources }: { readonly rows: JoinedTexts; readonly resources: ReadonlyMap<string, Resource> },
+): JoinedWrite[] {
+  const all = movedBodyValues(own, body, document, rows)
+  return own.down.joined.flatMap(({ by, collection }, i) => {
+    const some = all.filter(({ source }) => source.at === i)
+    const patch = (row: VersionDocument): VersionDocument => {
+      const made: VersionDocument = {}
+      for (const { source, value } of some) Object.assign(made, source.there?.put({ ...row, ...made }, value))
+      return made
+    }
+    return some.length === 0 ? [] : [{ by, today: resources.get(collection) as Resource, patch }]
+  })
+}
+
+/** What would be written to another row stays with the own one as long as that leads to none. */
+export function keepUnlinkedValues(
+  own: ResourceConversion,
+  body: VersionDocument,
+  document: VersionDocument,
+  rows: JoinedTexts = [],
+): VersionDocument {
+  for (const { source, value } of movedBodyValues(own, body, document, rows))
+    if (source.otherwise)
+      document[source.name] = document[own.down.joined[source.at]?.by as string] == null ? value : null
+  return document
+}

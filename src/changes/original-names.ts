@@ -1,0 +1,59 @@
+/** Original names: the names that fields had in the first version, under which older rows keep them. Part 9, versions. */
+import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import { makeResource, type Resource } from '../resources/resource.ts'
+import { type ShapedField, shapeName } from '../rows/shape.ts'
+import type { Settings } from '../settings.ts'
+import type { VersionAt } from './history.ts'
+
+export function resourceAt(
+  { declaration, histories }: VersionAt<VersionedDeclaration>,
+  today: string,
+  settings: Settings,
+): Resource | null {
+  const name = histories.get(today)?.name ?? ''
+  const given: ResourceDeclaration | undefined = declaration.resources[name]
+  return given
+    ? makeResource(name, given, { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings })
+    : null
+}
+
+/** The names of each resource, the first one first, by the one that it has today. */
+export const originalNames = (
+  today: ReadonlyMap<string, Resource>,
+  all: readonly VersionAt<VersionedDeclaration>[],
+): OriginalNames =>
+  new Map(
+    [...today.keys()].map((name) => [
+      name,
+      [...new Set(all.flatMap(({ histories }) => histories.get(name)?.name ?? []))],
+    ]),
+  )
+
+type OriginalNames = ReadonlyMap<string, readonly string[]>
+
+/** The first name of a resource; of one that took the name of another one later, a name of its own. */
+function originalName(origins: OriginalNames, name: string): string {
+  const first = origins.get(name)?.[0] ?? name
+  const isTaken = first === name && [...origins].some(([other, names]) => other !== name && names[0] === first)
+  return isTaken ? `${name}__2` : first
+}
+
+/** What is remembered under names stays under the first one: references, keys, and the table with its rows. R196. */
+export function withOriginalNames(today: Resource, origins: OriginalNames): Resource {
+  const first = (name: string) => originalName(origins, name)
+  const told = (field: ShapedField): ShapedField => ({
+    ...field,
+    kind: field.kind.replace(/^ref (.*)$/, (_, target: string) => `ref ${first(target)}`),
+    inner: field.inner.map(told),
+  })
+  const { collection, parent, name } = today
+  const fields = collection.fields.map(told)
+  const names = (origins.get(name) ?? []).filter((one) => one !== name)
+  const space = parent ? `/${first(parent.resource)}/{id}/${first(name)}` : `/${first(name)}`
+  const origin = first(name) === name ? {} : { origin: first(name) }
+  return {
+    ...today,
+    space,
+    collection: { ...collection, fields, shape: shapeName(fields), formerNames: names, ...origin },
+  }
+}

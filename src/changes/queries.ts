@@ -1,0 +1,209 @@
+/** What a comparison or an order of an older version asks of the fields of today, and what their names are in it. Part 9, versions. */
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
+import { listInWords } from '../formats/naming.ts'
+import { type Comparison, oldValuesByNew } from '../resources/change.ts'
+import { resolveConcepts } from '../resources/declaration.ts'
+import { isVersionColumn, versionColumnName } from './columns.ts'
+import { type ChangeStep, type FindMovedField, linkTarget } from './conversion.ts'
+
+/** A term of an order: a field, with a minus sign where it is descending. */
+type SortTerm = string
+
+/** The top of a path with dots, and the rest. */
+function splitPath(path: string): [top: string, rest: string] {
+  const dot = path.indexOf('.')
+  return dot < 0 ? [path, ''] : [path.slice(0, dot), path.slice(dot)]
+}
+
+/** What is asked of a row that another field of the own one, `by`, leads to. */
+export interface JoinedQuery<T> {
+  readonly by: string
+  /** The other resource, under the name that it has today. */
+  readonly resource: string
+  readonly asks: readonly T[]
+  /** What is asked of what the own row keeps where it leads to no other. */
+  readonly own: T
+}
+
+/** What a comparison asks of today's fields, all of which has to hold; null where it cannot be asked. Steps are given the newest first. */
+export function translateFilter(
+  steps: readonly ChangeStep[],
+  comparison: Comparison,
+  elsewhere: FindMovedField,
+): readonly (Comparison | JoinedQuery<Comparison>)[] | null {
+  let all: readonly (Comparison | JoinedQuery<Comparison>)[] = [comparison]
+  for (const step of steps.toReversed()) {
+    const next: (Comparison | JoinedQuery<Comparison>)[] = []
+    for (const one of all) {
+      const found = 'by' in one ? [followLinkName(step, one)] : filterBefore(step, one, elsewhere)
+      if (found === null) return null
+      next.push(...found)
+    }
+    all = next
+  }
+  return all
+}
+
+/** The own field that leads there may have another name later. */
+const followLinkName = <T>({ change: { renamed = {} } }: ChangeStep, one: JoinedQuery<T>): JoinedQuery<T> =>
+  Object.hasOwn(renamed, one.by) ? { ...one, by: renamed[one.by] as string } : one
+
+const filterBefore = (step: ChangeStep, one: Comparison, elsewhere: FindMovedField) =>
+  isVersionColumn(one.field) ? [one] : (joinedFilter(step, one, elsewhere) ?? ownFilter(step, one))
+
+/** What is asked of a field that another row has; undefined where the own one has it. */
+function joinedFilter(
+  step: ChangeStep,
+  one: Comparison,
+  elsewhere: FindMovedField,
+): [JoinedQuery<Comparison>] | undefined {
+  const { moved = {}, filters = {} } = step.change
+  const move = Object.hasOwn(filters, one.field) || !Object.hasOwn(moved, one.field) ? undefined : moved[one.field]
+  const target = move && linkTarget(step, move.by)
+  const there = target === undefined ? undefined : elsewhere(step, target, move?.to as string)
+  const asks = there?.ask(one)
+  return there && asks ? [{ by: move?.by as string, resource: there.resource, asks, own: one }] : undefined
+}
+
+function ownFilter({ change, own, concepts, place }: ChangeStep, one: Comparison): readonly Comparison[] | null {
+  const { renamed = {}, removed = {}, moved = {}, mapped = {}, shown = {}, filters = {} } = change
+  const [top, rest] = splitPath(one.field)
+  const answer = Object.hasOwn(filters, one.field) ? filters[one.field] : undefined
+  if (answer) return answer(one)
+  const column = versionColumnName({ change, own, concepts, place }, one.field, 'filter')
+  if (column !== null) return [{ ...one, field: column }]
+  if (Object.hasOwn(removed, top) || Object.hasOwn(moved, top)) return null
+  const is = Object.hasOwn(renamed, top) ? (renamed[top] as string) : top
+  const field = own.fields[is]
+  if (!field || (!Object.hasOwn(mapped, is) && !Object.hasOwn(shown, is))) return [{ ...one, field: is + rest }]
+  const down = oldValuesByNew(resolveConcepts(field, concepts).values ?? [], mapped[is] ?? {}, shown[is] ?? {})
+  const up = (value: unknown): unknown[] => {
+    const images = [...down].filter(([, old]) => old === value).map(([now]) => now)
+    const own = mapped[is]?.[value as string]
+    return [...new Set(own === undefined ? images : [own, ...images])]
+  }
+  return mapFilterValues({ ...one, field: is }, up)
+}
+
+/** A comparison with values that each mean several others. */
+function mapFilterValues(one: Comparison, up: (value: unknown) => unknown[]): Comparison[] {
+  switch (one.is) {
+    case 'eq':
+      return [{ ...one, is: 'in', value: up(one.value) }]
+    case 'in':
+      return [{ ...one, value: (one.value as unknown[]).flatMap(up) }]
+    case 'ne':
+      return up(one.value).map((value) => ({ ...one, value }))
+    default:
+      return [one]
+  }
+}
+
+/** The order of today that an order by an old field is; null where there is none. */
+export function translateSort(
+  steps: readonly ChangeStep[],
+  term: SortTerm,
+  elsewhere: FindMovedField,
+): readonly (SortTerm | JoinedQuery<SortTerm>)[] | null {
+  let all: readonly (SortTerm | JoinedQuery<SortTerm>)[] = [term]
+  for (const step of steps.toReversed()) {
+    const next: (SortTerm | JoinedQuery<SortTerm>)[] = []
+    for (const one of all) {
+      const found = typeof one === 'string' ? sortBefore(step, one, elsewhere) : [followLinkName(step, one)]
+      if (found === null) return null
+      next.push(...found)
+    }
+    all = next
+  }
+  return all
+}
+
+function sortBefore(
+  step: ChangeStep,
+  term: SortTerm,
+  elsewhere: FindMovedField,
+): readonly (SortTerm | JoinedQuery<SortTerm>)[] | null {
+  if (isVersionColumn(term)) return [term]
+  const { renamed = {}, removed = {}, moved = {}, sorts = {} } = step.change
+  const [sign, name] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
+  const [top, rest] = splitPath(name)
+  const other = Object.hasOwn(sorts, name) ? sorts[name] : undefined
+  if (other) return other.map((to) => (sign === '' ? to : reverseTerm(to)))
+  const column = versionColumnName(step, name, 'sort')
+  if (column !== null) return [sign + column]
+  if (Object.hasOwn(removed, top)) return null
+  const move = Object.hasOwn(moved, name) ? moved[name] : undefined
+  if (!move)
+    return Object.hasOwn(moved, top)
+      ? null
+      : [sign + (Object.hasOwn(renamed, top) ? (renamed[top] as string) : top) + rest]
+  const target = linkTarget(step, move.by)
+  const there = target === undefined ? undefined : elsewhere(step, target, move.to)
+  const terms = there?.order()
+  if (!there || !terms) return null
+  return [{ by: move.by, resource: there.resource, asks: sign === '' ? terms : terms.map(reverseTerm), own: term }]
+}
+
+const reverseTerm = (term: SortTerm): SortTerm => (term.startsWith('-') ? term.slice(1) : `-${term}`)
+
+/** The names that a field of today has in the older version: none where it has no part in it. */
+export function olderNames(steps: readonly ChangeStep[], name: string): readonly string[] {
+  return steps.reduce<readonly string[]>(
+    (names, { change }) =>
+      names.flatMap((one) => {
+        const { renamed = {}, added = [], removed = {} } = change
+        if (added.includes(one)) return Object.keys(removed)
+        return [Object.keys(renamed).find((old) => renamed[old] === one) ?? one]
+      }),
+    [name],
+  )
+}
+
+/** The names that a field of today has. */
+type NamesOfField = (field: string) => readonly string[]
+
+interface FieldNaming {
+  readonly names: NamesOfField
+  /** Whether a function of a change makes a field of today. */
+  readonly made?: (field: string) => boolean
+}
+
+/** Names what is wrong with the fields of today as the version names it. */
+export function withOlderNames<T>({ names, made }: FieldNaming, make: () => T): T {
+  try {
+    return make()
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.violations.length === 0) throw problem
+    const isMade = ({ pointer }: Violation) => made?.(pointer?.split('/')[1] ?? '') === true
+    throw invalidBody(
+      problem.violations.flatMap((one) => (isMade(one) ? madeValueViolations : renameViolation)(one, names)),
+    )
+  }
+}
+
+/** A value that a change made and that its field does not take: the client sent what it was made of, under other rules. */
+function madeValueViolations(one: Violation, names: NamesOfField): Violation[] {
+  const [, top = ''] = one.pointer?.split('/') ?? []
+  const old = names(top)
+  const of = old.length === 1 ? 'it' : 'them'
+  const [rule, type] =
+    one.type === 'field-required' ? ['is missing.', 'invalid-value'] : [one.message.replace(/^\S+ /, ''), one.type]
+  const message = `${old.length === 0 ? 'The fields' : listInWords(old, 'and')} cannot be taken: the value that is made of ${of} ${rule}`
+  const pointers = old.length === 0 ? [''] : old.map((name) => `/${name}`)
+  return pointers.map((pointer) => ({ ...one, message, type, pointer }))
+}
+
+/** A violation under the names that its field has in a version. */
+export function renameViolation(one: Violation, names: NamesOfField): Violation[] {
+  const [, top, ...rest] = one.pointer?.split('/') ?? []
+  if (top === undefined) return [one]
+  const old = names(top)
+  if (old.length === 1 && old[0] === top) return [one]
+  const says = one.message.startsWith(`${top} `) ? one.message.slice(top.length) : null
+  const several = old.length === 0 ? [''] : old
+  return several.map((name) => ({
+    ...one,
+    message: says === null || name === '' ? one.message : name + says,
+    pointer: name === '' ? '' : ['', name, ...rest].join('/'),
+  }))
+}

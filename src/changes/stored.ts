@@ -1,0 +1,273 @@
+/** Epoch: how rows that were stored before a version changed a resource are brought to what it is today, and back for nodes that wait to be replaced. Part 9, versions. */
+import { type Change, majorOf, versionLabels } from '../resources/change.ts'
+import type { VersionedDeclaration, Versions } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Column, VersionConversions } from '../rows/collection.ts'
+import { completeDocument, type Members, type MovedValue, shapeName } from '../rows/shape.ts'
+import type { Settings } from '../settings.ts'
+import { isVersionColumn, withVersionColumns } from './columns.ts'
+import {
+  type ChangeStep,
+  compileConversion,
+  type FindMovedField,
+  identityMapping,
+  joinedSource,
+  keptFieldName,
+  mapDown,
+  mapUp,
+  type ValueSource,
+  type VersionDocument,
+  type VersionMapping,
+} from './conversion.ts'
+import { runConversion } from './conversion-error.ts'
+import { movedFieldFinder, type VersionAt, versionHistory } from './history.ts'
+import { originalNames, resourceAt, withOriginalNames } from './original-names.ts'
+import { translateSort } from './queries.ts'
+
+interface DeclaredHistory {
+  readonly declaration: VersionedDeclaration
+  readonly changes: readonly Change[]
+  readonly settings: Settings
+}
+
+/** Resources whose rows know which version they were written for. R196. */
+export function withStoredVersions(
+  today: ReadonlyMap<string, Resource>,
+  declared: DeclaredHistory,
+): ReadonlyMap<string, Resource> {
+  const { versions } = declared.declaration
+  if (declared.changes.length === 0) return versions ? withVersionLabels(today, versions) : today
+  const all = versionHistory(declared.declaration, declared.changes)
+  const origins = originalNames(today, all)
+  const kept = new Map(
+    [...today].map(([name, one]) => [name, withOriginalNames(withKeptFields(one, all, declared.settings), origins)]),
+  )
+  const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
+  const made = new Map(
+    [...kept].map(([name, one]) => {
+      const own = all.filter(({ histories }) => histories.has(name))
+      const steps = own[0]?.histories.get(name)?.steps ?? []
+      const served = own.filter(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
+      const past = { steps, served: served[0]?.label ?? '', settings: declared.settings }
+      const whole = withOrderIndexes(withVersionColumns(one, past, elsewhere), served, elsewhere)
+      return [name, withConversions(whole, all, declared.settings, elsewhere)]
+    }),
+  )
+  return versions ? withVersionLabels(made, versions) : made
+}
+
+/** With the versions that are declared, by which it is known whether a database has rows of another one. */
+function withVersionLabels(all: ReadonlyMap<string, Resource>, versions: Versions): ReadonlyMap<string, Resource> {
+  const labels = versionLabels({ versions })
+  return new Map([...all].map(([name, one]) => [name, { ...one, collection: { ...one.collection, versions: labels } }]))
+}
+
+/** With indexes for what older versions declare to be in an order of several terms, some of which only they have. */
+function withOrderIndexes(
+  today: Resource,
+  served: readonly VersionAt<VersionedDeclaration>[],
+  elsewhere: FindMovedField,
+): Resource {
+  const { collection } = today
+  const columns = new Map(collection.columns.map(({ field, name }) => [field, name]))
+  const columnIn = (term: string): string | undefined => {
+    const [sign, field] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
+    const name = field === 'id' ? 'id' : columns.get(field)
+    return name && sign + name
+  }
+  const found = served.flatMap(({ declaration, histories }) => {
+    const { name = '', steps = [] } = histories.get(today.name) ?? {}
+    const { order = [], sorts = {} } = declaration.resources[name] ?? {}
+    return [order, ...Object.values(sorts)].map((terms) =>
+      terms.flatMap((term) => translateSort(steps, term, elsewhere) ?? []),
+    )
+  })
+  const own = found.flatMap((terms) => {
+    const names = terms.map((term) => (typeof term === 'string' ? columnIn(term) : undefined))
+    const isOwn = terms.some((term) => typeof term === 'string' && isVersionColumn(term))
+    return isOwn && names.every((name) => name !== undefined) ? [names] : []
+  })
+  const below = collection.composite ? undefined : collection.parent?.column
+  const all = [...own, ...(below === undefined ? [] : own.map((names) => [below, ...names]))]
+  const indexes = [...new Map([...collection.indexes, ...all].map((names) => [names.join(), names])).values()]
+  return own.length === 0 ? today : { ...today, collection: { ...collection, indexes } }
+}
+
+/** With fields for what moved to other rows, where a row may lead to none. */
+function withKeptFields(
+  today: Resource,
+  all: readonly VersionAt<VersionedDeclaration>[],
+  settings: Settings,
+): Resource {
+  const steps = all.find(({ histories }) => histories.has(today.name))?.histories.get(today.name)?.steps ?? []
+  const found = steps.flatMap((step, i) =>
+    Object.entries(step.change.moved ?? {}).flatMap(([name, { by }]) => {
+      let link = by
+      for (const { change } of steps.slice(0, i).toReversed()) link = change.renamed?.[link] ?? link
+      const before = all.findLast(({ label }) => majorOf(label) < majorOf(step.change.version as string))
+      const own = before && resourceAt(before, today.name, settings)
+      return today.byName.get(link)?.absent === null && own ? keptField(own, name, keptFieldName(step, name)) : []
+    }),
+  )
+  if (found.length === 0) return today
+  const members = [...today.members, ...found.map(({ member }) => member)]
+  const { collection } = today
+  const fields = [...collection.fields, ...found.flatMap(({ fields }) => fields)]
+  const columns = [...collection.columns, ...found.flatMap(({ columns }) => columns)]
+  const byName = new Map(members.map((member) => [member.name, member]))
+  return { ...today, members, byName, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
+}
+
+/** Where nothing is kept the older version shows what stands for it, so that this is what its lists are asked for. */
+const defaultedCell = ({ cell, form }: Column, usual: unknown): Partial<Column> =>
+  usual == null ? {} : { cell: (value) => cell(value ?? usual), form: `${form} else ${JSON.stringify(usual)}` }
+
+/** A field of an older version as one that is stored and never answered. */
+function keptField({ byName, collection }: Resource, name: string, kept: string) {
+  const member = byName.get(name)
+  if (!member) return []
+  const rest = { absent: null, from: 'service', immutable: false, writeOnly: true, write: [] } as const
+  return [
+    {
+      member: { ...member, ...rest, name: kept },
+      fields: collection.fields
+        .filter((one) => one.name === name)
+        .map((one) => ({ ...one, name: kept, was: undefined, writeOnly: true, absent: null })),
+      columns: collection.columns
+        .filter(({ field }) => field === name)
+        .map((one) => ({
+          ...one,
+          name: `by_${kept}`,
+          field: kept,
+          required: false,
+          ...defaultedCell(one, member.absent),
+        })),
+    },
+  ]
+}
+
+function withConversions(
+  today: Resource,
+  all: readonly VersionAt<VersionedDeclaration>[],
+  settings: Settings,
+  elsewhere: FindMovedField,
+): Resource {
+  const first = all.find(({ histories }) => histories.has(today.name))
+  const last = first?.histories.get(today.name)?.steps.find(changesDocuments)
+  if (!first || !last) return today
+  const ways = new Map(all.map((past) => [past.label, conversionOf(past, today, settings, elsewhere)]))
+  const way = (epoch: string) => ways.get(ways.has(epoch) ? epoch : first.label) ?? null
+  const { collection } = today
+  const epochs: VersionConversions = {
+    toToday: (epoch, document) => way(epoch)?.toToday(document) ?? document,
+    toOlder: (epoch, document, rows) => way(epoch)?.toOlder(document, rows) ?? document,
+    joined: (epoch) => way(epoch)?.joined ?? [],
+    reshapes: resourceAt(first, today.name, settings)?.collection.shape !== collection.shape,
+    receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
+    movedValues: (epoch, document) => way(epoch)?.movedValues(document) ?? [],
+    sourceField: (epoch, field) => {
+      const found = way(epoch)
+      return found ? found.source(field) : field
+    },
+  }
+  return {
+    ...today,
+    collection: { ...collection, shape: `${last.change.version} ${collection.shape}`, conversions: epochs },
+  }
+}
+
+/** Whether documents hold something else since then. */
+export function changesDocuments({
+  change: { renamed, removed, added, retyped, required, mapped, moved },
+}: ChangeStep): boolean {
+  return [renamed, removed, added, retyped, required, mapped, moved].some((one) => Object.keys(one ?? {}).length > 0)
+}
+
+/** The way from a former version to today, and back. */
+interface StoredConversion {
+  readonly toToday: ConvertDocument
+  readonly toOlder: ConvertDocument
+  readonly joined: VersionMapping['joined']
+  readonly source: (field: string) => string | null
+  readonly movedValues: (document: Members) => readonly MovedValue[]
+  readonly receivers: readonly string[]
+}
+
+type ConvertDocument = (document: Readonly<VersionDocument>, rows?: readonly (Members | null)[]) => VersionDocument
+
+function conversionOf(
+  past: VersionAt<VersionedDeclaration>,
+  today: Resource,
+  settings: Settings,
+  elsewhere: FindMovedField,
+): StoredConversion | null {
+  const steps = past.histories.get(today.name)?.steps ?? []
+  const own = resourceAt(past, today.name, settings)
+  if (!own || steps.length === 0) return null
+  const names = ({ members }: Resource) =>
+    identityMapping(
+      today.name,
+      members.map((member) => member.name),
+    )
+  const down = steps.reduce((program, step) => mapDown(program, step, elsewhere), names(today))
+  const up = steps.toReversed().reduce(mapUp, names(own))
+  const raise = documentConverter(up, today)
+  const given = movedFieldsOf(down, up)
+  const whole = (document: Members) => completeDocument(own.collection.fields, document)
+  return {
+    toToday: (document) => {
+      const made = runConversion(today, document, 0, () => raise(whole(document)), true)
+      for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
+      return made
+    },
+    receivers: given.map(({ collection }) => collection),
+    movedValues: (document) =>
+      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, whole(document), raise)),
+    toOlder: documentConverter(down, own),
+    joined: down.joined,
+    source: (field) => {
+      const source = up.sources.get(field)
+      const isKept = given.some(({ name }) => name === field) // only where no other row has it
+      return isDirect(source) && !isKept && isDirect(down.sources.get(source.name)) ? source.name : null
+    },
+  }
+}
+
+/** Whether a value stands in the document as it is. Where it does so both ways, nodes of both versions write the same column. */
+const isDirect = (source: ValueSource | undefined): source is ValueSource =>
+  source?.from === 'document' && source.map === null && source.otherwise === null
+
+/** The fields of a former version that other rows have today: what they were, and where they are. */
+function movedFieldsOf(down: VersionMapping, up: VersionMapping) {
+  const all = [...down.sources.values()].flatMap((source) => joinedSource(source) ?? [])
+  return [...new Map(all.map((one) => [one.name, one])).values()].flatMap(({ name, at, there }) => {
+    const { by, collection } = down.joined[at] as VersionMapping['joined'][number]
+    const told = compileConversion(up, [name])
+    if (!there) return []
+    const { read, put, isNew } = there
+    const value = (document: Members) => told(document)[0]
+    return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value }]
+  })
+}
+
+/** What a document gives to another row: nothing where it has none, or keeps it itself. */
+function movedValueOf(
+  { value, by, name, put, ...there }: ReturnType<typeof movedFieldsOf>[number],
+  today: Resource,
+  document: Members,
+  raise: ConvertDocument,
+): MovedValue[] {
+  const [found, id] = [value(document), raise(document)[by]]
+  if (found == null || (id == null && today.byName.has(name))) return []
+  return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
+}
+
+/** What nothing says is left to what stands for it. */
+function documentConverter(program: VersionMapping, { members }: Resource): ConvertDocument {
+  const names = members.map(({ name }) => name)
+  const convert = compileConversion(program, names)
+  return (document, rows) => {
+    const values = convert(document, rows)
+    return Object.fromEntries(names.map((name, i) => [name, values[i]]).filter(([, value]) => value !== undefined))
+  }
+}

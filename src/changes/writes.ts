@@ -1,0 +1,227 @@
+/** Taking: what a body of an older version makes of the row as it is stored. Part 9, versions. */
+
+import type { Field } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import {
+  changeDocument,
+  createDocument,
+  type ItemAddress,
+  missingScopes,
+  type Permissions,
+  replaceDocument,
+} from '../resources/document.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import type { JoinedTexts } from './answer.ts'
+import type { Conversion, VersionDocument, VersionMapping } from './conversion.ts'
+import { runConversion } from './conversion-error.ts'
+import { withOlderNames } from './queries.ts'
+
+/** A resource in an older version and as it is stored, with the way between them in both directions. */
+export interface ResourceConversion {
+  readonly resource: Resource
+  readonly today: Resource
+  readonly down: VersionMapping
+  readonly up: VersionMapping
+  readonly convertDown: Conversion
+  readonly convertUp: Conversion
+  /** The names that a field of today has, of the own row or of another one that has fields of it. */
+  readonly names: (field: string, collection?: string) => readonly string[]
+  /** Whether a function of a change makes a field of today. */
+  readonly made: (field: string) => boolean
+}
+
+/** Where an item stands, who writes it, and the other rows that the version completes it from, as the caller sees them. */
+interface WriteContext {
+  readonly address: ItemAddress
+  readonly hand: Permissions
+  readonly rows?: JoinedTexts
+}
+
+/** The caller's hand, for the fields of today: a refusal names the field as the version does. */
+export const versionPermissions = (
+  { names }: Pick<ResourceConversion, 'names'>,
+  { refuse, ...hand }: Permissions,
+): Permissions => ({
+  ...hand,
+  refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
+})
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+export function convertCreate(own: ResourceConversion, body: VersionDocument, hand: Permissions): VersionDocument {
+  const { resource, today } = own
+  const document = createDocument(resource, body, hand)
+  const { id } = document
+  const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
+  const sent = settableValues(own, newItemValues(own, body, document, hand))
+  return withOlderNames(own, () => createDocument(today, { ...sent, ...chosen }, versionPermissions(own, hand)))
+}
+
+export function convertReplace(
+  own: ResourceConversion,
+  body: VersionDocument,
+  seen: VersionDocument | null,
+  writer: WriteContext,
+): VersionDocument {
+  const { resource, today } = own
+  const { address, hand, rows } = writer
+  if (seen === null) {
+    const document = replaceDocument(resource, body, null, address, hand)
+    const { [today.key ?? '']: _, ...all } = settableValues(own, newItemValues(own, body, document, hand)) // the address has the key
+    return withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
+  }
+  const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
+  const next = replaceDocument(resource, body, was, address, hand)
+  const named = Object.keys(body).filter((name) => Object.hasOwn(next, name))
+  const sent = { ...was, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
+  return changeStored(own, { body, was, next, sent }, seen, writer)
+}
+
+export function convertPatch(
+  own: ResourceConversion,
+  body: VersionDocument,
+  seen: VersionDocument,
+  writer: WriteContext,
+): VersionDocument {
+  const { address, hand, rows } = writer
+  const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
+  const next = changeDocument(own.resource, body, was, address, hand)
+  return changeStored(own, { body, was, next, sent: next }, seen, writer)
+}
+
+/** Members that a caller gives, the key among them where it makes an item. */
+const isSettable = ({ byName, key }: Resource, name: string): boolean =>
+  byName.get(name)?.from === 'caller' || name === key
+
+/** What the caller of today would have sent. */
+function settableValues({ today }: ResourceConversion, values: VersionDocument): VersionDocument {
+  const told = Object.entries(values).filter(([name, value]) => value !== undefined && isSettable(today, name))
+  return Object.fromEntries(told)
+}
+
+/**
+ * The fields of today of a new item. A field that the caller may not write has its default, whatever the older version
+ * has in its place; it stays in only where what was sent decides its value, so that it is refused. R169, R195.
+ */
+function newItemValues(
+  own: ResourceConversion,
+  body: VersionDocument,
+  document: VersionDocument,
+  hand: Permissions,
+): VersionDocument {
+  const values = storedValues(own, document)
+  const closed = own.today.members.filter(
+    (one) => values[one.name] !== undefined && missingScopes(one, hand).length > 0,
+  )
+  if (closed.length === 0) return values
+  const unsent = unsentValues(own, body, document)
+  for (const { name, absent } of closed)
+    if (isSame(values[name], absent) || (unsent && isSame(values[name], unsent[name]))) values[name] = undefined
+  return values
+}
+
+/** The fields of today of the same item, had the caller sent nothing; null where a converter cannot do without. */
+function unsentValues(
+  own: ResourceConversion,
+  body: VersionDocument,
+  document: VersionDocument,
+): VersionDocument | null {
+  const { byName } = own.resource
+  const usual = Object.keys(body).flatMap((name) => {
+    const member = byName.get(name)
+    return member ? [[name, member.absent ?? null] as const] : []
+  })
+  try {
+    return storedValues(own, { ...document, ...Object.fromEntries(usual) })
+  } catch {
+    return null
+  }
+}
+
+/** Whether a write must not show what the stored value is: nobody who may try values is shown it. R169. */
+export const isConcealed = (member: Member, hand: Permissions): boolean =>
+  member.writeOnly
+    ? member.immutable || missingScopes(member, hand).length > 0
+    : member.read !== null && !hand.scopes.has(member.read)
+
+/** Whether a caller who may not read the item is refused a field whatever it sends, so that no refusal depends on the stored value. R119, R169. */
+export const isAlwaysRefused = (member: Member, hand: Permissions): boolean =>
+  hand.blind && (member.immutable || missingScopes(member, hand).length > 0)
+
+/** The stored document as far as its writer may know of it: the rest is null, so that no comparison depends on it. */
+export function maskConcealed(
+  { today }: Pick<ResourceConversion, 'today'>,
+  seen: VersionDocument,
+  hand: Permissions,
+  isNull = isConcealed,
+): VersionDocument {
+  const concealed = today.members.filter((member) => isNull(member, hand)).map(({ name }) => [name, null] as const)
+  return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
+}
+
+/** The whole older document of a stored one, write-only values included. */
+export function olderDocument(
+  { resource, today, convertDown }: ResourceConversion,
+  seen: VersionDocument,
+  rows: JoinedTexts = [],
+): VersionDocument {
+  const values = runConversion(today, seen, 0, () =>
+    convertDown(
+      seen,
+      rows.map((row) => (row === null ? null : (JSON.parse(row) as VersionDocument))),
+    ),
+  )
+  return Object.fromEntries(resource.members.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null]))
+}
+
+/** The fields of today of an older document; undefined where it says nothing of one. */
+function storedValues({ today, resource, convertUp }: ResourceConversion, document: VersionDocument): VersionDocument {
+  const values = runConversion(resource, document, 0, () => convertUp(document))
+  return Object.fromEntries(today.members.map(({ name }, i) => [name, values[i]]))
+}
+
+/** An older document as the caller knows it, as it is wanted, and with nothing changed but what the caller sent. */
+interface OlderWrite {
+  readonly body: VersionDocument
+  readonly was: VersionDocument
+  readonly next: VersionDocument
+  readonly sent: VersionDocument
+}
+
+/**
+ * What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost.
+ * A field that the caller may not write changes by what was sent alone, to be refused, and not by what was left out.
+ */
+function changeStored(
+  own: ResourceConversion,
+  { body, was: shown, next, sent }: OlderWrite,
+  seen: VersionDocument,
+  { address, hand }: WriteContext,
+): VersionDocument {
+  const { today } = own
+  const [was, is] = [storedValues(own, shown), storedValues(own, next)]
+  const asked = sent === next ? is : storedValues(own, sent)
+  const patch: VersionDocument = {}
+  for (const member of today.members) {
+    const { name, from, field } = member
+    const value = (missingScopes(member, hand).length > 0 ? asked : is)[name]
+    if (from !== 'caller' || value === undefined) continue
+    const isSent = () => own.names(name).some((one) => Object.hasOwn(body, one))
+    if (isAlwaysRefused(member, hand) ? !isSent() : isSame(value, was[name])) continue
+    patch[name] = mergePatchFor(field, seen[name], value)
+  }
+  return withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
+}
+
+/** The merge patch that makes a value what it is to be: keys of metadata that are gone have to be named. */
+function mergePatchFor({ kind, fields = {} }: Field, seen: unknown, value: unknown): unknown {
+  if (!isObject(value) || !isObject(seen)) return value
+  if (kind === 'metadata') return { ...Object.fromEntries(Object.keys(seen).map((key) => [key, null])), ...value }
+  if (kind !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [
+      name,
+      fields[name] ? mergePatchFor(fields[name], seen[name], one) : one,
+    ]),
+  )
+}

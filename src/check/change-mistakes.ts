@@ -1,0 +1,224 @@
+/** Finds what is wrong with what is told of the changes between versions. Part 9, versions. */
+
+import { isObject } from '../fields/value-check.ts'
+import {
+  type Change,
+  changeKeys,
+  declarationAt,
+  declarationBefore,
+  majorOf,
+  versionLabels,
+} from '../resources/change.ts'
+import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
+import { declarationMistakes } from './declaration-mistakes.ts'
+import { checkDroppedPromises } from './dropped-promises.ts'
+import { type DeclarationPath, type Finding, pathText, report } from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { checkMovedFields } from './moved-fields.ts'
+import { checkUnseenFields } from './unseen-fields.ts'
+import { type ChangeCheck, checkValueSources } from './value-sources.ts'
+
+/** All mistakes of the changes; where there are none, those of the versions that follow from them. */
+export function changeMistakes(declaration: VersionedDeclaration, changes: readonly Change[]): Mistake[] {
+  const found: Finding[] = []
+  let around = declaration
+  for (const [i, change] of changes.entries()) {
+    const path = ['changes', change.version, change.resource]
+    checkVersionOfChange(declaration, change, changes[i - 1], path, found)
+    const own = hasMember(around.resources, change.resource) ? around.resources[change.resource] : undefined
+    const clean = found.length
+    if (own) checkChange({ change, path, around, own, found, later: changes.slice(0, i) })
+    else
+      report(
+        { found },
+        path,
+        `There is no resource \`${change.resource}\` in ${change.version}.`,
+        nameHint(change.resource, Object.keys(around.resources)),
+      )
+    if (found.length > clean) break // what lies behind it follows from it
+    around = declarationBefore(around, change)
+  }
+  if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+  return versionLabels(declaration)
+    .toReversed()
+    .flatMap((label) => mistakesOfVersion(declaration, changes, label))
+}
+
+/** What an older version would be, judged as if it were declared. */
+function mistakesOfVersion(declaration: VersionedDeclaration, changes: readonly Change[], label: string): Mistake[] {
+  const mistakes = changes.length === 0 ? [] : declarationMistakes(declarationAt(declaration, changes, label))
+  return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
+}
+
+function checkVersionOfChange(
+  declaration: VersionedDeclaration,
+  { version }: Change,
+  last: Change | undefined,
+  path: DeclarationPath,
+  found: Finding[],
+): void {
+  const labels = versionLabels(declaration)
+  if (!labels.includes(version) || labels[0] === version) {
+    const reason = labels[0] === version ? `${version} is the first version, so that` : `There is no ${version}, and`
+    report({ found }, path, `${reason} nothing can have changed with it.`, nameHint(version, labels.slice(1)))
+  }
+  if (last && majorOf(last.version) < majorOf(version))
+    report(
+      { found },
+      path,
+      `The change of ${version} stands behind one of ${last.version}.`,
+      'Write the newest change first: each one says what was before it.',
+    )
+}
+
+/** What holds something for each of several names. */
+const objectKeys = [
+  ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
+  ...['deprecations', 'errors', 'filters', 'sorts'],
+]
+
+function checkChange(scene: ChangeCheck): void {
+  const { change, path, found } = scene
+  const given = change as unknown as UncheckedObject
+  const known = [...changeKeys, 'version', 'resource'] as readonly string[]
+  for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one)))
+    report({ found }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, changeKeys))
+  if (typeof given.about !== 'string' || given.about.trim() === '')
+    report(
+      { found },
+      path,
+      'It is not said what changed.',
+      "Write it in a sentence, as about: '`name` replaces `title`.'.",
+    )
+  for (const key of objectKeys)
+    if (given[key] !== undefined && !isObject(given[key])) {
+      report({ found }, [...path, key], `It is ${valueInWords(given[key])}.`, `Write an object, as ${key}: { … }.`)
+      return
+    }
+  for (const key of ['request', 'response'])
+    if (given[key] !== undefined && typeof given[key] !== 'function')
+      report(
+        { found },
+        [...path, key],
+        `It is ${valueInWords(given[key])}.`,
+        'Write a function from one document to the other.',
+      )
+  checkRevision(given.revision, scene)
+  if (change.begins && change.ends)
+    report({ found }, path, 'The resource would begin and end at once.', 'Leave one of the two out.')
+  checkNames(scene)
+  checkValues(scene)
+  checkMethods(scene)
+  checkErrorRenames(scene)
+  checkMovedFields(scene)
+  checkValueSources(scene)
+  if (scene.found.length === 0) checkDroppedPromises(scene)
+  checkUnseenFields(scene)
+}
+
+function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
+  if (revision === undefined || (Number.isSafeInteger(revision) && Number(revision) > 0)) return
+  const mend = 'Write a whole number from 1 on, as revision: 2.'
+  report({ found }, [...path, 'revision'], `It is ${valueInWords(revision)}.`, mend)
+}
+
+/** Fields that are named have to be there, and those of before must not be in the way. */
+function checkNames(scene: ChangeCheck): void {
+  const { change, path, own, found } = scene
+  const { added = [], renamed = {}, retyped = {}, required = {}, mapped = {}, shown: told = {}, moved = {} } = change
+  const fields = Object.keys(own.fields)
+  const present: [key: string, names: readonly string[]][] = [
+    ['added', Array.isArray(added) ? added : [valueInWords(added)]],
+    ['renamed', Object.values(renamed)],
+    ...Object.entries({ retyped, required, mapped, shown: told }).map(([key, one]): [string, string[]] => [
+      key,
+      Object.keys(one),
+    ]),
+  ]
+  for (const [key, names] of present)
+    for (const name of names.filter((one) => !hasMember(own.fields, one)))
+      report(
+        { found },
+        [...path, key],
+        `There is no field ${valueInWords(name)} in ${change.version}.`,
+        nameHint(name, fields),
+      )
+  const now = fields.filter((name) => !added.includes(name) && !Object.values(renamed).includes(name))
+  const old = [...now, ...Object.keys(renamed), ...Object.keys(change.removed ?? {}), ...Object.keys(moved)]
+  for (const name of new Set(old.filter((one, i) => old.indexOf(one) < i)))
+    report(
+      { found },
+      path,
+      `Before ${change.version} there would be two fields \`${name}\`.`,
+      'Write in `added` or `renamed` what became of the field of that name, or leave one out.',
+    )
+}
+
+/** Values of enums. */
+function checkValues({ change, path, own, around, found }: ChangeCheck): void {
+  const { mapped = {}, shown: told = {} } = change
+  for (const name of new Set([...Object.keys(mapped), ...Object.keys(told)])) {
+    const given = own.fields[name]
+    const field = given && resolveConcepts(given, around.concepts ?? {})
+    if (!field) continue
+    const values = field.values ?? []
+    if (field.kind !== 'enum')
+      report(
+        { found },
+        [...path, 'mapped', name],
+        `\`${name}\` is no enum.`,
+        'Write `retyped`, `request` and `response`.',
+      )
+    else {
+      const news = [...Object.values(mapped[name] ?? {}), ...Object.keys(told[name] ?? {})]
+      for (const value of news.filter((one) => !values.includes(one)))
+        report(
+          { found },
+          [...path, 'mapped', name],
+          `${valueInWords(value)} is no value of \`${name}\`.`,
+          nameHint(value, values),
+        )
+    }
+  }
+}
+
+function checkMethods({ change, path, own, found }: ChangeCheck): void {
+  const { added = [], withdrawn = [] } = change.methods ?? {}
+  const offered = own.methods ?? operations
+  for (const one of added.filter((one) => !offered.includes(one)))
+    report({ found }, [...path, 'methods', 'added'], `${valueInWords(one)} is not offered.`, nameHint(one, offered))
+  for (const one of withdrawn.filter((one) => offered.includes(one)))
+    report(
+      { found },
+      [...path, 'methods', 'withdrawn'],
+      `${valueInWords(one)} is still offered.`,
+      `Leave it out of \`methods\` of ${change.resource}.`,
+    )
+  for (const one of withdrawn.filter((one) => !operations.includes(one)))
+    report(
+      { found },
+      [...path, 'methods', 'withdrawn'],
+      `There is no method ${valueInWords(one)}.`,
+      nameHint(one, operations),
+    )
+}
+
+function checkErrorRenames({ change, path, around, found }: ChangeCheck): void {
+  const declared = Object.keys(around.errors ?? {})
+  for (const [old, now] of Object.entries(change.errors ?? {})) {
+    if (!declared.includes(now))
+      report(
+        { found },
+        [...path, 'errors', old],
+        `There is no declared type ${valueInWords(now)}.`,
+        nameHint(now, declared),
+      )
+    if (declared.includes(old) || typeof old !== 'string')
+      report(
+        { found },
+        [...path, 'errors', old],
+        `\`${old}\` is still declared.`,
+        'Write another name, or leave it out.',
+      )
+  }
+}

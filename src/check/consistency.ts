@@ -1,0 +1,257 @@
+/** Finds where names do not agree: between resources, and with the fields that orders and indexes name. Part 2, resources. */
+
+import type { Field } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import { prefixPattern } from '../formats/id.ts'
+import { isKebab, toCase } from '../formats/naming.ts'
+import type { ResourceDeclaration } from '../resources/declaration.ts'
+import { defaultPrefix } from '../resources/resource.ts'
+import {
+  checkFieldName,
+  type DeclarationCheck,
+  type DeclarationPath,
+  pathText,
+  report,
+  soundField,
+  structureOf,
+} from './field-check.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { comparableKinds, sortableKinds } from './option-faults.ts'
+import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
+
+/** What resources have to agree on with each other. */
+export function checkConsistency(ground: DeclarationCheck): void {
+  const resources = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
+  checkPrefixes(resources, ground)
+  checkTables(resources, ground)
+  checkStructures(resources, ground)
+  checkCycles(
+    (name) => ['resources', name, 'parent'],
+    ground.resources,
+    (name) => [parentNameOf(ground.resources[name])],
+    ground,
+  )
+}
+
+type Entries = readonly (readonly [name: string, given: UncheckedObject])[]
+
+/** R36. */
+function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
+  const owners = new Map<string, string>()
+  for (const [name, { prefix: given, singular: own, key }] of resources) {
+    const path = ['resources', name, 'prefix']
+    const prefix =
+      given ?? defaultPrefix(name, (typeof own === 'string' ? { singular: own } : {}) as ResourceDeclaration)
+    if (key !== undefined || (given === undefined && !isKebab(String(own ?? name)))) continue
+    if (typeof prefix !== 'string' || !prefixPattern.test(prefix)) {
+      report(
+        ground,
+        path,
+        `The prefix ${given === undefined ? 'that follows from the name, ' : ''}${valueInWords(prefix)}${given === undefined ? ',' : ''} cannot begin an id.`,
+        "Write up to 63 small letters, as prefix: 'cus'; underscores may stand between them.",
+      )
+      continue
+    }
+    const owner = owners.get(prefix)
+    owners.set(prefix, name)
+    if (owner)
+      report(
+        ground,
+        path,
+        `The ids of \`${owner}\` and of \`${name}\` would both begin with \`${prefix}\`.`,
+        `Write another \`prefix\` for one of them.`,
+      )
+  }
+}
+
+/** Every resource has a table and a view of its own. */
+function checkTables(resources: Entries, ground: DeclarationCheck): void {
+  const owners = new Map<string, string>()
+  for (const [name] of resources) {
+    const table = name.replaceAll('-', '_').toLowerCase()
+    const owner = [table, `${table}_view`].map((one) => owners.get(one)).find((one) => one !== undefined)
+    if (owner !== undefined)
+      report(
+        ground,
+        ['resources', name],
+        `It would be stored under the same name as \`${owner}\`.`,
+        'Write another name for one of the two.',
+      )
+    for (const one of [table, `${table}_view`]) owners.set(one, name)
+  }
+}
+
+/** One concept, one name and one structure. R37. */
+function checkStructures(resources: Entries, ground: DeclarationCheck): void {
+  const first = new Map<string, readonly [text: string, path: DeclarationPath]>()
+  for (const [name, field] of ground.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
+  for (const [resource, { fields }] of resources) {
+    for (const [name, given] of Object.entries(isObject(fields) ? fields : {})) {
+      const field = soundField(given, ground.soundConcepts)
+      if (!field || field.options.ownMeaning) continue
+      const path = ['resources', resource, 'fields', name]
+      const [text, place] = first.get(name) ?? [structureOf(field), path]
+      if (text === structureOf(field)) first.set(name, [text, place])
+      else
+        report(
+          ground,
+          path,
+          `\`${name}\` is ${structureOf(field)} here and ${text} at ${pathText(place)}.`,
+          "Write one structure for both, or another name; if the two mean different things, say so with ownMeaning: 'why'.",
+        )
+    }
+  }
+}
+
+/** Names that lead back to themselves; each circle is told once. */
+export function checkCycles(
+  place: (name: string) => DeclarationPath,
+  items: UncheckedObject,
+  next: (name: string) => readonly unknown[],
+  ground: DeclarationCheck,
+): void {
+  const told = new Set<string>()
+  for (const start of Object.keys(items)) {
+    const seen = new Set<string>()
+    const visit = (name: string, way: readonly string[]): readonly string[] | undefined => {
+      for (const to of next(name)) {
+        if (to === start) return [...way, start]
+        if (!hasMember(items, to) || seen.has(to)) continue
+        seen.add(to)
+        const circle = visit(to, [...way, to])
+        if (circle) return circle
+      }
+      return undefined
+    }
+    const circle = visit(start, [start]) ?? []
+    if (circle.length > 0 && !circle.some((name) => told.has(name)))
+      report(
+        ground,
+        place(start),
+        `\`${start}\` leads back to itself: ${circle.join(' -> ')}.`,
+        'Take one of these out of the circle.',
+      )
+    for (const name of circle) told.add(name)
+  }
+}
+
+type NamedFields = ReadonlyMap<string, Field | undefined>
+
+/** What orders and indexes may name: fields by their names, nested ones with dots; undefined where a field is not sound. */
+function namedFields(judged: ResourceCheck, ground: DeclarationCheck): NamedFields {
+  const { naming } = ground.settings
+  const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
+  const terms = new Map<string, Field | undefined>([['id', { kind: 'text', options: { filter: true, sort: true } }]])
+  const add = (before: string, fields: UncheckedObject): void => {
+    for (const [name, one] of Object.entries(fields)) {
+      const field = soundField(one, ground.soundConcepts)
+      terms.set(before + name, field)
+      if (field?.kind === 'object') add(`${before}${name}.`, field.fields ?? {})
+    }
+  }
+  const link = parentFieldOf(judged, ground)
+  if (link) terms.set(link, { kind: 'text', options: { filter: true } })
+  if (isObject(judged.given.fields)) add('', judged.given.fields)
+  return terms.set(toCase('created-at', naming), time).set(toCase('updated-at', naming), time)
+}
+
+/** Whether orders, indexes and joint uniqueness name fields that can do it. */
+export function checkOrders(judged: ResourceCheck, ground: DeclarationCheck): void {
+  const { name, given } = judged
+  const path = ['resources', name]
+  const terms = namedFields(judged, ground)
+  if (given.order !== undefined) checkNameList([...path, 'order'], given.order, orderRule, terms, ground)
+  if (given.sorts !== undefined && !isObject(given.sorts)) {
+    const mend = "Write named orders, as sorts: { urgency: ['dueOn', '-total'] }."
+    report(ground, [...path, 'sorts'], `\`sorts\` is ${valueInWords(given.sorts)}.`, mend)
+  }
+  for (const [sort, listed] of Object.entries(isObject(given.sorts) ? given.sorts : {})) {
+    checkFieldName([...path, 'sorts', sort], ground)
+    checkNameList([...path, 'sorts', sort], listed, orderRule, terms, ground)
+  }
+  for (const [key, use] of Object.entries({ indexes: indexRule, uniques: uniqueRule })) {
+    const listed = given[key] ?? []
+    if (Array.isArray(listed)) for (const one of listed) checkNameList([...path, key], one, use, terms, ground)
+    else
+      report(ground, [...path, key], `\`${key}\` is ${valueInWords(listed)}.`, `Write ${key}: [['country', 'name']].`)
+  }
+  checkSortable(judged, terms, ground)
+}
+
+/** R56. */
+function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFields, ground: DeclarationCheck): void {
+  const declared = (term: string) => isObject(given.fields) && hasMember(given.fields, term.split('.')[0])
+  const sorted = [...terms].filter(([term, field]) => field?.options.sort && declared(term))
+  const most = settings.list.maxSortable
+  if (sorted.length <= most) return
+  const reason = `There are ${sorted.length} fields to sort by, which is more than list.maxSortable (${most}).`
+  report(ground, ['resources', name, 'fields'], reason, 'Leave `sort` out at some, or set a higher maximum.')
+}
+
+/** What a list of names is for: how many it takes, and which fields fit. */
+interface NameListRule {
+  readonly least: number
+  readonly signed: boolean
+  readonly fits: (field: Field, term: string) => boolean
+  readonly fault: (term: string) => DeclarationFault
+}
+
+const orderRule: NameListRule = {
+  least: 1,
+  signed: true,
+  fits: ({ kind, options }) => sortableKinds.includes(kind) && !options.writeOnly && !options.read,
+  fault: (term) => [
+    `\`${term}\` cannot be sorted by.`,
+    'Name a field whose values have an order and are answered to everybody.',
+  ],
+}
+const indexRule: NameListRule = {
+  least: 2,
+  signed: true,
+  fits: ({ options }) => Boolean(options.filter || options.sort),
+  fault: (term) => [
+    `\`${term}\` can neither be filtered nor sorted by, so an index of it has no use.`,
+    `Write filter or sort at the field \`${term}\`, or leave it out here.`,
+  ],
+}
+const uniqueRule: NameListRule = {
+  least: 2,
+  signed: false,
+  fits: ({ kind, options }, term) =>
+    comparableKinds.includes(kind) && !options.writeOnly && !options.read && term !== 'id',
+  fault: (term) => [
+    `\`${term}\` cannot be part of what is unique together.`,
+    term === 'id' ? 'Leave it out: it is unique alone.' : 'Leave it out.',
+  ],
+}
+
+function checkNameList(
+  path: DeclarationPath,
+  listed: unknown,
+  use: NameListRule,
+  terms: NamedFields,
+  ground: DeclarationCheck,
+): void {
+  const names: readonly unknown[] = Array.isArray(listed) ? listed : []
+  const bare = names.map((one) => (typeof one === 'string' && use.signed ? one.replace(/^-/, '') : one))
+  if (names.length < use.least) {
+    const some = use.least === 1 ? 'at least one field' : 'two fields or more'
+    report(
+      ground,
+      path,
+      `It is ${Array.isArray(listed) ? `a list of ${names.length}` : valueInWords(listed)}.`,
+      `Write a list of ${some}.`,
+    )
+    return
+  }
+  for (const [i, term] of bare.entries()) {
+    const field = terms.get(term as string)
+    const [top = ''] = typeof term === 'string' ? term.split('.') : []
+    if (terms.has(top) && !terms.get(top)) continue // its own mistakes are told
+    if (typeof term !== 'string' || !terms.has(term))
+      report(ground, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
+    else if (field && !use.fits(field, term)) report(ground, path, ...use.fault(term))
+    if (bare.indexOf(term) < i)
+      report(ground, path, `${valueInWords(term)} stands there twice.`, 'Write each field once.')
+  }
+}

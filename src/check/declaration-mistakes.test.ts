@@ -1,0 +1,248 @@
+/** The check of whole declarations, told as tables of what is written and what is said about it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+import { f } from '../fields/field.ts'
+import { type Declaration, service } from '../service.ts'
+import { declarationMistakes } from './declaration-mistakes.ts'
+
+const saying = (more: object) => shop({ orders: open }, more)
+
+table('the service', [
+  [
+    'a name in another form',
+    () => declarationMistakes({ name: 'My Shop', resources: { orders: open } }),
+    'name',
+    '"My Shop"',
+    "'my-shop'",
+  ],
+  ['a name that is none', () => declarationMistakes({ name: 5, resources: { orders: open } }), 'name', '5'],
+  ['a key with a typing mistake', () => saying({ setings: {} }), 'setings', '`settings`'],
+  ['a key without a value', () => saying({ versions: undefined }), ''],
+  [
+    'a scope in another form',
+    () => saying({ scopes: { 'Orders:Read': 'Read orders' } }),
+    'scopes["Orders:Read"]',
+    'orders:read',
+  ],
+  ['a scope without words', () => saying({ scopes: { 'orders:read': '' } }), 'scopes["orders:read"]', 'not described'],
+  [
+    'a scope called public',
+    () => saying({ scopes: { public: 'All', authenticated: 'Some' } }),
+    'scopes.public, scopes.authenticated',
+    'not a scope',
+  ],
+  [
+    'scopes in order',
+    () => saying({ scopes: { 'orders:read': 'Read orders', admin: 'Everything', 'a-b:c-1:d': 'More' } }),
+    '',
+  ],
+])
+
+table('error types', [
+  [
+    'in order',
+    () => saying({ errors: { 'credit-exceeded': { status: 409, parents: ['conflict'] }, broken: { status: 500 } } }),
+    '',
+  ],
+  [
+    'with all their parents',
+    () =>
+      saying({
+        errors: {
+          a: { status: 409, parents: ['b', 'conflict'] },
+          b: { status: 409, parents: ['conflict', 'client-error'] },
+        },
+      }),
+    '',
+  ],
+  [
+    'another form',
+    () => saying({ errors: { CreditExceeded: { status: 409 } } }),
+    'errors.CreditExceeded',
+    '`credit-exceeded`',
+  ],
+  ['a name that is taken', () => saying({ errors: { conflict: { status: 409 } } }), 'errors.conflict', 'already'],
+  [
+    'a status that has one meaning only, or none here',
+    () => saying({ errors: { a: { status: 401 }, b: { status: 422 }, c: { status: 502 }, d: { status: 504 } } }),
+    'errors.a.status, errors.b.status, errors.c.status, errors.d.status',
+    'not for declared types',
+  ],
+  [
+    'no status',
+    () => saying({ errors: { a: {}, b: { status: 200 }, c: { status: '409' } } }),
+    'errors.a.status, errors.b.status, errors.c.status',
+    '400 to 599',
+  ],
+  [
+    'an unknown parent',
+    () => saying({ errors: { a: { status: 409, parents: ['conflit'] } } }),
+    'errors.a.parents',
+    '`conflict`',
+  ],
+  [
+    'a parent that is no list',
+    () => saying({ errors: { a: { status: 409, parents: 'conflict' } } }),
+    'errors.a.parents',
+    "['conflict']",
+  ],
+  [
+    'a circle',
+    () => saying({ errors: { a: { status: 409, parents: ['b'] }, b: { status: 409, parents: ['a'] } } }),
+    'errors.a.parents',
+    'a -> b -> a',
+  ],
+  [
+    'parents that are no line',
+    () => saying({ errors: { a: { status: 409, parents: ['conflict', 'gone'] } } }),
+    'errors.a.parents',
+    '`gone`',
+  ],
+  [
+    'a status of the other class',
+    () => saying({ errors: { a: { status: 503, parents: ['conflict'] } } }),
+    'errors.a.status',
+    '503',
+  ],
+  [
+    'an unknown member',
+    () => saying({ errors: { a: { status: 409, parent: ['conflict'] } } }),
+    'errors.a.parent',
+    '`parents`',
+  ],
+  ['no object', () => saying({ errors: { a: 409 } }), 'errors.a', 'status: 409'],
+])
+
+table('settings', [
+  ['an unknown one', () => saying({ settings: { namin: 'snake' } }), 'settings.namin', '`naming`'],
+  [
+    'an unknown one further in',
+    () => saying({ settings: { list: { maxPagesize: 5 } } }),
+    'settings.list.maxPagesize',
+    '`maxPageSize`',
+  ],
+  [
+    'a value that does not fit',
+    () => saying({ settings: { deleted: { status: 404.5 } } }),
+    'settings.deleted.status',
+    '410 or 404',
+  ],
+  ['no object', () => saying({ settings: 5 }), 'settings', '`settings`', 'an object'],
+  [
+    'one style, and none for where nothing is asked',
+    () => saying({ settings: { list: { pagination: { styles: ['cursor'] } } } }),
+    '',
+  ],
+  ['smaller pages than usual', () => orders({ settings: { list: { maxPageSize: 5 } } }), ''],
+  [
+    'pages of the service above the maximum',
+    () =>
+      shop({ orders: { ...open, settings: { list: { maxPageSize: 5 } } } }, { settings: { list: { pageSize: 6 } } }),
+    'resources.orders.settings.list.pageSize',
+    '6',
+  ],
+  ['pages as large as they may be', () => saying({ settings: { list: { pageSize: 50, maxPageSize: 50 } } }), ''],
+  [
+    'what the declaration cannot say',
+    () => saying({ settings: { server: { drain: 1 }, errors: { exposeInternals: true }, database: 'x', secret: 'x' } }),
+    'settings.server, settings.errors.exposeInternals, settings.database, settings.secret',
+    'flag',
+    'environment',
+  ],
+  [
+    'one for the whole service at a resource',
+    () => orders({ settings: { naming: 'snake' } }),
+    'resources.orders.settings.naming',
+    'whole service',
+  ],
+  ['one for a resource', () => orders({ settings: { deleted: { status: 404 }, list: { maxPageSize: 50 } } }), ''],
+  [
+    'no style of pagination',
+    () => saying({ settings: { list: { pagination: { styles: [] } } } }),
+    'settings.list.pagination.styles',
+    'empty',
+  ],
+  [
+    'a style that is not enabled',
+    () => saying({ settings: { list: { pagination: { styles: ['page'], style: 'cursor' } } } }),
+    'settings.list.pagination.style',
+    "style: 'page'",
+  ],
+  [
+    'pages above the maximum',
+    () => orders({ settings: { list: { pageSize: 60, maxPageSize: 50 } } }),
+    'resources.orders.settings.list.pageSize',
+    '60',
+    '50',
+  ],
+  [
+    'page information in the place of the items',
+    () => saying({ settings: { list: { pagination: { field: 'data' } } } }),
+    'settings.list.pagination.field',
+    '`data`',
+  ],
+  [
+    'two members of one name',
+    () => saying({ settings: { list: { pagination: { names: { totalPages: 'n', totalRecords: 'n' } } } } }),
+    'settings.list.pagination.names',
+    "'n'",
+  ],
+  [
+    'a key of the other naming',
+    () => saying({ settings: { idempotency: { bodyField: 'my_key' } } }),
+    'settings.idempotency.bodyField',
+    "'idempotencyKey'",
+  ],
+  ['that key turned off', () => saying({ settings: { idempotency: { bodyField: 'off' } } }), ''],
+  [
+    'keys of PATCH without replay',
+    () => saying({ settings: { idempotency: { methods: ['POST', 'PATCH'] } } }),
+    'settings.idempotency.methods',
+    "mode: 'replay'",
+  ],
+  [
+    'no keys of POST',
+    () => orders({ settings: { idempotency: { mode: 'replay', methods: ['PATCH'] } } }),
+    'resources.orders.settings.idempotency.methods',
+    "['POST', 'PATCH']",
+  ],
+  [
+    'keys of PATCH with replay',
+    () => saying({ settings: { idempotency: { mode: 'replay', methods: ['POST', 'PATCH'] } } }),
+    '',
+  ],
+])
+
+table('all at once, in the order of the declaration (R219)', [
+  [
+    'three bad resources',
+    () =>
+      shop({
+        shippingAddress: { fields: { first_name: open.fields.name }, access: 'public' },
+        orders: { prefix: 'x1', fields: { customerId: f.ref('client') }, access: 'orders:read' },
+        customers: { fields: { total: f.decimal({} as { scale: number }) } },
+      }),
+    'resources.shippingAddress, resources.shippingAddress.fields.first_name, resources.orders.prefix, ' +
+      'resources.orders.fields.customerId, resources.orders.access, resources.customers.fields.total, resources.customers.access',
+    '`shipping-addresses`',
+  ],
+  [
+    'parts in any order',
+    () => declarationMistakes({ settings: { x: 1 }, resources: { order: open }, errors: { a: 1 }, name: '' }),
+    'settings.x, resources.order, errors.a, name',
+  ],
+])
+
+test('a service with three bad resources gives one message with three entries (R219)', () => {
+  const resources = { order: open, customers: { ...open, prefix: 'C' }, notes: { fields: {} } }
+  const started = () => service({ name: 'shop', resources } as unknown as Declaration)
+  assert.throws(started, (error: Error & { mistakes?: readonly unknown[] }) => {
+    assert.match(
+      error.message,
+      /"shop" has 3 mistakes\.\n\n1\. resources\.order: .*\n {3}Write.*\n\n2\. .*\n.*\n\n3\. /,
+    )
+    assert.equal(error.mistakes?.length, 3)
+    return true
+  })
+})

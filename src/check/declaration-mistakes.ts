@@ -1,0 +1,269 @@
+/** Finds all mistakes in a declaration at once, each with its place, its reason and the mend. Part 2, resources. */
+import { catalogue, type DeclaredError, extendCatalogue, typeChain } from '../errors/catalogue.ts'
+import { isObject } from '../fields/value-check.ts'
+import { isKebab, toKebab } from '../formats/naming.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import { readSettings } from '../settings.ts'
+import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
+import {
+  checkField,
+  checkFieldName,
+  type DeclarationCheck,
+  type DeclarationPath,
+  type Finding,
+  pathText,
+  report,
+  soundField,
+} from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { checkKnownKeys, checkResource } from './resource-check.ts'
+import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
+import { checkTiers } from './tiers.ts'
+import { checkTokens } from './tokens.ts'
+import { checkDeprecations, checkVersions } from './version-mistakes.ts'
+import { checkFieldScopes, checkOwner, checkRemoval } from './visibility.ts'
+
+/** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
+export function declarationMistakes(declaration: unknown): Mistake[] {
+  const found: Finding[] = []
+  try {
+    if (isObject(declaration)) checkService(declaration, found)
+    else
+      report(
+        { found },
+        [],
+        `The declaration is ${valueInWords(declaration)}.`,
+        "Write service({ name: 'shop', resources: { … } }).",
+      )
+    const ranks = new Map(found.map((one) => [one, rankOf(declaration, one.path)]))
+    found.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
+  } catch (error) {
+    // A member that throws when it is read: nothing can be said of what comes after it.
+    const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
+    report({ found }, [], reason, 'Write plain objects, and fields as f makes them.')
+  }
+  return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+}
+
+/** Where each name of a path stands in its object; what is missing stands last. */
+function rankOf(declaration: unknown, path: DeclarationPath): number[] {
+  let at = declaration
+  return path.map((name) => {
+    const place = isObject(at) ? Object.keys(at).indexOf(name) : -1
+    at = place < 0 ? undefined : (at as UncheckedObject)[name]
+    return place < 0 ? Number.MAX_SAFE_INTEGER : place
+  })
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const i = a.findIndex((one, at) => one !== b[at])
+  return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
+}
+
+const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
+
+function checkService(given: UncheckedObject, found: Finding[]): void {
+  const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
+  const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
+  const [resources, concepts, scopes, errors] = ['resources', 'concepts', 'scopes', 'errors'].map(part) as [
+    UncheckedObject,
+    UncheckedObject,
+    UncheckedObject,
+    UncheckedObject,
+  ]
+  const ground: DeclarationCheck = { settings, resources, concepts, scopes, soundConcepts: new Map(), found }
+  checkKnownKeys([], given, serviceKeys, [], ground)
+  for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
+    if (given[name] === undefined || isObject(given[name])) continue
+    report(ground, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
+  }
+  if (typeof given.name !== 'string' || !isKebab(given.name)) {
+    const better = typeof given.name === 'string' ? toKebab(given.name) : ''
+    const reason =
+      given.name === undefined
+        ? 'The service has no name.'
+        : `The name ${valueInWords(given.name)} is not in kebab-case.`
+    report(ground, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
+  }
+  checkSettingContradictions([], [given.settings], settings, ground)
+  checkTokens(given.settings, ground)
+  checkScopes(ground)
+  checkErrorTypes(errors, ground)
+  checkTiers(given.tiers, ground)
+  checkVersions(given.versions, ground)
+  checkConcepts(ground)
+  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+    report(
+      ground,
+      ['resources'],
+      'The service has no resources.',
+      "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
+    )
+  }
+  checkResources(given.settings, ground)
+}
+
+function checkScopes(ground: DeclarationCheck): void {
+  for (const [name, about] of Object.entries(ground.scopes)) {
+    const path = ['scopes', name]
+    if (name === 'public' || name === 'authenticated')
+      report(ground, path, `\`${name}\` is a rule of its own, not a scope.`, 'Write another name.')
+    else if (!/^[a-z][a-z0-9-]*(:[a-z0-9-]+)*$/.test(name))
+      report(
+        ground,
+        path,
+        `${valueInWords(name)} is not a name of a scope.`,
+        "Write small letters, digits and dashes, parted by colons, as 'orders:read'.",
+      )
+    if (typeof about !== 'string' || about.trim() === '')
+      report(ground, path, 'The scope is not described.', `Write in words what it allows, as '${name}': 'Read orders'.`)
+  }
+}
+
+/** Declared types of errors. R160. */
+function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): void {
+  const before = ground.found.length
+  const known = [...catalogue.keys(), ...Object.keys(errors)]
+  const parents = (name: string) =>
+    isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
+  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, known, ground)
+  checkCycles((name) => ['errors', name, 'parents'], errors, parents, ground)
+  if (ground.found.length > before) return
+  const types = extendCatalogue(errors as Record<string, DeclaredError>)
+  for (const [name, { status, parents = [] }] of Object.entries(errors as Record<string, DeclaredError>)) {
+    const line = typeChain(types, name)
+    const stray = parents.find((one) => !line.includes(one))
+    if (stray)
+      report(
+        ground,
+        ['errors', name, 'parents'],
+        `\`${stray}\` is no more general type of \`${parents[0]}\`.`,
+        `Write parents: ['${line.slice(1).join("', '")}'], or begin with another one.`,
+      )
+    if (line.includes('server-error') !== status >= 500)
+      report(
+        ground,
+        ['errors', name, 'status'],
+        `The status ${status} is not one of \`${line.at(-2)}\`.`,
+        'Write a status or parents of the same class: 4xx under client-error, 5xx under server-error.',
+      )
+  }
+}
+
+/** 401 needs a challenge, 422 has one meaning only, and the service is no gateway. R98, R161, R165. */
+const reservedStatuses: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
+
+function checkErrorStatus(path: DeclarationPath, status: unknown, ground: DeclarationCheck): void {
+  if (!Number.isInteger(status) || Number(status) < 400 || Number(status) > 599) {
+    const mend = 'Write a whole number from 400 to 599, as status: 409.'
+    report(ground, path, `The status is ${valueInWords(status)}.`, mend)
+  }
+  if (reservedStatuses.has(status))
+    report(ground, path, `The status ${status} is not for declared types.`, 'Write another one, as 400.')
+}
+
+function checkErrorType(
+  path: DeclarationPath,
+  given: unknown,
+  known: readonly string[],
+  ground: DeclarationCheck,
+): void {
+  const name = path.at(-1) as string
+  const better = toKebab(name)
+  if (!isKebab(name))
+    report(
+      ground,
+      path,
+      'The name is not in kebab-case.',
+      isKebab(better) ? `Write \`${better}\`.` : 'Write small letters, digits and dashes.',
+    )
+  if (catalogue.has(name))
+    report(ground, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
+  if (!isObject(given)) {
+    report(ground, path, `It is ${valueInWords(given)}.`, "Write an object, as { status: 409, parents: ['conflict'] }.")
+    return
+  }
+  checkKnownKeys(path, given, ['status', 'parents'], [], ground)
+  const { status, parents = [] } = given
+  checkErrorStatus([...path, 'status'], status, ground)
+  if (!Array.isArray(parents))
+    report(
+      ground,
+      [...path, 'parents'],
+      `\`parents\` is ${valueInWords(parents)}.`,
+      "Write a list, as parents: ['conflict'].",
+    )
+  else
+    for (const parent of parents.filter((one) => !known.includes(one)))
+      report(
+        ground,
+        [...path, 'parents'],
+        `There is no type ${valueInWords(parent)}.`,
+        nameHint(parent, known, "Declare it too, or write a type that every service has, as 'conflict'."),
+      )
+}
+
+/** Concepts, each after those that it is made of. */
+function checkConcepts(ground: DeclarationCheck): void {
+  const { concepts, soundConcepts, found } = ground
+  const visited = new Set<string>()
+  const visit = (name: string): void => {
+    if (visited.has(name) || !hasMember(concepts, name)) return
+    visited.add(name)
+    for (const other of conceptsIn(concepts[name])) visit(other)
+    const before = found.length
+    checkFieldName(['concepts', name], ground)
+    checkField(['concepts', name], concepts[name], 'concept', ground)
+    const field = soundField(concepts[name], soundConcepts)
+    if (field && found.length === before) soundConcepts.set(name, field)
+  }
+  for (const name of Object.keys(concepts)) visit(name)
+  checkCycles(
+    (name) => ['concepts', name],
+    concepts,
+    (name) => conceptsIn(concepts[name]),
+    ground,
+  )
+}
+
+/** The names of the concepts in a field. */
+function conceptsIn(given: unknown, depth = 0): string[] {
+  if (!isObject(given) || depth > 16) return []
+  if (given.kind === 'concept') return typeof given.target === 'string' ? [given.target] : []
+  const inner =
+    given.kind === 'list'
+      ? [given.item]
+      : given.kind === 'object' && isObject(given.fields)
+        ? Object.values(given.fields)
+        : []
+  return inner.flatMap((one) => conceptsIn(one, depth + 1))
+}
+
+/** `around` are the settings that the service declares. */
+function checkResources(around: unknown, ground: DeclarationCheck): void {
+  for (const [name, given] of Object.entries(ground.resources)) {
+    const path = ['resources', name]
+    if (!isObject(given)) {
+      report(
+        ground,
+        path,
+        `It is ${valueInWords(given)}.`,
+        "Write an object, as { fields: { name: f.text() }, access: 'public' }.",
+      )
+      continue
+    }
+    const settings = readSettings(given.settings, ground.settings, true, (fault) =>
+      addSettingFinding(ground, path, fault),
+    )
+    const judged = { name, given, settings }
+    if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
+      checkSettingContradictions(path, [given.settings, around], settings, ground)
+    checkResource(judged, ground)
+    checkDeprecations([...path, 'deprecations'], given, ground)
+    checkOwner(judged, ground)
+    checkFieldScopes(judged, ground)
+    checkRemoval(judged, ground)
+    checkOrders(judged, ground)
+  }
+  checkConsistency(ground)
+}

@@ -1,0 +1,216 @@
+/** Finds promises of an older version that a change would drop: values that are unique, and references to rows. Part 9, versions. */
+
+import type { Field, Fields } from '../fields/field.ts'
+import { type Change, declarationBefore } from '../resources/change.ts'
+import { resolveConcepts } from '../resources/declaration.ts'
+import { referencesIn } from '../resources/relations.ts'
+import { type DeclarationPath, report } from './field-check.ts'
+import { hasMember } from './kind-options.ts'
+import { otherPlainValue, plainValue, valueTerms } from './plain-value.ts'
+import type { ChangeCheck } from './value-sources.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** A field of before that functions of the change make of others, and what the change makes of old and of new documents. */
+interface ConvertedField {
+  readonly name: string
+  readonly field: Field
+  readonly path: DeclarationPath
+  readonly trial: ConversionTrial
+}
+
+interface ConversionTrial {
+  readonly old: Readonly<Record<string, Field>>
+  readonly now: Readonly<Record<string, Field>>
+  /** The fields of the new version that are made of an old document; null where its function throws. */
+  readonly up: (document: Document) => Document | null
+  readonly down: (document: Document) => Document | null
+}
+
+export function checkDroppedPromises(scene: ChangeCheck): void {
+  const { change, found } = scene
+  if (change.begins || change.ends || !promisesAnything(scene)) return
+  const trial = trialOf(scene)
+  for (const one of convertedFields(scene, trial)) {
+    const { name, field, path } = one
+    if (field.options.unique && !staysUnique(one, scene))
+      report(
+        { found },
+        path,
+        `\`${name}\` is unique before ${change.version}, and nothing keeps it unique from then on: two items could have one value.`,
+        `Let ${change.version} have a unique field that \`request\` makes of \`${name}\` alone, or keep \`${name}\` under \`renamed\`.`,
+      )
+    if (jointUniques(one, scene).some((names) => !staysUnique(one, scene, [names])))
+      report(
+        { found },
+        path,
+        `\`${name}\` is unique together with others before ${change.version}, and \`request\` makes one value of several, or several of one.`,
+        `Let \`request\` make it of the old value alone, another one for each, which \`response\` gives back.`,
+      )
+    const today = fieldNow(one)
+    if (today && field.kind === 'ref' && today.target === field.target && onDeleteOf(today) !== onDeleteOf(field))
+      report(
+        { found },
+        path,
+        `\`${name}\` is kept by \`onDelete: '${onDeleteOf(field)}'\` before ${change.version}, and versions cannot differ in that.`,
+        `Write onDelete: '${onDeleteOf(today)}' here too, or at the field itself what was published.`,
+      )
+    if (hasReference(field) && !staysReference(one))
+      report(
+        { found },
+        path,
+        `\`${name}\` refers to ${referenceTargets(field).join(' and ')} before ${change.version}, and nothing checks that from then on: it could hold ids of nobody.`,
+        `Let ${change.version} have a reference that \`request\` makes of \`${name}\` and \`response\` gives back, or keep \`${name}\` under \`renamed\`.`,
+      )
+  }
+}
+
+const onDeleteOf = ({ options }: Field): string => options.onDelete ?? 'restrict'
+const fieldNow = ({ path, trial }: ConvertedField): Field | undefined =>
+  path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
+
+/** Whether a field of before promises anything: functions are tried for these alone. */
+function promisesAnything({ change, around, own }: ChangeCheck): boolean {
+  const { removed = {}, retyped = {}, moved = {} } = change
+  if (own.uniques?.flat().some((name) => hasMember(retyped, name))) return true
+  const away = Object.values(moved).flatMap(({ field }) => field ?? [])
+  const all = [...Object.values(removed), ...Object.values(retyped), ...away]
+  return all
+    .map((one) => resolveConcepts(one, around.concepts ?? {}))
+    .some((one) => one.options.unique || hasReference(one))
+}
+
+const oldName = ({ renamed = {} }: Change, name: string): string =>
+  Object.keys(renamed).find((old) => renamed[old] === name) ?? name
+
+/** Fields that `response` makes, or that have another type: of what is dropped only null is left, which promises nothing. */
+function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial): ConvertedField[] {
+  const { removed = {}, retyped = {}, moved = {} } = change
+  const answer = trial.down(sampleDocument(trial.now))
+  const gone = Object.keys(removed).filter((name) => change.response && (answer === null || hasMember(answer, name)))
+  const others = Object.keys(retyped).filter((name) => trial.now[name])
+  const away = Object.keys(moved).filter((name) => moved[name]?.field?.options.unique)
+  const parts = { removed: gone, retyped: others, moved: away }
+  return Object.entries(parts).flatMap(([part, names]) =>
+    names.flatMap((name) => {
+      const field = trial.old[oldName(change, name)]
+      return field ? [{ name: oldName(change, name), field, path: [...path, part, name], trial }] : []
+    }),
+  )
+}
+
+function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
+  const concepts = around.concepts ?? {}
+  const whole = (fields: Fields = {}) =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, resolveConcepts(field, concepts)]))
+  const older = declarationBefore(around, change).resources[change.was ?? change.resource]
+  const { request, response, retyped = {} } = change
+  const run = (make: ((document: never) => Document) | undefined, document: Document): Document | null => {
+    try {
+      return { ...make?.(document as never) }
+    } catch {
+      return null // plain values are not enough to try it with
+    }
+  }
+  const passed = (document: Document, name: (one: string) => [from: string, to: string]) =>
+    Object.fromEntries(Object.keys(retyped).map((one) => [name(one)[1], document[name(one)[0]]]))
+  const joined = (document: Document, made: Document | null, name: (one: string) => [from: string, to: string]) =>
+    made && { ...passed(document, name), ...made }
+  return {
+    old: whole(older?.fields),
+    now: whole(own.fields),
+    up: (document) => joined(document, run(request, document), (one) => [oldName(change, one), one]),
+    down: (document) => {
+      const made = run(response, document)
+      // What was renamed besides is returned under its new name.
+      const named =
+        made && Object.fromEntries(Object.entries(made).map(([one, value]) => [oldName(change, one), value]))
+      return joined(document, named, (one) => [one, oldName(change, one)])
+    },
+  }
+}
+
+const managedMembers = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
+
+const sampleDocument = (
+  fields: ConversionTrial['old'],
+  make: (field: Field) => unknown = (field) => plainValue(valueTerms(field)),
+): Document => ({
+  ...managedMembers,
+  ...Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, make(field)])),
+})
+
+const otherValue = (field: Field): unknown => otherPlainValue(valueTerms(field))
+const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** The names that are unique together with a field of another type, which is one of them. */
+const jointUniques = ({ path }: ConvertedField, { own }: ChangeCheck): readonly (readonly string[])[] =>
+  path.at(-2) === 'retyped' ? (own.uniques ?? []).filter((names) => names.includes(path.at(-1) as string)) : []
+
+/** The names of the new version that alone or together may keep the values of an older field unique. */
+function uniquenessKeepers(
+  { trial }: ConvertedField,
+  { change: { added = [], retyped = {} }, own }: ChangeCheck,
+): readonly (readonly string[])[] {
+  const fresh = [...added, ...Object.keys(retyped)].filter((one) => hasMember(trial.now, one))
+  const alone = fresh.filter((one) => trial.now[one]?.options.unique).map((one) => [one])
+  return [...alone, ...(own.uniques ?? []).filter((names) => names.every((one) => fresh.includes(one)))]
+}
+
+/** Whether fields that are unique in the new version follow from the old one, and from it and those unique with it alone. */
+function staysUnique(one: ConvertedField, scene: ChangeCheck, sets = uniquenessKeepers(one, scene)): boolean {
+  const { name, field, trial } = one
+  const first = sampleDocument(trial.old)
+  const joint = jointUniques(one, scene).flat()
+  const kept = joint.map((now) => oldName(scene.change, now)).map((old) => [old, first[old]])
+  const [own1, others, own2] = [
+    first,
+    { ...sampleDocument(trial.old, otherValue), ...Object.fromEntries(kept), [name]: first[name] },
+    { ...first, [name]: otherValue(field) },
+  ].map(trial.up)
+  return sets.some((names) => {
+    if (!own1 || !others || !own2) return true
+    const of = (made: Document) => names.map((one) => made[one] ?? null)
+    if (!isSameJson(of(own1), of(others)) || isSameJson(of(own1), of(own2))) return false
+    const shown = trial.down({ ...sampleDocument(trial.now), ...own1 })
+    const again = shown && trial.up({ ...first, [name]: shown[name] })
+    return !again || isSameJson(of(again), of(own1))
+  })
+}
+
+const hasReference = (field: Field): boolean => referenceTargets(field).length > 0
+
+function referenceTargets({ kind, target, item, fields = {} }: Field): string[] {
+  if (kind === 'ref') return [target as string]
+  return [...new Set([...(item ? [item] : []), ...Object.values(fields)].flatMap(referenceTargets))]
+}
+
+const anyId = 'id_of_somebody'
+
+/** A value whose references all name one row. */
+function pointingValue(field: Field): unknown {
+  const { kind, item, fields = {} } = field
+  if (kind === 'ref') return anyId
+  if (kind === 'list') return item && hasReference(item) ? [pointingValue(item)] : plainValue(valueTerms(field))
+  if (kind !== 'object') return plainValue(valueTerms(field))
+  return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, pointingValue(one)]))
+}
+
+/** Whether the new version checks what the old one refers to, and gives back nothing but what it checked. */
+function staysReference({ name, field, trial }: ConvertedField): boolean {
+  const made = trial.up({ ...sampleDocument(trial.old), [name]: pointingValue(field) })
+  const checked = Object.entries(trial.now).some(([one, now]) =>
+    made === null ? hasReference(now) : idsIn(now, made[one]).includes(anyId),
+  )
+  if (!checked) return false
+  const given = trial.down(sampleDocument(trial.now, pointingValue))
+  return given === null || idsIn(field, given[name]).every((id) => id === anyId)
+}
+
+function idsIn(field: Field, value: unknown): readonly unknown[] {
+  try {
+    return referencesIn(field, value, '').map(({ id }) => id)
+  } catch {
+    return [] // a value of another shape
+  }
+}

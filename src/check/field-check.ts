@@ -1,0 +1,192 @@
+/** Finds what is wrong with a field: its name, what it refers to, what it consists of, its default. Part 2, fields. */
+import type { Violation } from '../errors/problem.ts'
+import type { Field } from '../fields/field.ts'
+import { isObject, valueCheckOf } from '../fields/value-check.ts'
+import { isInCase, toCase } from '../formats/naming.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Settings } from '../settings.ts'
+import {
+  type DeclarationFault,
+  hasMember,
+  kindOptions,
+  nameHint,
+  type UncheckedObject,
+  valueInWords,
+} from './kind-options.ts'
+import { type FieldSite, fieldFaults } from './option-faults.ts'
+
+/** The names that lead to a place in the declaration. */
+export type DeclarationPath = readonly string[]
+export type Finding = Omit<Mistake, 'place'> & { readonly path: DeclarationPath }
+
+/** What everything is judged against, and what was found so far. */
+export interface DeclarationCheck {
+  readonly settings: Settings
+  readonly resources: UncheckedObject
+  readonly concepts: UncheckedObject
+  /** The concepts without a mistake. */
+  readonly soundConcepts: Map<string, Field>
+  readonly scopes: UncheckedObject
+  readonly found: Finding[]
+}
+
+/** `resources.orders.fields.total`, other names in brackets. */
+export function pathText(path: DeclarationPath): string {
+  const text = path.map((name) => (/^[\w$-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`)).join('')
+  return text === '' ? 'service' : text.replace(/^\./, '')
+}
+
+export function report(
+  { found }: Pick<DeclarationCheck, 'found'>,
+  path: DeclarationPath,
+  ...[reason, mend]: DeclarationFault
+): void {
+  found.push({ path, reason, mend })
+}
+
+const mostDepth = 16
+
+const isField = (given: unknown): given is Field =>
+  isObject(given) && hasMember(kindOptions, given.kind) && isObject(given.options)
+
+/** A field with its concepts filled in; undefined where that is impossible. */
+export function soundField(given: unknown, sound: DeclarationCheck['soundConcepts'], depth = 0): Field | undefined {
+  if (!isField(given) || depth > mostDepth) return undefined
+  if (given.kind === 'concept') {
+    const concept = sound.get(given.target as string)
+    return concept && { ...concept, options: { ...concept.options, ...given.options } }
+  }
+  if (given.kind === 'list') {
+    const item = soundField(given.item, sound, depth + 1)
+    return item && { ...given, item }
+  }
+  if (given.kind === 'ref' && typeof given.target !== 'string') return undefined
+  if (given.kind !== 'object') return given
+  const members = Object.entries(given.fields ?? {}).map(
+    ([name, one]) => [name, soundField(one, sound, depth + 1)] as const,
+  )
+  const fields = Object.fromEntries(members) as Record<string, Field>
+  return members.every(([, one]) => one) ? { ...given, fields } : undefined
+}
+
+/** What has to be the same wherever a name is used. R37. */
+export function structureOf({ kind, item, fields = {}, target }: Field): string {
+  if (kind === 'list') return `a list of ${structureOf(item as Field)}`
+  if (kind === 'ref') return `a reference to ${target}`
+  if (kind !== 'object') return kind
+  const names = Object.keys(fields).sort()
+  return `{ ${names.map((name) => `${name}: ${structureOf(fields[name] as Field)}`).join(', ')} }`
+}
+
+/** Whether a name is written as names in bodies are. R41a. */
+export function checkFieldName(path: DeclarationPath, ground: DeclarationCheck): void {
+  const { naming } = ground.settings
+  const name = path.at(-1) as string
+  const better = toCase(name, naming)
+  const mend = isInCase(better, naming)
+    ? `Write \`${better}\`.`
+    : 'Write letters and digits, beginning with a small letter.'
+  if (!isInCase(name, naming))
+    report(ground, path, `The name is not in ${naming === 'camel' ? 'camelCase' : 'snake_case'}.`, mend)
+  if (name === 'constructor' || name === 'prototype')
+    report(ground, path, 'The name has a meaning of its own in JavaScript.', 'Write another name.')
+}
+
+/** Whether a resource is named whose items are known by one id. */
+export function checkReferenceTarget(path: DeclarationPath, target: unknown, ground: DeclarationCheck): void {
+  const { resources } = ground
+  if (!hasMember(resources, target)) {
+    report(
+      ground,
+      path,
+      `There is no resource ${valueInWords(target)}.`,
+      nameHint(target, Object.keys(resources), 'Declare it in `resources`.'),
+    )
+    return
+  }
+  const { key, parent } = isObject(resources[target]) ? resources[target] : {}
+  if (key === undefined || parent === undefined) return
+  const mend = `Name the resource they lie below, or leave out \`key\` at \`${target}\` so that they get ids.`
+  report(ground, path, `The items of \`${target}\` have a composite key, so one id does not name them.`, mend)
+}
+
+/** All mistakes of a field and of what it holds. */
+export function checkField(
+  path: DeclarationPath,
+  given: unknown,
+  place: FieldSite,
+  ground: DeclarationCheck,
+  depth = 0,
+): void {
+  const before = ground.found.length
+  if (!isField(given)) {
+    const kind = hasMember(kindOptions, given) ? given : 'text'
+    report(ground, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
+    return
+  }
+  if (depth > mostDepth) {
+    report(ground, path, `It lies more than ${mostDepth} levels deep.`, 'Make a resource of what lies so deep.')
+    return
+  }
+  const field = given.kind === 'concept' ? soundField(given, ground.soundConcepts) : given
+  for (const fault of fieldFaults(given, field, place, ground.settings)) report(ground, path, ...fault)
+  if (given.kind === 'concept') checkConcept(path, given, place, ground)
+  else checkInside(path, given, place, ground, depth)
+  const complete = soundField(given, ground.soundConcepts)
+  if (ground.found.length > before || !complete) return
+  const check = valueCheckOf(complete, { settings: ground.settings, isId: () => true })
+  for (const option of ['default', 'fill'] as const) {
+    const faults: Violation[] = []
+    if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
+    const mend = `Write a ${option} that it allows.`
+    if (faults[0]) report(ground, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
+  }
+}
+
+/** What a field refers to or consists of. */
+function checkInside(
+  path: DeclarationPath,
+  { kind, item, fields, target }: Field,
+  place: FieldSite,
+  ground: DeclarationCheck,
+  depth: number,
+): void {
+  if (kind === 'ref') checkReferenceTarget(path, target, ground)
+  if (kind === 'list') checkField([...path, 'item'], item, 'item', ground, depth + 1)
+  if (kind !== 'object') return
+  const members = isObject(fields) ? Object.entries(fields) : []
+  for (const [name, one] of members) {
+    checkFieldName([...path, name], ground)
+    checkField([...path, name], one, place === 'item' || place === 'inner' ? 'inner' : 'member', ground, depth + 1)
+    checkFormerName([...path, name], one, fields as UncheckedObject, ground)
+  }
+  if (members.length === 0)
+    report(ground, path, 'The object has no fields.', 'Write them, or f.metadata() for keys that callers choose.')
+}
+
+/** The name that a field had before cannot be that of another one beside it. */
+export function checkFormerName(
+  path: DeclarationPath,
+  given: unknown,
+  beside: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
+  const { was } = isField(given) ? given.options : {}
+  if (was !== undefined && hasMember(beside, was))
+    report(ground, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
+}
+
+/** A concept is used under its own name or as the end of one. R37. */
+function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite, ground: DeclarationCheck): void {
+  const { concepts, settings } = ground
+  if (!hasMember(concepts, target)) {
+    const mend = nameHint(target, Object.keys(concepts), 'Declare it in `concepts` of the service.')
+    report(ground, path, `There is no concept ${valueInWords(target)}.`, mend)
+    return
+  }
+  const name = path.at(-1) as string
+  const end = settings.naming === 'camel' ? target.charAt(0).toUpperCase() + target.slice(1) : `_${target}`
+  if (place === 'concept' || place === 'item' || name === target || name.endsWith(end)) return
+  const mend = `Write \`${target}\`, or a name that ends with it, as \`billing${end}\`.`
+  report(ground, path, `The name does not say that the field is the concept \`${target}\`.`, mend)
+}

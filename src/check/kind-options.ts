@@ -1,0 +1,211 @@
+/** Judges the options of a field that bound its values: lengths and sizes, digits, patterns, lists of values. Part 2, fields. */
+
+import { defaultPrecision } from '../fields/bounds.ts'
+import type { Field, Kind } from '../fields/field.ts'
+import { typeInWords } from '../fields/value-check.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { bigintText, decimalText, scaledInteger } from '../formats/numbers.ts'
+import { dateText, timestampText } from '../formats/time.ts'
+import type { Settings } from '../settings.ts'
+
+/** What is wrong, and the mend. */
+export type DeclarationFault = readonly [reason: string, mend: string]
+/** What a user of plain JavaScript may have written. */
+export type UncheckedObject = Readonly<Record<string, unknown>>
+export const generalOptions =
+  'optional default fill immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
+const boundedOptions = [...generalOptions, 'min', 'max']
+const textOptions = [...boundedOptions, 'pattern', 'fold']
+
+/** The options that each kind takes. */
+export const kindOptions: Readonly<Record<Kind, readonly string[]>> = {
+  ...{ text: textOptions, email: textOptions, url: textOptions, concept: textOptions },
+  ...{
+    integer: boundedOptions,
+    bigint: boundedOptions,
+    decimal: [...boundedOptions, 'precision', 'scale'],
+    boolean: generalOptions,
+  },
+  ...{ timestamp: boundedOptions, date: boundedOptions, duration: generalOptions, interval: generalOptions },
+  ...{ enum: generalOptions, ref: [...generalOptions, 'onDelete'], country: generalOptions, currency: generalOptions },
+  ...{ list: boundedOptions, object: generalOptions, metadata: generalOptions },
+}
+export const textKinds: readonly Kind[] = ['text', 'email', 'url']
+
+/** A value as messages name it. */
+export function valueInWords(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  return /^(number|boolean|bigint)$/.test(typeof value) ? String(value) : typeInWords(value)
+}
+
+/** Which name is meant, and which ones are allowed, as far as a message can hold them. */
+export function nameHint(name: unknown, names: readonly string[], none = 'Leave it out.'): string {
+  const guess = typeof name === 'string' ? nearestName(name, names) : undefined
+  const allowed = names.length > 0 && names.length <= mostNames ? `Allowed: ${listInWords(names)}.` : none
+  return guess === undefined ? allowed : `Did you mean \`${guess}\`? ${allowed}`
+}
+
+const mostNames = 30
+
+export function hasMember(given: UncheckedObject, name: unknown): name is string {
+  return typeof name === 'string' && Object.hasOwn(given, name)
+}
+
+type BoundReader = readonly [read: (given: unknown) => number | bigint | string | undefined, what: string]
+
+/** How the bounds of a kind are read, and how they are written. */
+function boundReader({ kind, options }: Field, { dates }: Settings): BoundReader | undefined {
+  const { precision = defaultPrecision, scale = 0 } = options
+  const text =
+    <T>(read: (given: string) => T) =>
+    (given: unknown) =>
+      typeof given === 'string' ? read(given) : undefined
+  const number = (read: string) => /^-?\d/.test(read)
+  const count = (least: number) => (given: unknown) =>
+    Number.isSafeInteger(given) && (given as number) >= least ? (given as number) : undefined
+  if (kind === 'list' || textKinds.includes(kind)) return [count(0), 'a whole number from 0, as 1']
+  if (kind === 'integer') return [count(Number.MIN_SAFE_INTEGER), 'a whole number, as 1']
+  if (kind === 'bigint')
+    return [text((one) => (number(bigintText(one)) ? BigInt(one) : undefined)), "a whole number as a text, as '1'"]
+  if (kind === 'decimal')
+    return [
+      text((one) => (number(decimalText(one, precision, scale)) ? scaledInteger(one, scale) : undefined)),
+      `a decimal as a text with up to ${scale} digits after the point, as '1'`,
+    ]
+  if (kind === 'timestamp')
+    return [text((one) => timestampText(one, dates.acceptOffsets)), "a date-time as '2026-01-31T09:30:00Z'"]
+  return kind === 'date' ? [text(dateText), "a date as '2026-01-31'"] : undefined
+}
+
+/** What is wrong with bounds, digits, patterns and values. */
+export function* kindOptionFaults(field: Field, settings: Settings): Generator<DeclarationFault> {
+  const { kind, options, values } = field
+  const { precision = defaultPrecision, scale, min, max, pattern } = options
+  if (kind === 'decimal') {
+    const digits = Number.isInteger(precision) && precision >= 1 && precision <= 38
+    const places = digits && Number.isInteger(scale) && (scale as number) >= 0 && (scale as number) <= precision
+    if (!digits)
+      return yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write how many digits there are in all, 1 to 38.']
+    if (!places)
+      return yield [
+        `\`scale\` is ${valueInWords(scale)}.`,
+        `Write how many of them stand after the point, 0 to ${precision}, as scale: 2.`,
+      ]
+  }
+  const [read, what] = boundReader(field, settings) ?? []
+  const [least, most] = [min, max].map((given) => (given === undefined ? undefined : read?.(given)))
+  if (read && min !== undefined && least === undefined) yield [`\`min\` is ${valueInWords(min)}.`, `Write ${what}.`]
+  if (read && max !== undefined && most === undefined) yield [`\`max\` is ${valueInWords(max)}.`, `Write ${what}.`]
+  if (least !== undefined && most !== undefined && least > most)
+    yield [`\`min\` (${min}) is above \`max\` (${max}).`, 'Write the smaller one as `min`.']
+  if (pattern !== undefined && textKinds.includes(kind)) {
+    const fault = patternFault(pattern)
+    if (fault) yield fault
+  }
+  if (kind !== 'enum') return
+  const listed: readonly unknown[] = Array.isArray(values) ? values : []
+  if (listed.length === 0) yield ['The enum has no values.', "Write them first, as f.enum(['open', 'closed'])."]
+  const odd = listed.find((one) => typeof one !== 'string' || one === '')
+  if (odd !== undefined)
+    yield [`The value ${valueInWords(odd)} of the enum is not a name.`, 'Write each value as a text that is not empty.']
+  const twice = listed.find((one, i) => listed.indexOf(one) < i)
+  if (twice !== undefined) yield [`The enum has ${valueInWords(twice)} twice.`, 'Write each value once.']
+}
+
+const longestPattern = 200
+
+/** A character or class, or a group with its branches, and how often it may stand there. */
+interface PatternPart {
+  readonly text: string
+  readonly branches: PatternPart[][] | undefined
+  few: number
+  most: number
+}
+
+const patternToken =
+  /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|x..|c.|k<[^>]*>|[1-9]\d*|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<?[=!]|<[^>]*>|[a-z-]*:))?|(?:[*+?]|\{\d+(?:,\d*)?\})\??|./gsu
+
+/** Why a pattern is refused: it must not be able to keep the process busy with a single text. */
+export function patternFault(pattern: unknown): DeclarationFault | undefined {
+  if (pattern instanceof RegExp) return ['The pattern is a RegExp.', `Write its text: pattern: '${pattern.source}'.`]
+  if (typeof pattern !== 'string')
+    return [`The pattern is ${typeInWords(pattern)}.`, "Write a text, as pattern: '^[0-9]+$'."]
+  if (pattern.length > longestPattern)
+    return [`The pattern has ${pattern.length} characters.`, `Write at most ${longestPattern}.`]
+  try {
+    new RegExp(pattern, 'u')
+  } catch (error) {
+    return [
+      `The pattern cannot be read: ${(error as Error).message}.`,
+      "Write it as JavaScript reads it with the flag 'u'.",
+    ]
+  }
+  const tokens = [...pattern.matchAll(patternToken)].map(([text]) => text)
+  const strange = tokens.find((text) => /^\\(k<|[1-9])|^\(\?[a-z-]+:/.test(text))
+  if (strange)
+    return [`The pattern has a back reference or a flag inside: ${strange}.`, 'Write what it stands for instead.']
+  const doubtful = parsePattern(tokens).flat().find(isDoubtful)
+  if (!doubtful) return undefined
+  const reason =
+    'The pattern repeats a group that matches the same text in several ways, as (a+)+ and (a|ab)* do: one text could keep the service busy for minutes.'
+  return [
+    reason,
+    'Repeat once only, as in ^[a-z-]+$, or let each round begin with a character of its own, as in ^[a-z]+(-[a-z]+)*$.',
+  ]
+}
+
+function parsePattern(tokens: readonly string[]): PatternPart[][] {
+  const whole: PatternPart[][] = [[]]
+  const open = [whole]
+  for (const text of tokens) {
+    const branches = open.at(-1) as PatternPart[][]
+    const branch = branches.at(-1) as PatternPart[]
+    const [, few, most = few] = /^\{(\d+)(?:,(\d*))?\}/.exec(text) ?? []
+    if (text === ')') open.pop()
+    else if (text === '|') branches.push([])
+    else if (/^[*+?]/.test(text))
+      Object.assign(branch.at(-1) as PatternPart, {
+        few: text[0] === '+' ? 1 : 0,
+        most: text[0] === '?' ? 1 : Infinity,
+      })
+    else if (few !== undefined)
+      Object.assign(branch.at(-1) as PatternPart, { few: Number(few), most: most === '' ? Infinity : Number(most) })
+    else if (text.startsWith('(')) {
+      const group: PatternPart[][] = [[]]
+      branch.push({ text, branches: group, few: 1, most: 1 })
+      open.push(group)
+    } else if (!/^(\^|\$|\\[bB])$/.test(text)) branch.push({ text, branches: undefined, few: 1, most: 1 })
+  }
+  return whole
+}
+
+/** Whether a group is repeated of which a text could be divided into rounds in several ways, or one inside it is. */
+function isDoubtful({ branches, most }: PatternPart): boolean {
+  if (!branches) return false
+  return branches.flat().some(isDoubtful) || (most > 1 && !isSteady(branches) && !isSeparated(branches))
+}
+
+/** One way only: nothing inside varies in length, and the first character tells the branch. */
+function isSteady(branches: readonly PatternPart[][]): boolean {
+  const heads = branches.map(([head]) => head && literalCharacter(head))
+  if (branches.length > 1 && (heads.includes(undefined) || new Set(heads).size < heads.length)) return false
+  return branches.flat().every((part) => part.few === part.most && (!part.branches || isSteady(part.branches)))
+}
+
+/** One way only: a character that nothing else matches begins or ends each round, and a single part varies in length. */
+function isSeparated([branch = [], ...others]: readonly PatternPart[][]): boolean {
+  if (others.length > 0 || branch.some(({ branches }) => branches)) return false
+  if (branch.filter(({ few, most }) => few !== most).length > 1) return false
+  return [branch[0], branch.at(-1)].some((end) => {
+    const mark = end && literalCharacter(end)
+    return mark !== undefined && branch.every((part) => part === end || !new RegExp(`^${part.text}$`, 'u').test(mark))
+  })
+}
+
+/** The character that a part stands for, if it stands for one and once. */
+function literalCharacter({ text, branches, few, most }: PatternPart): string | undefined {
+  if (branches || few !== 1 || most !== 1) return undefined
+  if (/^[^\\.[]$/su.test(text)) return text
+  return /^\\[^\w]$/su.test(text) ? text.slice(1) : undefined
+}

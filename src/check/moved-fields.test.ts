@@ -1,0 +1,58 @@
+/** Who may read fields that moved to other resources. Part 9, versions. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f } from 'bylaw'
+import { changeMistakes } from './change-mistakes.ts'
+
+test('a moved field is not shown to callers who may not read the resource that has it', () => {
+  const found = (ranks: unknown, players: unknown, field?: object, more: object = {}) =>
+    changeMistakes(
+      {
+        name: 'game',
+        versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+        scopes: { a: 'A', b: 'B' },
+        resources: {
+          ranks: { fields: { level: f.integer() }, access: ranks, ...more },
+          players: { fields: { rankId: f.ref('ranks') }, access: players, ...more },
+        },
+      } as never,
+      [
+        {
+          version: 'v2',
+          resource: 'players',
+          about: 'Levels are those of ranks.',
+          moved: { level: { by: 'rankId', to: 'level', ...(field && { field }) } },
+        } as never,
+      ],
+    )
+  const shows = (ranks: unknown, players: unknown, field?: object, more?: object) =>
+    found(ranks, players, field, more).filter(({ reason }) => reason.startsWith('It would show')).length > 0
+  const of = (read: string | undefined, write = 'a') => ({ ...(read && { read }), write })
+  for (const [ranks, players] of [
+    ['authenticated', 'public'],
+    ['a', 'public'],
+    ['a', 'authenticated'],
+    ['a', 'b'],
+    [undefined, 'a'],
+  ] as const)
+    assert.equal(shows(of(ranks), of(players)), true, `${ranks} ${players}`)
+  for (const [ranks, players] of [
+    ['public', 'public'],
+    ['public', 'a'],
+    ['authenticated', 'authenticated'],
+    ['authenticated', 'a'],
+    ['a', 'a'],
+  ] as const)
+    assert.equal(shows(of(ranks), of(players)), false, `${ranks} ${players}`)
+  assert.equal(shows(of('a'), of('a', 'b')), true, 'who creates a player is answered it')
+  assert.equal(shows(of('a'), of('a', 'b'), undefined, { methods: ['list', 'read', 'change'] }), false)
+  assert.equal(shows(of('a'), 'authenticated', f.integer({ default: 0, read: 'a' })), false)
+  assert.equal(shows(of('a'), 'authenticated', f.integer({ default: 0, read: 'b' })), true)
+  const [mistake] = found(of('a'), 'authenticated')
+  assert.deepEqual(mistake, {
+    place: 'changes.v2.players.moved.level',
+    reason:
+      "It would show what `ranks` has to callers who may not read `ranks`: items of `players` are answered to 'authenticated', and `access` of `ranks` lets 'a' read.",
+    mend: "Write read: 'authenticated' in `access` of `ranks`, or the same rule at both, or read: 'a' in `field` of the moved field.",
+  })
+})

@@ -1,0 +1,162 @@
+/** Option faults: options of a field that do not fit its kind, its place or each other. Part 2, fields. */
+import type { Field, Kind } from '../fields/field.ts'
+import { listInWords } from '../formats/naming.ts'
+import type { Settings } from '../settings.ts'
+import {
+  type DeclarationFault,
+  generalOptions,
+  kindOptionFaults,
+  kindOptions,
+  nameHint,
+  textKinds,
+  type UncheckedObject,
+  valueInWords,
+} from './kind-options.ts'
+
+/** Faults of a field as it is written; `field` is the same with its concept filled in, where there is one. */
+export function fieldFaults(
+  given: Field,
+  field: Field | undefined,
+  place: FieldSite,
+  settings: Settings,
+): DeclarationFault[] {
+  if (!field) return [...optionFaults(given, given, place)]
+  return [
+    ...optionFaults(given, field, place),
+    ...kindOptionFaults(field, settings),
+    ...queryFaults(field),
+    ...contradictionFaults(field, place),
+  ]
+}
+
+const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold']
+
+function* optionFaults({ kind, options }: Field, field: Field, place: FieldSite): Generator<DeclarationFault> {
+  const said = options as UncheckedObject
+  const allowed = kindOptions[kind].filter((name) => kindOptions[field.kind].includes(name))
+  for (const name of Object.keys(said).filter((one) => said[one] !== undefined && !allowed.includes(one))) {
+    yield [`A field of kind ${field.kind} has no option \`${name}\`.`, nameHint(name, allowed)]
+  }
+  const [useless, where, mend] = uselessOptions[place]
+  for (const name of useless) {
+    const inherited = lastingOptions.includes(name) && (field.options as UncheckedObject)[name] === true
+    if (said[name] !== undefined || inherited) yield [`\`${name}\` has no effect ${where}.`, mend]
+  }
+  for (const name of flagOptions.filter((one) => said[one] !== undefined && typeof said[one] !== 'boolean')) {
+    yield [`\`${name}\` is ${valueInWords(said[name])}.`, `Write ${name}: true, or leave it out.`]
+  }
+  const { was, ownMeaning, onDelete } = said
+  if (was !== undefined && (typeof was !== 'string' || was === '')) {
+    yield [`\`was\` is ${valueInWords(was)}.`, "Write the name that the field had before, as was: 'surname'."]
+  }
+  if (ownMeaning !== undefined && (typeof ownMeaning !== 'string' || ownMeaning.trim() === '')) {
+    yield [
+      `\`ownMeaning\` is ${valueInWords(ownMeaning)}.`,
+      'Write in a few words why this field differs from others of its name.',
+    ]
+  }
+  if (onDelete !== undefined && onDelete !== 'restrict' && onDelete !== 'cascade') yield onDeleteFault(onDelete)
+}
+
+/** The fault of an unknown rule for dependents. R138. */
+export const onDeleteFault = (given: unknown): DeclarationFault => [
+  `\`onDelete\` is ${valueInWords(given)}.`,
+  "Write onDelete: 'restrict' or 'cascade'.",
+]
+
+const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
+
+/** Filters, sorting and uniqueness, as far as the kind allows them. */
+function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Field): Generator<DeclarationFault> {
+  const forms = filterForms.filter(
+    (form) => form === 'ne' || (form === 'like' ? textKinds : orderedKinds).includes(kind),
+  )
+  const asked = filter !== undefined && filter !== false
+  const listed: readonly unknown[] = Array.isArray(filter) ? filter : filter === true ? [] : [filter]
+  if (asked && !comparableKinds.includes(kind))
+    yield [
+      `A field of kind ${kind} cannot be filtered by.`,
+      kind === 'object' ? 'Write `filter` at the fields inside it.' : 'Leave `filter` out.',
+    ]
+  else if (asked) {
+    if (Array.isArray(filter) && filter.length === 0)
+      yield ['`filter` names no form.', 'Write filter: true for plain equality.']
+    for (const form of listed.filter((one) => !forms.includes(one as string))) {
+      yield [`A field of kind ${kind} has no filter ${valueInWords(form)}.`, nameHint(form, ['true', ...forms])]
+    }
+  }
+  if (sort && !sortableKinds.includes(kind)) yield [`A field of kind ${kind} cannot be sorted by.`, 'Leave `sort` out.']
+  if (unique && !comparableKinds.includes(kind))
+    yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
+  const tells = Object.entries({ filter, sort, unique })
+    .filter(([, value]) => value)
+    .map(([name]) => name)
+  if (writeOnly && tells.length > 0)
+    yield [
+      `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would tell what it holds.`,
+      `Leave ${listInWords(tells, 'and')} out, or \`writeOnly\`.`,
+    ]
+}
+
+/** Options that contradict each other. */
+function* contradictionFaults(field: Field, place: FieldSite): Generator<DeclarationFault> {
+  const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
+  const empty = given === undefined && !optional && field.kind !== 'list' && field.kind !== 'metadata'
+  if (readOnly && writeOnly)
+    yield ['The field is `readOnly` and `writeOnly`, so that nobody could use it.', 'Leave one of the two out.']
+  else if (readOnly && empty && place === 'resource') {
+    yield [
+      'The field is `readOnly`, and a new item would have no value for it.',
+      'Add `optional: true` or a `default`.',
+    ]
+  }
+  if (field.kind === 'ref' && given !== undefined)
+    yield [
+      'A reference cannot have a default, as no item is sure to exist.',
+      'Write `optional: true` instead, or leave it required.',
+    ]
+  if (fill !== undefined && (unique || field.kind === 'ref'))
+    yield [
+      `The field has a \`fill\`, and ${unique ? 'no two items may have the same value' : 'no item is sure to exist'}.`,
+      'Leave `fill` out, and mend the rows with the declaration before.',
+    ]
+}
+
+/** Where a field stands: a `member` is in an object, an `inner` one in an object of a list, an `item` in a list. */
+export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item'
+
+const orderedKinds: readonly Kind[] = [...textKinds, 'integer', 'bigint', 'decimal', 'timestamp', 'date']
+
+/** The kinds whose values have an order. */
+export const sortableKinds: readonly Kind[] = [...orderedKinds, 'boolean', 'enum', 'ref', 'country', 'currency']
+
+/** The kinds that can be filtered by and kept unique. */
+export const comparableKinds: readonly Kind[] = [...sortableKinds, 'duration', 'interval']
+
+const lastingOptions = ['unique', 'immutable', 'readOnly', 'writeOnly']
+
+const scopeOptions = ['read', 'write']
+
+const ownFieldOptions = [...lastingOptions, ...scopeOptions, 'ownMeaning']
+
+/** Options that would have no effect where the field stands. */
+const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly string[], where: string, mend: string]>> =
+  {
+    resource: [[], '', ''],
+    concept: [
+      ['was', 'fill', 'ownMeaning', ...scopeOptions],
+      'at a concept',
+      'Write it at the fields that use the concept.',
+    ],
+    member: [ownFieldOptions, 'inside an object', 'Write it at the whole object, or make this a field of its own.'],
+    inner: [
+      [...ownFieldOptions, 'filter', 'sort', 'fold'],
+      'inside a list',
+      'Leave it out, or make a resource of what the list holds.',
+    ],
+    item: [
+      [...generalOptions.filter((name) => name !== 'fill'), 'fold'],
+      'at the item of a list',
+      'Write it at the list; an item has bounds and a pattern.',
+    ],
+  }

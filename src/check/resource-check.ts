@@ -1,0 +1,275 @@
+/** Finds what is wrong with a single resource: its name, its parent, its fields and key, who may use it. Part 2, resources. */
+
+import type { Kind } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import { isKebab, isPlural, listInWords, pluralOf, singularOf, toCase, toKebab, verbIn } from '../formats/naming.ts'
+import {
+  type Access,
+  operations,
+  parentFieldName,
+  type ResourceDeclaration,
+  resourceKeys,
+  ruleFor,
+} from '../resources/declaration.ts'
+import type { Settings } from '../settings.ts'
+import {
+  checkField,
+  checkFieldName,
+  checkFormerName,
+  checkReferenceTarget,
+  type DeclarationCheck,
+  type DeclarationPath,
+  report,
+  soundField,
+} from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { onDeleteFault } from './option-faults.ts'
+
+/** What is declared of one resource, with the settings in force for it. */
+export interface ResourceCheck {
+  readonly name: string
+  readonly given: UncheckedObject
+  readonly settings: Settings
+}
+
+/** What a resource says of itself. */
+export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): void {
+  const { name, given } = judged
+  const path = ['resources', name]
+  checkResourceName(judged, ground)
+  checkKnownKeys(path, given, resourceKeys, ['states', 'operations', 'events'], ground)
+  if (given.plural !== undefined && given.plural !== true) {
+    report(
+      ground,
+      [...path, 'plural'],
+      `\`plural\` is ${valueInWords(given.plural)}.`,
+      'Write plural: true, or leave it out.',
+    )
+  }
+  if (given.singular !== undefined && (typeof given.singular !== 'string' || !isKebab(given.singular))) {
+    report(
+      ground,
+      [...path, 'singular'],
+      `\`singular\` is ${valueInWords(given.singular)}.`,
+      `Write it in kebab-case, as singular: '${singularOf(toKebab(name))}'.`,
+    )
+  }
+  checkParent(judged, ground)
+  checkFields(judged, ground)
+  checkKey(judged, ground)
+  checkAccess(judged, ground)
+}
+
+/** Names that are not known, and those that only a later release will know. */
+export function checkKnownKeys(
+  path: DeclarationPath,
+  given: UncheckedObject,
+  known: readonly string[],
+  later: readonly string[],
+  ground: DeclarationCheck,
+): void {
+  for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one))) {
+    if (later.includes(key))
+      report(ground, [...path, key], `\`${key}\` is not offered by this release.`, 'Leave it out.')
+    else report(ground, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
+  }
+}
+
+/** Paths are plural nouns in kebab-case; some are the service's own. R2. */
+function checkResourceName({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', name]
+  const better = given.plural === true || toKebab(name) === '' ? toKebab(name) : pluralOf(toKebab(name))
+  const verb = verbIn(toKebab(name), settings.path.verbs)
+  const faults = [
+    ...(isKebab(name) ? [] : ['in kebab-case']),
+    ...(given.plural === true || isPlural(toKebab(name)) ? [] : ['a plural']),
+  ]
+  if (faults.length > 0) {
+    const say = faults.includes('a plural') ? ', or say plural: true if it is one' : ''
+    report(
+      ground,
+      path,
+      `The name is not ${listInWords(faults, 'and not')}.`,
+      isKebab(better) ? `Write \`${better}\`${say}.` : 'Write a noun of small letters, digits and dashes.',
+    )
+  }
+  if (verb)
+    report(
+      ground,
+      path,
+      `The name contains the verb \`${verb}\`; the method of a request says what is done.`,
+      `Name the thing itself, as \`${toKebab(name).slice(verb.length + 1) || 'cancellations'}\`; the verbs are a setting, path.verbs.`,
+    )
+  if (/^v\d+$/.test(name)) report(ground, path, 'The name reads like a version.', 'Name what the items are.')
+  const taken = ['healthz', 'readyz', 'openapi'].includes(name)
+  if (taken || /^(bylaw|sqlite)([-_]|$)/.test(name))
+    report(ground, path, 'The name is kept for the service itself.', 'Write another name.')
+}
+
+function checkParent({ name, given: { parent } }: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', name, 'parent']
+  if (parent === undefined) return
+  if (typeof parent !== 'string' && !isObject(parent)) {
+    report(ground, path, `\`parent\` is ${valueInWords(parent)}.`, "Write the name of a resource, as parent: 'orders'.")
+    return
+  }
+  checkReferenceTarget(path, isObject(parent) ? parent.resource : parent, ground)
+  if (!isObject(parent)) return
+  checkKnownKeys(path, parent, ['resource', 'onDelete'], [], ground)
+  if (parent.onDelete !== undefined && parent.onDelete !== 'restrict' && parent.onDelete !== 'cascade')
+    report(ground, path, ...onDeleteFault(parent.onDelete))
+}
+
+/** The name of the resource that the items of this one lie below. */
+export const parentNameOf = (given: unknown): unknown =>
+  isObject(given) && isObject(given.parent) ? given.parent.resource : isObject(given) ? given.parent : undefined
+
+/** The name of the parent's id, where there is a parent. */
+export function parentFieldOf({ given }: ResourceCheck, { resources, settings }: DeclarationCheck): string | undefined {
+  const name = parentNameOf(given)
+  if (!hasMember(resources, name)) return undefined
+  const own = isObject(resources[name]) ? resources[name].singular : undefined
+  return parentFieldName(
+    name,
+    { singular: typeof own === 'string' ? own : singularOf(name) } as ResourceDeclaration,
+    settings,
+  )
+}
+
+/** The names that the service has a use for, and the use. R93. */
+function reservedNames(judged: ResourceCheck, ground: DeclarationCheck): Map<string, string> {
+  const { naming, idempotency } = judged.settings
+  const link = parentFieldOf(judged, ground)
+  const names = new Map([['id', 'Every item has an `id` already.']])
+  for (const one of ['created-at', 'updated-at']) names.set(toCase(one, naming), 'The service keeps this time already.')
+  if (link) names.set(link, 'The id of the parent is a field already.')
+  if (idempotency.bodyField !== null)
+    names.set(
+      idempotency.bodyField || toCase('idempotency-key', naming),
+      'In a body the name is that of the idempotency key.',
+    )
+  return names
+}
+
+function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
+  const fields = judged.given.fields
+  const path = ['resources', judged.name, 'fields']
+  if (!isObject(fields)) {
+    const reason =
+      fields === undefined ? 'It is not said what fields the items have.' : `\`fields\` is ${valueInWords(fields)}.`
+    report(ground, path, reason, 'Write an object of fields, as fields: { name: f.text() }.')
+    return
+  }
+  const reserved = reservedNames(judged, ground)
+  const seen = new Map<string, string>()
+  for (const [name, field] of Object.entries(fields)) {
+    const at = [...path, name]
+    const use = reserved.get(name)
+    const twin = seen.get(name.toLowerCase())
+    seen.set(name.toLowerCase(), name)
+    if (use) report(ground, at, use, 'Leave the field out, or write another name.')
+    if (twin) report(ground, at, `The name differs from \`${twin}\` by its capitals only.`, 'Write another name.')
+    checkFieldName(at, ground)
+    checkField(at, field, 'resource', ground)
+    checkFormerName(at, field, fields, ground)
+  }
+}
+
+const keyKinds: readonly Kind[] = ['text', 'enum', 'country', 'currency', 'date', 'integer']
+
+/** The key takes the place of ids that the service would make. */
+function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', name]
+  const { key, prefix, fields, settings } = given
+  if (key === undefined) return
+  if (prefix !== undefined) {
+    const reason = 'The `key` is the id of an item, so no id is made that could begin with a prefix.'
+    report(ground, [...path, 'prefix'], reason, 'Leave out `prefix` or `key`.')
+  }
+  if (isObject(settings) && isObject(settings.resource) && settings.resource.id !== undefined) {
+    const reason = 'The `key` is the id of an item, so no id is made.'
+    report(ground, [...path, 'settings', 'resource', 'id'], reason, 'Leave out this setting or `key`.')
+  }
+  checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, ground)
+}
+
+/** A key always has a value, and one that an address can hold. */
+function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObject, ground: DeclarationCheck): void {
+  if (!hasMember(fields, key)) {
+    report(ground, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))
+    return
+  }
+  const field = soundField(fields[key], ground.soundConcepts)
+  if (!field) return
+  if (!keyKinds.includes(field.kind)) {
+    const mend = `Write the name of a field of kind ${listInWords(keyKinds)}.`
+    report(ground, path, `A field of kind ${field.kind} cannot be the key.`, mend)
+  }
+  const { optional, default: usual, fill, readOnly, writeOnly, read, write, fold } = field.options
+  const given = { default: usual !== undefined, fill: fill !== undefined }
+  const said = Object.entries({ optional, ...given, readOnly, writeOnly, read, write, fold })
+    .filter(([, one]) => one)
+    .map(([one]) => `\`${one}\``)
+  if (said.length === 0) return
+  const reason = `The field \`${key}\` is declared with ${listInWords(said, 'and')}, but a key comes with every item and is seen as it is.`
+  report(ground, path, reason, `Leave out ${listInWords(said, 'and')} there.`)
+}
+
+const accessKeys = ['read', 'write', 'create', 'replace', 'change', 'remove']
+
+/** Who may use a resource has to be said for everything it offers. */
+function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', name, 'access']
+  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
+  const offered = checkMethods(['resources', name, 'methods'], given.methods, ground)
+  const { access } = given
+  const mend =
+    "Write access: 'public', 'authenticated' or a scope, or an object of them, as { read: 'public', write: 'orders:write' }."
+  if (access === undefined) {
+    report(ground, path, 'It is not said who may use the resource.', mend)
+    return
+  }
+  if (typeof access !== 'string' && !isObject(access)) {
+    report(ground, path, `\`access\` is ${valueInWords(access)}.`, mend)
+    return
+  }
+  if (isObject(access)) checkKnownKeys(path, access, accessKeys, [], ground)
+  for (const [key, rule] of Object.entries(isObject(access) ? access : { '': access })) {
+    if (rule === undefined || (typeof rule === 'string' && rules.includes(rule)) || (key && !accessKeys.includes(key)))
+      continue
+    report(
+      ground,
+      key ? [...path, key] : path,
+      `There is no scope ${valueInWords(rule)}.`,
+      `${nameHint(rule, rules)} Scopes are declared in \`scopes\` of the service.`,
+    )
+  }
+  const open = offered.filter((one) => ruleFor(access as Access, one) === undefined)
+  if (open.length > 0)
+    report(
+      ground,
+      path,
+      `It is not said who may ${listInWords(open, 'and')}.`,
+      `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
+    )
+}
+
+/** The operations that are offered. */
+function checkMethods(path: DeclarationPath, given: unknown, ground: DeclarationCheck): typeof operations {
+  if (given === undefined) return operations
+  const listed: readonly unknown[] = Array.isArray(given) ? given : []
+  if (listed.length === 0)
+    report(
+      ground,
+      path,
+      Array.isArray(given) ? 'No method is offered.' : `\`methods\` is ${valueInWords(given)}.`,
+      "Write what is offered, as methods: ['list', 'read'].",
+    )
+  for (const [i, one] of listed.entries()) {
+    if (!operations.some((operation) => operation === one))
+      report(ground, path, `There is no method ${valueInWords(one)}.`, nameHint(one, operations))
+    if (listed.indexOf(one) < i)
+      report(ground, path, `${valueInWords(one)} stands there twice.`, 'Write each method once.')
+  }
+  return operations.filter((one) => listed.includes(one))
+}

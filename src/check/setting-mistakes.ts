@@ -1,0 +1,95 @@
+/** Judges settings: what is none, what does not fit, and what does not go together. Part 2, resources. */
+
+import { isObject } from '../fields/value-check.ts'
+import { isInCase, listInWords } from '../formats/naming.ts'
+import type { SettingFault, Settings } from '../settings.ts'
+import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
+import { nameHint } from './kind-options.ts'
+
+const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
+
+/** What the conventions name and only a later release offers. */
+const later = /^(resource\.links|patch|events)$/
+
+export function addSettingFinding(
+  ground: Pick<DeclarationCheck, 'found'>,
+  before: DeclarationPath,
+  { path, reason, allowed }: SettingFault,
+): void {
+  const at = [...before, 'settings', ...path.split('.').filter(Boolean)]
+  const name = path.split('.').at(-1) as string
+  if (outsideSettings.test(path))
+    report(
+      ground,
+      at,
+      `\`${path}\` is no setting of a declaration.`,
+      'Leave it out here and give it as a flag of `bylaw serve` or in the environment.',
+    )
+  else if (later.test(path)) report(ground, at, `\`${path}\` is not offered by this release.`, 'Leave it out.')
+  else if (reason === 'unknown') report(ground, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
+  else if (reason === 'value')
+    report(
+      ground,
+      at,
+      `The setting \`${path || 'settings'}\` does not have a value that fits.`,
+      `Write ${listInWords(allowed)}.`,
+    )
+  else report(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
+}
+
+/** Settings that do not go together; what nobody has said follows the others by itself. */
+export function checkSettingContradictions(
+  before: DeclarationPath,
+  given: readonly unknown[],
+  settings: Settings,
+  ground: DeclarationCheck,
+): void {
+  const { list } = settings
+  const { styles, style, field, names } = list.pagination
+  const say: AddContradiction = (path, reason, mend) =>
+    report(ground, [...before, 'settings', ...path.split('.')], reason, mend)
+  const said = (...path: string[]) => given.some((one) => valueAtPath(one, path) !== undefined)
+  if (styles.length === 0)
+    say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")
+  else if (!styles.includes(style) && said('list', 'pagination', 'style')) {
+    const mend = `Write style: '${styles[0]}', or add '${style}' to the styles.`
+    say('list.pagination.style', `The style '${style}' is not among the styles.`, mend)
+  }
+  if (list.pageSize > list.maxPageSize && said('list', 'pageSize')) {
+    const reason = `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`
+    say('list.pageSize', reason, `Write pageSize: ${list.maxPageSize} or less.`)
+  }
+  if (field === 'data')
+    say('list.pagination.field', 'The items of a list stand in `data` already.', "Write another name, as 'pagination'.")
+  const renamed = Object.values(names)
+  const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
+  if (twice)
+    say(
+      'list.pagination.names',
+      `The name '${twice}' stands for something else too.`,
+      'Write a name of its own for each.',
+    )
+  checkIdempotencySettings(settings, say)
+}
+
+type AddContradiction = (path: string, reason: string, mend: string) => void
+
+function checkIdempotencySettings({ naming, idempotency }: Settings, say: AddContradiction): void {
+  const { bodyField, methods, mode } = idempotency
+  if (methods.includes('PATCH') && mode !== 'replay')
+    say(
+      'idempotency.methods',
+      "A repeated PATCH can only be answered with mode: 'replay': it has no new resource to name.",
+      "Write mode: 'replay', or leave PATCH out.",
+    )
+  if (bodyField && !isInCase(bodyField, naming))
+    say(
+      'idempotency.bodyField',
+      `'${bodyField}' does not follow \`naming\`, which is '${naming}'.`,
+      `Write '${naming === 'camel' ? 'idempotencyKey' : 'idempotency_key'}', or another name of that form.`,
+    )
+}
+
+/** What stands at a place, if objects lead there. */
+const valueAtPath = (given: unknown, path: readonly string[]): unknown =>
+  path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), given)

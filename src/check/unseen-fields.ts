@@ -1,0 +1,89 @@
+/** Tries the functions of changes where callers do not see everything. Part 9, versions; part 5, field rules. */
+
+import type { Field } from '../fields/field.ts'
+import type { Change } from '../resources/change.ts'
+import { resolveConcepts } from '../resources/declaration.ts'
+import { report } from './field-check.ts'
+import { plainValue, valueTerms } from './plain-value.ts'
+import type { ChangeCheck } from './value-sources.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** What a caller does not see is null to `response`, which has to take that. R169. */
+export function checkUnseenFields({ change, path, own, around, found }: ChangeCheck): void {
+  const whole = (field: Field) => resolveConcepts(field, around.concepts ?? {})
+  const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
+  const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
+  if (!change.response || scopes.size === 0) return
+  const item = sampleItem(fields)
+  const seen = runResponse(change, item)
+  if (seen instanceof Error) return // plain values are not enough to try it with
+  for (const lacking of [scopes, ...[...scopes].map((one) => new Set([one]))]) {
+    const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
+    const told = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
+    const fault = told instanceof Error ? `It throws: ${told.message}` : lostPromise(change, seen, told, lacking, whole)
+    const asked = told instanceof Error ? undefined : revealingField(change, seen, told, lacking, whole)
+    if (asked !== undefined) {
+      report(
+        { found },
+        [...path, asked],
+        `Lists are filtered or sorted by what all are shown, and callers with ${[...lacking].join(' and ')} are shown another value than the others.`,
+        `Write read: '${[...lacking][0]}' at it too, or leave \`filter\` and \`sort\` out: then they are refused.`,
+      )
+      return
+    }
+    if (fault === null) continue
+    const names = unseen.map((name) => `\`${name}\``).join(' and ')
+    report(
+      { found },
+      [...path, 'response'],
+      `Callers without ${[...lacking].join(' and ')} do not see ${names}, so that null stands there. ${fault}`,
+      `Say what they are told, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,
+    )
+    return
+  }
+}
+
+function sampleItem(fields: readonly (readonly [string, Field])[]): Document {
+  const managed = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
+  return { ...managed, ...Object.fromEntries(fields.map(([name, one]) => [name, plainValue(valueTerms(one))])) }
+}
+
+function runResponse({ response }: Change, item: Document): Document | Error {
+  try {
+    return (response as (now: Document) => Document)(item)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** A field that is filtered or sorted by, and is another one for such callers; undefined where there is none. */
+function revealingField(
+  { removed = {}, retyped = {}, filters = {}, sorts = {} }: Change,
+  seen: Document,
+  told: Document,
+  lacking: ReadonlySet<string>,
+  whole: (field: Field) => Field,
+): string | undefined {
+  return Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
+    const { filter, sort, read } = whole(field).options
+    const isOwn = (filter && !Object.hasOwn(filters, name)) || (sort && !Object.hasOwn(sorts, name))
+    return isOwn && !lacking.has(read ?? '') && JSON.stringify(seen?.[name]) !== JSON.stringify(told?.[name])
+  })?.[0]
+}
+
+/** A value that such callers are promised and not told; null where there is none. */
+function lostPromise(
+  { removed = {}, retyped = {} }: Change,
+  seen: Document,
+  told: Document,
+  lacking: ReadonlySet<string>,
+  whole: (field: Field) => Field,
+): string | null {
+  const name = Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
+    const { options } = whole(field)
+    const promised = options.optional !== true && !lacking.has(options.read ?? '')
+    return promised && (seen?.[name] ?? null) !== null && (told?.[name] ?? null) === null
+  })?.[0]
+  return name === undefined ? null : `Then it gives no \`${name}\`, which they are promised.`
+}

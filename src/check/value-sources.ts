@@ -1,0 +1,136 @@
+/** Finds what a change leaves without a source: values that nothing gives. Part 9, versions. */
+import type { Violation } from '../errors/problem.ts'
+import type { Field } from '../fields/field.ts'
+import { isObject, valueCheckOf } from '../fields/value-check.ts'
+import { type Change, referencedResource } from '../resources/change.ts'
+import {
+  operations,
+  type ResourceDeclaration,
+  resolveConcepts,
+  ruleCovers,
+  ruleFor,
+  type VersionedDeclaration,
+} from '../resources/declaration.ts'
+import { readSettings } from '../settings.ts'
+import { type DeclarationPath, type Finding, report } from './field-check.ts'
+import { hasMember } from './kind-options.ts'
+
+/** What one change is judged against: the declaration as its version has it. */
+export interface ChangeCheck {
+  readonly change: Change
+  readonly path: DeclarationPath
+  readonly around: VersionedDeclaration
+  readonly own: ResourceDeclaration
+  /** The changes of later versions, the newest first. */
+  readonly later: readonly Change[]
+  readonly found: Finding[]
+}
+
+const isOmittable = ({ kind, options }: Field): boolean =>
+  options.optional === true || options.default !== undefined || kind === 'list' || kind === 'metadata'
+
+/** Whether everything that has to be there comes from somewhere, and what can be asked can be answered. */
+export function checkValueSources(scene: ChangeCheck): void {
+  const { change, path, own, around, found } = scene
+  const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
+  if (begins || ends) return
+  const concepts = around.concepts ?? {}
+  const whole = (field: Field) => resolveConcepts(field, concepts)
+  const fields = (names: readonly string[]) => names.filter((name) => hasMember(own.fields, name))
+  const links = Object.values(moved).map(({ by }) => by)
+  for (const name of fields(added))
+    if (!request && !isOmittable(whole(own.fields[name] as Field)) && !links.includes(name))
+      report(
+        { found },
+        [...path, 'added'],
+        `Old requests do not give \`${name}\`, which has to be given.`,
+        'Write request: (old) => ({ … }), or let the field have a default.',
+      )
+  for (const [name, field] of Object.entries(removed))
+    if (!response && isFieldLike(field) && !isOmittable(whole(field)))
+      report(
+        { found },
+        [...path, 'removed', name],
+        'Old answers need a value for it.',
+        'Write response: (now) => ({ … }), or let the field have a default.',
+      )
+  checkKinds(scene)
+  const settings = readSettings(around.settings, undefined, false, () => {})
+  for (const name of fields(Object.keys(required))) {
+    const field = whole(own.fields[name] as Field)
+    const at = [...path, 'required', name]
+    if (isOmittable(field)) report({ found }, at, `\`${name}\` does not have to be given.`, 'Leave it out here.')
+    const faults: Violation[] = []
+    valueCheckOf(field, { settings, isId: () => true })(required[name], `/${name}`, faults)
+    if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
+  }
+  checkScopedFields(scene)
+}
+
+function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
+  const { retyped = {}, request, response } = change
+  const kindOf = (field: Field) => resolveConcepts(field, around.concepts ?? {}).kind
+  for (const [name, field] of Object.entries(retyped).filter(([name]) => hasMember(own.fields, name))) {
+    const alike = isFieldLike(field) && kindOf(field) === kindOf(own.fields[name] as Field)
+    if (!alike && (!request || !response))
+      report(
+        { found },
+        [...path, 'retyped', name],
+        'Its values are of another kind.',
+        'Write request and response, which turn one into the other.',
+      )
+  }
+}
+
+/** What only callers with a scope see is not shown to others by an older version. R169. */
+function checkScopedFields(scene: ChangeCheck): void {
+  const { change, path, own, around, found } = scene
+  const { added = [], removed = {}, moved = {} } = change
+  const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
+  for (const [name, field] of Object.entries(removed))
+    for (const scope of scopes.filter((one) => isFieldLike(field) && field.options.read !== one))
+      report(
+        { found },
+        [...path, 'removed', name],
+        `It can show what only callers with ${scope} see.`,
+        `Write read: '${scope}' at it too.`,
+      )
+  for (const [name, { by, to, field }] of Object.entries(moved)) {
+    const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
+    if (target !== undefined) checkReaders(scene, name, target)
+    const read = target === undefined ? undefined : around.resources[target]?.fields[to]?.options.read
+    if (read !== undefined && field && field.options.read !== read)
+      report(
+        { found },
+        [...path, 'moved', name],
+        `It can show what only callers with ${read} see.`,
+        `Write read: '${read}' at it too.`,
+      )
+  }
+}
+
+/**
+ * Whoever is answered the items of a version may read the resource that has a moved field now, or the field itself takes the
+ * scope of that resource. Else an older version would show what the newest one refuses. R169, R195.
+ */
+function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
+  const there = around.resources[target]
+  const asked = there && ruleFor(there.access, 'read')
+  if (!there || (asked !== undefined && change.moved?.[name]?.field?.options.read === asked)) return
+  const creates = [own, ...[change, ...later].map(({ methods }) => ({ methods: methods?.added }))].some(
+    ({ methods }, i) => (methods ?? (i === 0 ? operations : [])).includes('create'),
+  )
+  const rules = [ruleFor(own.access, 'read'), ...(creates ? [ruleFor(own.access, 'create')] : [])]
+  const wider = rules.find((rule) => rule !== undefined && !ruleCovers(asked, rule))
+  if (wider === undefined) return
+  const isScope = asked !== undefined && asked !== 'authenticated'
+  const field = isScope ? `, or read: '${asked}' in \`field\` of the moved field` : ''
+  report(
+    { found },
+    [...path, 'moved', name],
+    `It would show what \`${target}\` has to callers who may not read \`${target}\`: items of \`${change.resource}\` are answered to '${wider}', and \`access\` of \`${target}\` lets ${asked === undefined ? 'nobody' : `'${asked}'`} read.`,
+    `Write read: '${wider}' in \`access\` of \`${target}\`, or the same rule at both${field}.`,
+  )
+}
+
+const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)

@@ -1,0 +1,153 @@
+/** Finds what is wrong with the versions that a service declares: their names, and when they come and go. Part 9, versions. */
+
+import { isObject } from '../fields/value-check.ts'
+import { dateText, timestampText } from '../formats/time.ts'
+import { versionLabels } from '../resources/change.ts'
+import { operations, type Versions } from '../resources/declaration.ts'
+import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { checkKnownKeys } from './resource-check.ts'
+
+const versionKeys = ['released', 'deprecated', 'sunset', 'guide', 'policy', 'format', 'retired']
+
+/** R187 to R204. */
+export function checkVersions(given: unknown, ground: DeclarationCheck): void {
+  const all = isObject(given) ? given : {}
+  if (given !== undefined && (!isObject(given) || Object.keys(all).length === 0))
+    report(ground, ['versions'], `\`versions\` is ${isObject(given) ? 'empty' : valueInWords(given)}.`, versionsMend)
+  for (const [label, one] of Object.entries(all)) checkVersion(label, one, ground)
+  const labels = Object.keys(all).every((label) => isLabel(label)) ? versionLabels({ versions: all as Versions }) : []
+  const served = labels.filter((label) => !isObject(all[label]) || all[label].retired === undefined)
+  const newest = labels.at(-1)
+  if (newest !== undefined && given !== undefined && !served.includes(newest))
+    report(ground, ['versions', newest, 'retired'], 'The newest version cannot be retired.', 'Leave `retired` out.')
+  checkReleaseOrder(labels, all, ground)
+  const { default: usual } = ground.settings.versions
+  if (labels.length > 0 && isLabel(usual) && !served.includes(usual))
+    report(
+      ground,
+      ['settings', 'versions', 'default'],
+      `The version ${valueInWords(usual)} is not served.`,
+      `Write one of ${served.join(', ')}, 'latest' or 'required'.`,
+    )
+}
+
+const versionsMend = "Write them as versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-11-20' } }."
+
+/** R189. */
+const isLabel = (label: string): boolean => /^v[1-9][0-9]{0,3}$/.test(label)
+
+function checkVersion(label: string, given: unknown, ground: DeclarationCheck): void {
+  const path = ['versions', label]
+  if (!isLabel(label)) report(ground, path, 'The name is not one of a version.', 'Write v and a number, as `v2`.')
+  if (!isObject(given)) {
+    report(ground, path, `It is ${valueInWords(given)}.`, "Write when it came, as { released: '2026-01-15' }.")
+    return
+  }
+  checkKnownKeys(path, given, versionKeys, [], ground)
+  if (given.released === undefined)
+    report(ground, path, 'It is not said when the version came.', "Write released: '2026-01-15'.")
+  checkDatesAndUrls(path, given, ground)
+  if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
+    report(ground, [...path, 'format'], `It is ${valueInWords(given.format)}.`, "Write 'true' or 'rfc9745'.")
+  if (given.retired !== undefined && given.retired !== true && !isReason(given.retired))
+    report(
+      ground,
+      [...path, 'retired'],
+      `It is ${valueInWords(given.retired)}.`,
+      'Write true, or the reason as a text.',
+    )
+  checkTimes(path, given, ground)
+}
+
+/** Operations that go while their version stays. R198. */
+export function checkDeprecations(
+  path: DeclarationPath,
+  { deprecations, methods }: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
+  if (deprecations === undefined) return
+  if (!isObject(deprecations)) {
+    report(
+      ground,
+      path,
+      `It is ${valueInWords(deprecations)}.`,
+      "Write it as { remove: { deprecated: '2026-12-01' } }.",
+    )
+    return
+  }
+  const offered = Array.isArray(methods) ? operations.filter((one) => methods.includes(one)) : operations
+  for (const [operation, given] of Object.entries(deprecations)) {
+    const own = [...path, operation]
+    if (!offered.some((one) => one === operation))
+      report(ground, own, `${valueInWords(operation)} is not offered.`, nameHint(operation, offered))
+    if (!isObject(given)) {
+      report(ground, own, `It is ${valueInWords(given)}.`, "Write from when on, as { deprecated: '2026-12-01' }.")
+      continue
+    }
+    checkKnownKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], ground)
+    if (given.deprecated === undefined)
+      report(ground, own, 'It is not said from when on it is deprecated.', "Write deprecated: '2026-12-01'.")
+    checkDatesAndUrls(own, given, ground)
+    checkTimes(own, given, ground)
+  }
+}
+
+/** When something comes and goes, and where that is described. */
+function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
+  for (const name of ['released', 'deprecated', 'sunset'])
+    if (given[name] !== undefined && Number.isNaN(momentOf(given[name])))
+      report(ground, [...path, name], `It is ${valueInWords(given[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
+  for (const name of ['guide', 'policy', 'successor']) {
+    const url = given[name]
+    if (url !== undefined && !(typeof url === 'string' && /^(https?:\/)?\/[^\s<>"\\^`{|}]+$/.test(url)))
+      report(
+        ground,
+        [...path, name],
+        `It is ${valueInWords(url)}.`,
+        'Write an absolute URL, or a path that begins with a slash.',
+      )
+  }
+}
+
+const isReason = (given: unknown): boolean => typeof given === 'string' && given.trim() !== ''
+
+/** The moment that is declared, in milliseconds: of a date its first one. */
+function momentOf(given: unknown): number {
+  const known = typeof given === 'string' && (dateText(given) ?? timestampText(given, false))
+  return known ? Date.parse(known) : Number.NaN
+}
+
+/** R200: nothing ends before it is told to. */
+function checkTimes(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
+  const [released, deprecated, sunset] = ['released', 'deprecated', 'sunset'].map((name) => momentOf(given[name])) as [
+    number,
+    number,
+    number,
+  ]
+  if (deprecated < released)
+    report(ground, [...path, 'deprecated'], 'It would be deprecated before it was released.', 'Write a later date.')
+  if (sunset < deprecated || sunset < released)
+    report(
+      ground,
+      [...path, 'sunset'],
+      `It would end before it is ${sunset < deprecated ? 'deprecated' : 'released'}.`,
+      'Write a later date.',
+    )
+}
+
+/** A version with a higher number is a later one. */
+function checkReleaseOrder(labels: readonly string[], all: UncheckedObject, ground: DeclarationCheck): void {
+  for (const [i, label] of labels.entries()) {
+    const former = labels[i - 1]
+    if (former === undefined || !hasMember(all, former)) continue
+    const [own, last] = [all[label], all[former]].map((one) => (isObject(one) ? momentOf(one.released) : Number.NaN))
+    if ((own as number) < (last as number))
+      report(
+        ground,
+        ['versions', label, 'released'],
+        `It would have come before ${former}.`,
+        'Give the later version the higher number.',
+      )
+  }
+}

@@ -1,0 +1,132 @@
+/** One turn of `bylaw dev`: serves the declaration as it is now, until it changes. */
+import { once } from 'node:events'
+import { styleText } from 'node:util'
+import { apiKeyFromSeed } from '../auth/keys.ts'
+import type { Caller } from '../flow/caller.ts'
+import { callerOf } from '../flow/credential.ts'
+import type { Store } from '../flow/store.ts'
+import { withoutPassword } from '../postgres/connection-url.ts'
+import type { Service } from '../service.ts'
+import { type CommandInput, formatTable } from '../terminal/command.ts'
+import { isCommandError, printError } from '../terminal/command-error.ts'
+import { consentOf, refuseHazards, withConsent } from '../terminal/consent.ts'
+import { contractMistakes, databaseOf, hostOf, portOf, versionNumbersOf } from '../terminal/flags.ts'
+import { loadService, mistakesText } from '../terminal/load.ts'
+import { warnOfMisfits } from '../terminal/misfit-warning.ts'
+import { readableLog } from '../terminal/readable-log.ts'
+import { retirementSurvey } from '../terminal/retirement.ts'
+import { hasAccessRules } from '../terminal/secrets.ts'
+import { openStoreFor, startService, untilSignal } from '../terminal/start.ts'
+import { sortByTemplate } from './routes.ts'
+import { sampleRequest } from './sample-request.ts'
+
+const stopTimes = { grace: 0, drain: 1000 }
+
+/** What the serving process tells the watching one. */
+export interface DevMessage {
+  /** What it is made of. */
+  readonly files: readonly string[]
+  /** Whether a change of them may mend it once it ends. */
+  readonly mendable: boolean
+  /** Whether it waits for its turn: nothing stands against serving it, and nothing was changed yet. */
+  readonly ready?: true
+}
+
+export async function devServer(given: CommandInput): Promise<number> {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // nobody watches any more
+  const opened = await openService(given)
+  if (!opened) return 1
+  const { service, store, database, steps } = opened
+  const log = readableLog()
+  warnOfMisfits(store, log)
+  const key =
+    hasAccessRules(service) && process.env.NODE_ENV !== 'production'
+      ? apiKeyFromSeed(store.secret, 'development')
+      : null
+  const known = new Map(key === null ? [] : [[key, developer(service)]])
+  const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
+  const place = { port: portOf(given), host: hostOf(given) }
+  const { url, stop } = await startService(service, { store, ...place, log, known, numbers, preview: 'all' })
+  const ended = untilSignal(log, () => stop(stopTimes))
+  const hint = styleText(
+    'dim',
+    `Stored in ${withoutPassword(database)}. Starts again when ${given.arguments[0]} changes.`,
+  )
+  console.log(`bylaw serves ${service.name} at ${url}
+
+${welcomeText(service, url, key)}
+
+${hint}
+`)
+  if (database !== 'sqlite::memory:') for (const step of steps) console.log(styleText('dim', `Database: ${step}.`))
+  await sendToWatcher({ files: [], mendable: true })
+  return ended
+}
+
+/** Who holds the key of development may do everything. */
+const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
+  callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
+
+interface DevService {
+  readonly service: Service
+  readonly store: Store
+  readonly database: string
+  /** What was changed in the database for it. */
+  readonly steps: readonly string[]
+}
+
+/** The service and its store; nothing, once it was reported, where the declaration or the stored values do not allow that. */
+async function openService(given: CommandInput): Promise<DevService | null> {
+  const files = new Set<string>()
+  try {
+    const service = await loadService(given.arguments[0] as string, files)
+    const unkept = await contractMistakes(given.arguments[0] as string, service)
+    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
+    const database = databaseOf(given, service)
+    await sendToWatcher({ files: [...files], mendable: false })
+    const surveys = [retirementSurvey(service)]
+    const consent = await withConsent({ ...consentOf(given), surveys }, (own) => refuseHazards(service, database, own))
+    await untilPredecessorLeft()
+    const steps: string[] = []
+    const report = (step: string): void => void steps.push(step)
+    const store = await openStoreFor(service, database, 'apply', { ...consent, report })
+    return { service, store, database, steps }
+  } catch (error) {
+    if (files.size === 0 || !isCommandError(error)) throw error
+    printError(error)
+    await sendToWatcher({ files: [...files], mendable: true })
+    return null
+  }
+}
+
+/** Waits until the process that serves the declaration before has left. */
+async function untilPredecessorLeft(): Promise<void> {
+  if (!process.send) return
+  const come = once(process, 'message')
+  await sendToWatcher({ files: [], mendable: false, ready: true })
+  await come
+}
+
+const sendToWatcher = (word: DevMessage): Promise<void> =>
+  new Promise((said) => {
+    if (process.send) process.send(word, () => said())
+    else said()
+  })
+
+/** All URLs, a request to paste, and the key that it needs. */
+function welcomeText(service: Service, url: string, key: string | null): string {
+  const rows = sortByTemplate(service.places).map(({ template, methods }) => [
+    `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,
+    url + template,
+  ])
+  const line = sampleRequest(service, url, Date.now().toString(36).slice(-4), key)
+  const parts = [
+    formatTable(rows),
+    `All of it in OpenAPI: ${url}/openapi.json`,
+    ...(key === null
+      ? []
+      : [`A key for this database, with every scope, until you make others with \`bylaw keys\`:\n\n  ${key}`]),
+    ...(line === null ? [] : [`Try it:\n\n  ${line}`]),
+  ]
+  return parts.join('\n\n')
+}

@@ -1,0 +1,68 @@
+/** Path differences: what changed in the paths of a resource, who may use them, and their deprecation. Part 9, versioning. */
+import { type DeprecationDates, isSameValue, type ResourceContract } from './contract.ts'
+import { compareMembers, type Difference, makeDifference } from './difference.ts'
+
+type Paths = ResourceContract['paths']
+
+/** Names in braces are no part of a URL. */
+const withoutParameterNames = (all: Paths): Paths =>
+  Object.fromEntries(Object.entries(all).map(([path, methods]) => [path.replace(/\{[^}]*\}/g, '{}'), methods]))
+
+export function pathDifferences(place: string, before: Paths, after: Paths): Difference[] {
+  return compareMembers(withoutParameterNames(before), withoutParameterNames(after), (path, had = {}, has = {}) =>
+    compareMembers(had, has, (method, was, is) => {
+      const at = `${place}.methods`
+      if (was === undefined) return [makeDifference(at, 'additive', `${method} ${path} is new.`)]
+      if (is === undefined)
+        return [
+          makeDifference(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed'),
+        ]
+      if (was === is) return []
+      const says = `${method} ${path} is for ${ruleText(is)} instead of ${ruleText(was)}.`
+      return [
+        makeDifference(
+          `${place}.access`,
+          isWiderRule(was, is) ? 'additive' : 'breaking',
+          says,
+          `Leave it to ${ruleText(was)}.`,
+          'fixed',
+        ),
+      ]
+    }),
+  )
+}
+
+/** An operation that is to be left is announced and works as before; what was announced may be put off, not brought forward. */
+export function deprecationDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+  const [was, is] = [before.deprecations ?? {}, after.deprecations ?? {}]
+  return compareMembers(was, is, (operation, had, has) => {
+    const at = `${place}.deprecations.${operation}`
+    if (isSameValue(had, has)) return []
+    if (!has) return [makeDifference(at, 'additive', `\`${operation}\` is not deprecated any more.`)]
+    const says = `\`${operation}\` ${deprecationText(has)}${had ? `, and not ${deprecationText(had)}` : ''}.`
+    const sooner = had?.sunset && has.sunset && has.sunset < had.sunset
+    return [
+      makeDifference(
+        at,
+        sooner ? 'breaking' : 'additive',
+        says,
+        `Leave its end at ${dayText(had?.sunset ?? '')}, or put it off.`,
+      ),
+    ]
+  })
+}
+
+/** When something goes, in words. */
+export const deprecationText = ({ deprecated, sunset }: DeprecationDates): string =>
+  `is deprecated from ${dayText(deprecated)} on${sunset === null ? '' : ` and planned to end on ${dayText(sunset)}`}`
+
+/** A moment as it is declared where it begins a day. */
+export const dayText = (moment: string): string => moment.replace('T00:00:00.000Z', '')
+
+const ruleBreadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
+
+/** Whether all who were let in by one rule are by another. */
+const isWiderRule = (was: string, is: string): boolean => ruleBreadth(is) > ruleBreadth(was)
+
+const ruleText = (rule: string): string =>
+  rule === 'public' ? 'everybody' : rule === 'authenticated' ? 'known callers' : `callers with ${rule}`

@@ -1,0 +1,253 @@
+/** Claim: the change of a version that would claim breaking differences, ready to be pasted. Part 9, versioning. */
+import { listInWords } from '../formats/naming.ts'
+import { fieldCode, valueCode } from './code.ts'
+import type { ResourceContract } from './contract.ts'
+import { convertExpression } from './convert.ts'
+import { type Difference, weighShift } from './difference.ts'
+import { valueShifts } from './field-differences.ts'
+import { placeholderCode } from './placeholder.ts'
+import type { FieldTerms } from './terms.ts'
+
+/** A resource whose consumers meet something else, and where that is published. */
+export interface UnclaimedDifferences {
+  readonly resource: string
+  readonly version: string
+  readonly before: ResourceContract
+  readonly after: ResourceContract
+  readonly found: readonly Difference[]
+  /** The names that fields had, by those they have, as far as the declaration says it. */
+  readonly former: Readonly<Record<string, string>>
+}
+
+interface ChangeParts {
+  readonly renamed: Record<string, string>
+  readonly removed: Record<string, FieldTerms>
+  readonly added: Record<string, FieldTerms>
+  readonly retyped: Record<string, FieldTerms>
+  readonly required: Record<string, FieldTerms>
+  /** Enums of which only the values are others: the old values that went, and the new ones that came. */
+  readonly mapped: Record<string, Record<string, string>>
+  readonly shown: Record<string, Record<string, string>>
+  readonly withdrawn: readonly string[]
+}
+
+/** A change to paste, or the fields for which nothing can stand, so that no change can claim the differences. */
+export interface ProposedChange {
+  readonly change?: string
+  readonly lacking: readonly string[]
+}
+
+/** The text of the change; none where a change cannot claim any of it. */
+export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
+  const { resource, version, after } = unclaimed
+  const parts = changeParts(unclaimed)
+  const [request, response] = [requestSources(parts, after), responseSources(parts, after)]
+  const required = Object.entries(parts.required).map(
+    ([name, terms]): FieldSource => [name, terms.unique ? undefined : placeholderCode(terms)],
+  )
+  const lacking = [...request, ...response, ...required].flatMap(([name, text]) => (text === undefined ? [name] : []))
+  const lines = [
+    ...objectLine('renamed', parts.renamed, valueCode),
+    ...objectLine('removed', parts.removed, fieldCode),
+    ...(Object.keys(parts.added).length > 0 ? [`  added: ${valueCode(Object.keys(parts.added))},`] : []),
+    ...objectLine('retyped', parts.retyped, fieldCode),
+    ...objectLine('required', Object.fromEntries(required), String),
+    ...objectLine('mapped', parts.mapped, valueCode),
+    ...objectLine('shown', parts.shown, valueCode),
+    ...(parts.withdrawn.length > 0 ? [`  methods: { withdrawn: ${valueCode(parts.withdrawn)} },`] : []),
+  ]
+  if (lines.length === 0 || lacking.length > 0) return { lacking }
+  const change = [
+    `.change('${version}', '${resource}', {`,
+    `  about: '${aboutText(parts)}',`,
+    ...lines,
+    ...(request.length > 0 ? [`  request: (old) => (${objectCode(request)}),`] : []),
+    ...(response.length > 0 ? [`  response: (now) => (${objectCode(response)}),`] : []),
+    '})',
+  ]
+  return { change: change.join('\n'), lacking }
+}
+
+/** A field with the source text of its value; undefined where no value can stand for it. */
+type FieldSource = readonly [name: string, text: string | undefined]
+
+const objectCode = (written: readonly FieldSource[]): string =>
+  `{ ${written.map(([name, text]) => `${name}: ${text}`).join(', ')} }`
+
+/** Why nothing can be pasted, in words. */
+export const unclaimableText = (names: readonly string[]): string =>
+  `No change can claim this: nothing can stand for ${listInWords(
+    names.map((name) => `\`${name}\``),
+    'and',
+  )}, as values that are unique or refer to something are not made up. Make it optional, or keep what was locked.`
+
+/** What old requests say of new fields. */
+function requestSources({ added, removed, retyped, renamed }: ChangeParts, after: ResourceContract): FieldSource[] {
+  const given = Object.entries(added).flatMap(([name, terms]): FieldSource[] => {
+    const source = sourceField(terms, removed)
+    if (terms.readOnly || (!terms.required && source === undefined)) return []
+    return [[name, valueSource(terms, 'old', removed, source)]]
+  })
+  const changed = Object.entries(retyped).flatMap(([name, old]): FieldSource[] => {
+    const terms = after.fields[name] as FieldTerms
+    if (!isOtherKind(old, terms) && (terms.readOnly || !mayNotFit(old, terms, requestsOnly))) return []
+    return [[name, convertExpression(`old.${formerName(name, renamed)}`, old, terms)]]
+  })
+  return [...given, ...changed]
+}
+
+/** What new items say of old fields. */
+function responseSources({ added, removed, retyped }: ChangeParts, after: ResourceContract): FieldSource[] {
+  const given = Object.entries(removed).flatMap(([name, terms]): FieldSource[] =>
+    terms.writeOnly && !terms.required ? [] : [[name, valueSource(terms, 'now', added, sourceField(terms, added))]],
+  )
+  const changed = Object.entries(retyped).flatMap(([name, old]): FieldSource[] => {
+    const terms = after.fields[name] as FieldTerms
+    if (!isOtherKind(old, terms) && (old.writeOnly || !mayNotFit(old, terms, answersOnly))) return []
+    return [[name, convertExpression(`now.${name}`, terms, old)]]
+  })
+  return [...given, ...changed]
+}
+
+const requestsOnly = { input: true, output: false, filter: false }
+const answersOnly = { input: false, output: true, filter: false }
+
+/** Whether values of one field may not fit the other one. */
+const mayNotFit = (old: FieldTerms, now: FieldTerms, way: typeof requestsOnly): boolean =>
+  valueShifts(old, now).some((one) => weighShift(one, way) === 'breaking') ||
+  old.item !== undefined ||
+  old.fields !== undefined
+
+/** Whether values are of another kind, so that both functions have to make them. */
+const isOtherKind = (old: FieldTerms, now: FieldTerms): boolean => old.kind !== now.kind
+
+const formerName = (name: string, renamed: Readonly<Record<string, string>>): string =>
+  Object.keys(renamed).find((old) => renamed[old] === name) ?? name
+
+/** The field that a value is taken from: one of its kind, and as unique as it is. */
+function sourceField(terms: FieldTerms, given: Readonly<Record<string, FieldTerms>>): string | undefined {
+  return Object.keys(given).find((name) => {
+    const { kind, to, unique } = given[name] as FieldTerms
+    return kind === terms.kind && to === terms.to && (unique === true || !terms.unique)
+  })
+}
+
+/** Where nothing is given a spare value stands; none does for what is unique. */
+function valueSource(
+  terms: FieldTerms,
+  from: 'old' | 'now',
+  given: Readonly<Record<string, FieldTerms>>,
+  source: string | undefined,
+): string | undefined {
+  if (source !== undefined) return convertExpression(`${from}.${source}`, given[source] as FieldTerms, terms)
+  return terms.unique && !terms.nullable ? undefined : placeholderCode(terms)
+}
+
+function changeParts({ before, after, found, former }: UnclaimedDifferences): ChangeParts {
+  const top = ({ place }: Difference) => /\.fields\.([^.[]+)/.exec(place)?.[1]
+  const named = (what: Difference['what'], whole = true) =>
+    found
+      .filter((one) => one.what === what && (!whole || one.place.split('.').length === 4))
+      .flatMap((one) => top(one) ?? [])
+  const gone = new Set(named('field-removed'))
+  const come = new Set(Object.keys(after.fields).filter((name) => !Object.hasOwn(before.fields, name)))
+  const renamed = renamedFields(before, after, gone, come, former)
+  for (const [old, now] of Object.entries(renamed)) {
+    gone.delete(old)
+    come.delete(now)
+  }
+  const touched = new Set(found.filter(({ weight }) => weight === 'breaking').flatMap((one) => top(one) ?? []))
+  const kept = [...touched].filter((name) => Object.hasOwn(before.fields, name) && Object.hasOwn(after.fields, name))
+  const both = (name: string) => [before.fields[name], after.fields[name]] as [FieldTerms, FieldTerms]
+  const required = kept.filter((name) => onlyRequired(...both(name)))
+  const enums = kept.filter((name) => isOnlyOtherValues(...both(name)))
+  const pick = (names: Iterable<string>, { fields }: ResourceContract) =>
+    Object.fromEntries([...names].map((name) => [name, fields[name] as FieldTerms]))
+  const others = Object.entries(renamed).filter(([old, now]) => isDifferent(before.fields[old], after.fields[now]))
+  return {
+    renamed,
+    removed: pick(gone, before),
+    added: pick(come, after),
+    retyped: {
+      ...pick(
+        kept.filter((name) => !required.includes(name) && !enums.includes(name)),
+        before,
+      ),
+      ...Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as FieldTerms])),
+    },
+    required: pick(required, after),
+    mapped: Object.fromEntries(enums.flatMap((name) => goneValues(name, both(name), true))),
+    shown: Object.fromEntries(
+      enums.flatMap((name) => goneValues(name, both(name).reverse() as [FieldTerms, FieldTerms], false)),
+    ),
+    withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
+  }
+}
+
+/** Whether one field could be another one under a new name: of one kind, and with the same promises. */
+const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
+  one !== undefined && one.kind === other?.kind && one.to === other.to && one.unique === other.unique
+
+const isDifferent = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
+  JSON.stringify(one) !== JSON.stringify(other)
+
+/** Values that one version of an enum alone has, and what they become; a value that others become goes on meaning itself. */
+function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms], keeps: boolean) {
+  const to = other.values?.[0] as string
+  const gone = (one.values ?? []).filter((value) => !other.values?.includes(value))
+  const own = keeps && one.values?.includes(to) ? [to] : []
+  return gone.length > 0 ? [[name, Object.fromEntries([...own, ...gone].map((value) => [value, to]))] as const] : []
+}
+
+/** By what the declaration says, and where one field went and one of its kind came. */
+function renamedFields(
+  before: ResourceContract,
+  after: ResourceContract,
+  gone: ReadonlySet<string>,
+  come: ReadonlySet<string>,
+  former: UnclaimedDifferences['former'],
+): Record<string, string> {
+  const said = [...come]
+    .filter((name) => gone.has(former[name] ?? ''))
+    .map((name) => [former[name] as string, name] as const)
+  const [old, ...others] = [...gone].filter((name) => !said.some(([one]) => one === name))
+  const known = new Set(said.map(([, name]) => name))
+  const alike = [...come].filter((name) => !known.has(name) && isAlike(before.fields[old ?? ''], after.fields[name]))
+  const guessed =
+    old !== undefined && others.length === 0 && alike.length === 1 ? [[old, alike[0] as string] as const] : []
+  return Object.fromEntries([...said, ...guessed])
+}
+
+/** Whether nothing is different but that the field has to be sent, and has a value. */
+function onlyRequired(before: FieldTerms, after: FieldTerms): boolean {
+  const rest = ({ required, nullable, default: usual, ...others }: FieldTerms) => JSON.stringify(others)
+  return before.nullable === true && after.required === true && rest(before) === rest(after)
+}
+
+/** Whether an enum has other values and is otherwise as it was; some are in both, which the others can be shown as. */
+function isOnlyOtherValues(before: FieldTerms, after: FieldTerms): boolean {
+  const rest = ({ values, ...others }: FieldTerms) => JSON.stringify(others)
+  return before.kind === 'enum' && after.kind === 'enum' && rest(before) === rest(after)
+}
+
+function objectLine<T>(name: string, members: Readonly<Record<string, T>>, write: (one: T) => string): string[] {
+  const all = Object.entries(members).map(([own, one]) => `${own}: ${write(one)}`)
+  return all.length === 0 ? [] : [`  ${name}: { ${all.join(', ')} },`]
+}
+
+function aboutText({ renamed, removed, added, retyped, required, mapped, shown, withdrawn }: ChangeParts): string {
+  const names = (all: object) =>
+    Object.keys(all)
+      .map((name) => `\`${name}\``)
+      .join(', ')
+  const parts = [
+    ...Object.entries(renamed).map(([old, now]) => `\`${old}\` is called \`${now}\``),
+    ...(names(removed) ? [`${names(removed)} went`] : []),
+    ...(names(added) ? [`${names(added)} came`] : []),
+    ...(names({ ...mapped, ...shown }) ? [`${names({ ...mapped, ...shown })} has other values`] : []),
+    ...(names(retyped) ? [`${names(retyped)} changed`] : []),
+    ...(names(required) ? [`${names(required)} must be sent`] : []),
+    ...(withdrawn.length > 0 ? [`${withdrawn.join(', ')} went`] : []),
+  ]
+  return `${parts.join('; ')}.`
+}

@@ -1,0 +1,170 @@
+/** Noticed: for every setting, what a change of it means to a consumer. Part 9, versioning. */
+
+import { isObject } from '../fields/value-check.ts'
+import { toCase } from '../formats/naming.ts'
+import type { Settings } from '../settings.ts'
+
+/** What a change does: refuse what was accepted or leave out what was answered, only ever add to it, or nothing one can notice. */
+export type Weight = 'breaking' | 'additive' | 'none'
+
+/** Weighs a change of one setting. */
+type WeighChange = (before: unknown, after: unknown) => Weight
+
+/** Whatever it is, another one breaks. */
+const alwaysBreaks: WeighChange = () => 'breaking'
+/** No consumer notices, or none may rely on it. */
+const unnoticed: WeighChange = () => 'none'
+
+/** Each step up accepts or answers what those before it did, and more. */
+const steps =
+  (...values: readonly unknown[]): WeighChange =>
+  (before, after) =>
+    values.indexOf(after) > values.indexOf(before) && values.includes(before) ? 'additive' : 'breaking'
+
+/** A greater number allows more; null is no bound at all. */
+const greaterAllowsMore: WeighChange = (before, after) => (amountOf(after) > amountOf(before) ? 'additive' : 'breaking')
+const amountOf = (value: unknown): number => (typeof value === 'number' ? value : Number.POSITIVE_INFINITY)
+
+/** One more member allows more; one that is gone breaks. */
+const moreMembers: WeighChange = (before, after) => {
+  const [had, has] = [before, after].map((list) => (Array.isArray(list) ? list : []))
+  return had?.every((one) => has?.includes(one)) ? 'additive' : 'breaking'
+}
+
+/** What was not there may come; once there it stays as it is. */
+const setOnce =
+  (none: unknown): WeighChange =>
+  (before) =>
+    before === none ? 'additive' : 'breaking'
+
+const turnedOn = steps(false, true)
+const turnedOff = steps(true, false)
+
+// long because: one line a setting
+const scales: Readonly<Record<string, WeighChange>> = {
+  naming: alwaysBreaks,
+  'path.trailingSlash': steps('reject', 'redirect', 'ignore'),
+  'path.verbs': unnoticed, // decides what may be declared
+  'methods.unknown': alwaysBreaks,
+  'methods.query': unnoticed, // stands among the methods of each path
+  'query.unknown': steps('reject', 'ignore'),
+  'query.ignored': moreMembers,
+  'body.unknownFields': steps('reject', 'ignore'),
+  'body.onBodyless': steps('reject', 'ignore'),
+  'body.maxDepth': greaterAllowsMore,
+  'body.maxKeys': greaterAllowsMore,
+  'request.codings': moreMembers,
+  'resource.id': alwaysBreaks,
+  'resource.putCreates': turnedOn,
+  'resource.putRevives': turnedOn,
+  'resource.compress': unnoticed, // negotiated with each request
+  'dates.acceptOffsets': turnedOn,
+  'metadata.keys': unnoticed, // these three stand at each field of metadata
+  'metadata.keyLength': unnoticed,
+  'metadata.valueLength': unnoticed,
+  'list.pagination.styles': moreMembers,
+  'list.pagination.style': alwaysBreaks,
+  'list.pagination.field': alwaysBreaks,
+  'list.pagination.names': alwaysBreaks,
+  'list.pagination.totals': steps('off', 'exact'),
+  'list.pagination.countLimit': greaterAllowsMore,
+  'list.maxPageSize': greaterAllowsMore,
+  'list.pageSize': alwaysBreaks,
+  'list.overMax': steps('reject', 'clamp'),
+  'list.maxOffset': greaterAllowsMore,
+  'list.maxFilters': greaterAllowsMore,
+  'list.maxSetSize': greaterAllowsMore,
+  'list.maxSortable': unnoticed, // decides what may be declared
+  'list.nullsDefault': alwaysBreaks,
+  'list.cursor.ttl': greaterAllowsMore,
+  'list.links': (before, after) => (before === 'none' || after === 'both' ? 'additive' : 'breaking'),
+  'idempotency.mode': alwaysBreaks,
+  'idempotency.conflictBody': steps('minimal', 'extended'),
+  'idempotency.bodyField': setOnce(null),
+  'idempotency.required': turnedOff,
+  'idempotency.scope': alwaysBreaks,
+  'idempotency.retention': greaterAllowsMore,
+  'idempotency.wait': unnoticed, // times and places of waiting; the answer to waiting stays the same
+  'idempotency.waiters': unnoticed,
+  'idempotency.methods': moreMembers,
+  'prefer.minimalOnCreate': alwaysBreaks, // decides whether the answer to POST has content where the client prefers none
+  'etag.mode': steps('off', 'weak', 'strong'),
+  'etag.onPut': steps('verbatim', 'with-content'),
+  'concurrency.required': turnedOff,
+  'deleted.status': alwaysBreaks,
+  'deleted.retention': greaterAllowsMore,
+  'delete.repeat': steps('gone', 'no-content'),
+  'missing.status': alwaysBreaks,
+  'cache.scope': unnoticed, // caches follow what each answer says
+  'cache.maxAge': unnoticed,
+  'cache.groups': unnoticed,
+  'compression.minBytes': unnoticed,
+  'errors.problemBase': alwaysBreaks,
+  'auth.apiKeyHeader': setOnce(null),
+  'auth.credentialNames': unnoticed, // these are refused either way
+  'auth.tokens': setOnce(null),
+  'cors.origins': moreMembers,
+  'cors.headers': moreMembers,
+  'limits.body': greaterAllowsMore,
+  'limits.url': greaterAllowsMore,
+  'limits.headers': greaterAllowsMore,
+  'limits.headerFields': greaterAllowsMore,
+  'limits.headersTimeout': greaterAllowsMore,
+  'limits.requestTimeout': greaterAllowsMore,
+  'limits.handlerTimeout': unnoticed, // how long the service may take itself
+  'limits.idleTimeout': unnoticed,
+  'limits.writeTimeout': unnoticed,
+  'limits.concurrency': unnoticed,
+  'limits.callerConcurrency': greaterAllowsMore,
+  'limits.loopDelay': unnoticed,
+  'rateLimit.lease': unnoticed,
+  'rateLimit.headers': setOnce('none'),
+  'versions.carriers': moreMembers,
+  'versions.default': alwaysBreaks,
+  'versions.fromFeatures': alwaysBreaks,
+  'versions.idle': unnoticed,
+  'dropped.retention': unnoticed, // copies of dropped values are never answered
+  'versions.enforceSunset': unnoticed, // announced with each answer of the version
+  'deprecation.format': alwaysBreaks,
+  'openapi.version': alwaysBreaks,
+  'openapi.public': turnedOn,
+  serverTiming: unnoticed,
+}
+
+/** Settings of which a contract only says whether there is one: what it is differs from place to place. */
+const onlyWhether = new Set(['auth.tokens', 'versions.fromFeatures'])
+
+/** What a change of a setting means; of one that stands in no table here any change breaks. */
+export const weighSetting = (path: string, before: unknown, after: unknown): Weight =>
+  (scales[path] ?? alwaysBreaks)(before, after)
+
+/** What is in force where a setting follows others by itself. */
+const derivedSettings: Readonly<Record<string, (settings: Settings) => unknown>> = {
+  'list.pagination.style': ({ list: { pagination } }) =>
+    pagination.styles.includes(pagination.style) ? pagination.style : pagination.styles[0],
+  'list.pageSize': ({ list }) => Math.min(list.pageSize, list.maxPageSize),
+  'idempotency.bodyField': ({ naming, idempotency }) =>
+    idempotency.bodyField === '' ? toCase('idempotency-key', naming) : idempotency.bodyField,
+}
+
+/** The value of a setting as contracts hold it. */
+export function contractSetting(settings: Settings, path: string): unknown {
+  const inForce = derivedSettings[path]
+  if (inForce) return inForce(settings)
+  const value = path.split('.').reduce((at: unknown, name) => (at as Record<string, unknown>)[name], settings)
+  return onlyWhether.has(path) && value !== null ? true : value
+}
+
+/** The paths of all settings. */
+function settingPaths(value: unknown, at = ''): string[] {
+  if (!isObject(value) || Object.hasOwn(scales, at)) return [at]
+  return Object.entries(value).flatMap(([name, one]) => settingPaths(one, at === '' ? name : `${at}.${name}`))
+}
+
+/** Those that a consumer can notice. */
+export const noticeableSettings = (settings: Settings): string[] =>
+  settingPaths(settings).filter((path) => scales[path] !== unnoticed)
+
+/** Those without a rule, of which any change breaks. */
+export const unweighedSettings = (settings: Settings): string[] =>
+  settingPaths(settings).filter((path) => !Object.hasOwn(scales, path))

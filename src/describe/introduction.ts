@@ -1,0 +1,75 @@
+/** Says in words what a description has no members for: limits, quotas, versions, what holds everywhere. Part 13; part 8. */
+import type { Deprecation } from '../resources/declaration.ts'
+import type { Service } from '../service.ts'
+
+/** The introduction of a document, in Markdown. */
+export function introductionText(service: Service, label: string): string {
+  return [generalText(service), versionText(service, label), limitText(service), quotaText(service)]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+function generalText({ settings }: Service): string {
+  return [
+    'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
+    'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
+    `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
+  ].join(' ')
+}
+
+function versionText({ choice, declaration }: Service, label: string): string {
+  const { carriers, usual, latest, fromFeatures } = choice
+  const ways = {
+    path: `the path (\`/${label}/…\`)`,
+    query: `the query (\`?version=${label}\`)`,
+    header: `a header (\`version: ${label}\`)`,
+  }
+  const named = carriers.map((one) => ways[one]).join(', ')
+  const none =
+    fromFeatures !== null
+      ? 'the features of the caller decide'
+      : usual === null
+        ? 'the request is refused'
+        : `${latest ? 'the latest released version' : usual} answers`
+  const how = `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`
+  return [how, ...deprecationNotes(declaration.versions?.[label] ?? {})].join(' ')
+}
+
+/** How something that is published goes. R202. */
+export function deprecationNotes({ deprecated, sunset, guide, policy, successor }: Partial<Deprecation>): string[] {
+  return [
+    ...(deprecated === undefined ? [] : [`To be left from ${deprecated} on.`]),
+    ...(sunset === undefined ? [] : [`Planned to end on ${sunset}.`]),
+    ...(successor === undefined ? [] : [`Instead: ${successor}.`]),
+    ...(guide === undefined ? [] : [`How to move: ${guide}.`]),
+    ...(policy === undefined ? [] : [`What is promised until then: ${policy}.`]),
+  ]
+}
+
+function limitText({ settings: { limits, request } }: Service): string {
+  const codings = request.codings.join(', ') || 'none'
+  const seconds = (milliseconds: number) => `${milliseconds / 1000} seconds`
+  return [
+    `Limits: content of ${limits.body} bytes, a URL of ${limits.url} bytes, headers of ${limits.headers} bytes in ${limits.headerFields} fields.`,
+    `Codings of content that is sent: ${codings}.`,
+    `A request has to come in within ${seconds(limits.requestTimeout)}, and is handled within ${seconds(limits.handlerTimeout)}.`,
+    limits.concurrency === null ? '' : `At most ${limits.concurrency} requests are handled at a time.`,
+    limits.callerConcurrency === null
+      ? ''
+      : `At most ${limits.callerConcurrency} requests of a caller are handled at a time.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function quotaText({ quotas }: Service): string {
+  if (quotas === null) return ''
+  const tiers = [...quotas.tiers.values(), ...(quotas.anonymous ? [quotas.anonymous] : [])]
+  const lines = tiers.flatMap(({ policies }) =>
+    policies.map(
+      ({ tier, name, quota, window, partition }) =>
+        `- ${tier}: ${name}, ${quota} requests in ${window / 1000} seconds, counted by ${partition}`,
+    ),
+  )
+  return lines.length === 0 ? '' : `Quotas:\n\n${lines.join('\n')}`
+}

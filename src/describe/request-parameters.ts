@@ -1,0 +1,221 @@
+/** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
+import type { Endpoint, ListOffer, Route, ServedVersion } from '../flow/route.ts'
+import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+import { type Components, type DocumentPart, pascalCase } from './components.ts'
+import { filterParameters } from './filters.ts'
+import { takesIdempotencyKeys } from './refusals.ts'
+import { idSchema, type SchemaContext } from './schemas.ts'
+
+/** What all methods of a place take: what stands in the path, and what names the version and the request. */
+export function endpointParameters(
+  service: Service,
+  edition: ServedVersion,
+  { template, methods }: Endpoint,
+  around: SchemaContext,
+): DocumentPart[] {
+  const resource = [...methods.values()][0]?.resource as Resource
+  const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
+    const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
+    return { name, in: 'path', required: true, schema: idSchema(owner ?? resource, around) }
+  })
+  return [
+    ...inPath,
+    ...versionParameters(service, edition.label, around.components),
+    requestIdParameter(around.components),
+  ]
+}
+
+const requestIdParameter = (shelf: Components): DocumentPart => ({
+  ...shelf.put('parameters', ['RequestId'], {
+    name: 'Request-Id',
+    in: 'header',
+    description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+  }),
+})
+
+/** Where the path does not name the version, something else has to, unless it is the usual one. R188, R192. */
+function versionParameters({ choice }: Service, label: string, shelf: Components): DocumentPart[] {
+  const { carriers, usual, fromFeatures } = choice
+  const named = carriers.includes('path') || (usual === label && fromFeatures === null)
+  const other = carriers.includes('header') && carriers.includes('query')
+  const of = (where: 'header' | 'query', required: boolean) => {
+    const description = `Names this version. ${required ? '' : 'Only where nothing else does.'}`.trimEnd()
+    const part = {
+      name: 'version',
+      in: where,
+      description,
+      ...(required ? { required } : {}),
+      schema: { type: 'string', const: label },
+    }
+    return { ...shelf.put('parameters', [where === 'header' ? 'Version' : 'VersionQuery'], part) }
+  }
+  return [
+    ...(carriers.includes('header') ? [of('header', !named)] : []),
+    ...(carriers.includes('query') ? [of('query', !named && !other)] : []),
+  ]
+}
+
+const tagPattern = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
+const tagsPattern = `^(?:\\*|${tagPattern}(?:, *${tagPattern})*)$`
+
+const conditionHeaders: Readonly<Record<string, readonly [name: string, description: string, schema: DocumentPart]>> = {
+  match: [
+    'If-Match',
+    'Only if one of these tags is the present one, or with * if there is anything.',
+    { type: 'string', pattern: tagsPattern },
+  ],
+  noneMatch: [
+    'If-None-Match',
+    'Only if none of these tags is the present one, or with * if there is nothing.',
+    { type: 'string', pattern: tagsPattern },
+  ],
+  creating: ['If-None-Match', 'There is a collection always, so that * creates nothing.', { const: '*' }],
+  unmodifiedSince: ['If-Unmodified-Since', 'Only if it was not changed since, an HTTP date.', { type: 'string' }],
+  modifiedSince: ['If-Modified-Since', 'Only if it was changed since, an HTTP date.', { type: 'string' }],
+  prefer: [
+    'Prefer',
+    'With return=minimal the answer has no content.',
+    { type: 'string', examples: ['return=minimal'] },
+  ],
+}
+
+/** The headers that an operation reads. */
+export function headerParameters(route: Route, shelf: Components): DocumentPart[] {
+  const { operation, content, resource } = route
+  const reads = operation === 'list' || operation === 'read'
+  const { minimalOnCreate } = resource.settings.prefer
+  const prefers = operation === 'replace' || operation === 'change' || (operation === 'create' && minimalOnCreate)
+  const names = [
+    ...(reads && content.length > 0
+      ? []
+      : operation === 'create'
+        ? ['creating']
+        : ['match', 'noneMatch', 'unmodifiedSince']),
+    ...(reads && content.length === 0 ? ['modifiedSince'] : []),
+    ...(prefers ? ['prefer'] : []),
+  ]
+  const found = names.map((one) => {
+    const [name, description, schema] = conditionHeaders[one] as [string, string, DocumentPart]
+    return {
+      ...shelf.put('parameters', [one === 'creating' ? 'IfNoneMatchToCreate' : name.replaceAll('-', '')], {
+        name,
+        in: 'header',
+        description,
+        schema,
+      }),
+    }
+  })
+  return takesIdempotencyKeys(route) ? [...found, keyParameter(route, shelf)] : found
+}
+
+const secondsText = (milliseconds: number): string => `${milliseconds / 1000} seconds`
+
+/** R93 to R107. */
+function keyParameter({ resource: { settings, name }, operation }: Route, shelf: Components): DocumentPart {
+  const { mode, required, retention } = settings.idempotency
+  const repeat =
+    mode === 'replay'
+      ? 'A repeat is answered as the first request was.'
+      : 'A repeat is answered by 409 with old_id, which means that it is done already.'
+  const kept = retention === null ? 'Keys are kept for ever.' : `Keys are kept for ${secondsText(retention)}.`
+  const needed = required && operation === 'create'
+  const field = idempotencyKeyField(settings)
+  const either = needed && field !== null ? ` It is required, here or as ${field} in the content.` : ''
+  const key = idempotencyKeyPattern.source.slice(1, -1)
+  const part = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: `A key of the client's, so that the request can be repeated safely. ${repeat} ${kept}${either}`,
+    ...(needed && field === null ? { required: true } : {}),
+    schema: { type: 'string', pattern: `^(?:"${key}"|${key})$` },
+  }
+  return { ...shelf.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascalCase(name)}`], part) }
+}
+
+/** What a list can be asked. R216. */
+export function listQueryParameters({ offer, resource }: Route, around: SchemaContext): DocumentPart[] {
+  if (!offer) return []
+  const offered = offer()
+  const own = (name: string, description: string, schema: DocumentPart): DocumentPart => ({
+    name,
+    in: 'query',
+    description,
+    schema,
+  })
+  return [
+    ...offered.filters.flatMap((one) => filterParameters(one, resource, around)),
+    ...offered.parameters.flatMap((name) => listParameter(name, offered, resource, own)),
+  ]
+}
+
+type MakeParameter = (name: string, description: string, schema: DocumentPart) => DocumentPart
+
+// long because: one parameter after the other
+function listParameter(
+  name: string,
+  { sorts, customs }: ListOffer,
+  { settings, declaration }: Resource,
+  own: MakeParameter,
+): DocumentPart[] {
+  const criteria = customs.map((one) => `${one}: ${declaration.sorts?.[one]?.join(', ')}.`).join(' ')
+  const { maxPageSize, pageSize, overMax, maxOffset, nullsDefault } = settings.list
+  const usual = Math.min(pageSize, maxPageSize)
+  const most = overMax === 'reject' ? { maximum: maxPageSize } : {}
+  const size = { type: 'integer', minimum: 1, ...most, default: usual }
+  switch (name) {
+    case 'sort':
+      return sorts.length === 0
+        ? []
+        : [own(name, 'The field to sort by; not together with custom_sort.', { type: 'string', enum: sorts })]
+    case 'custom_sort':
+      return [own(name, `A declared order, not together with sort. ${criteria}`, { type: 'string', enum: customs })]
+    case 'order':
+      return [
+        own(name, 'The direction, where sort or custom_sort is given.', { type: 'string', enum: ['asc', 'desc'] }),
+      ]
+    case 'nulls': {
+      const where = nullsDefault === 'sql' ? 'as if they were the greatest' : nullsDefault
+      return sorts.length === 0
+        ? []
+        : [
+            own(name, `Where items without a value stand, where sort is given; else ${where}.`, {
+              type: 'string',
+              enum: ['first', 'last'],
+            }),
+          ]
+    }
+    case 'limit':
+      return [own(name, 'How many items at most; with offset or cursor.', size)]
+    case 'page_size':
+      return [own(name, 'How many items on a page.', size)]
+    case 'offset':
+      return [own(name, 'How many items are passed over.', { type: 'integer', minimum: 0, maximum: maxOffset })]
+    case 'page':
+      return [
+        own(name, `The number of the page; at most ${maxOffset} items can be passed over.`, {
+          type: 'integer',
+          minimum: 1,
+          maximum: 9_999_999_999,
+        }),
+      ]
+    case 'cursor':
+      return [
+        own(name, 'A place that an answer gave; empty for the first page.', {
+          type: 'string',
+          pattern: '^[A-Za-z0-9_-]*$',
+        }),
+      ]
+    default:
+      return []
+  }
+}
+
+/** The content of QUERY: the parameters of the list as a form. R15. */
+export const queryForm = (parameters: readonly DocumentPart[]): DocumentPart => ({
+  type: 'object',
+  properties: Object.fromEntries(parameters.map(({ name, schema }) => [name as string, schema])),
+  additionalProperties: false,
+})

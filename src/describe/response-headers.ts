@@ -1,0 +1,146 @@
+/** Describes the headers of answers: what each of them means, and which answers have it. Part 13; parts 5, 7, 8 and 9. */
+import type { Route, ServedVersion } from '../flow/route.ts'
+import type { Service } from '../service.ts'
+import type { ComponentRef, Components, DocumentPart } from './components.ts'
+import type { StatusRefusal } from './refusals.ts'
+
+const textHeader = (description: string): DocumentPart => ({ description, schema: { type: 'string' } })
+const patternHeader = (description: string, pattern: string): DocumentPart => ({
+  description,
+  schema: { type: 'string', pattern },
+})
+const countHeader = (description: string): DocumentPart => ({ description, schema: { type: 'integer', minimum: 0 } })
+const methodPattern = '(?:GET|HEAD|OPTIONS|QUERY|POST|PUT|PATCH|DELETE)'
+
+/** All headers that answers may have, besides those of every message of HTTP. */
+const headerParts: Readonly<Record<string, DocumentPart>> = {
+  Accept: textHeader('The media types that are taken here.'),
+  'Accept-Encoding': textHeader('The content codings that are taken here.'),
+  'Accept-Patch': textHeader('The media types that PATCH takes here.'),
+  'Accept-Query': textHeader('The media type that QUERY takes here.'),
+  'Access-Control-Allow-Headers': textHeader('What pages of other origins may send.'),
+  'Access-Control-Allow-Methods': textHeader('What pages of other origins may ask.'),
+  'Access-Control-Allow-Origin': textHeader('The origin whose pages may read the answer.'),
+  'Access-Control-Expose-Headers': textHeader('What pages of other origins may read.'),
+  'Access-Control-Max-Age': countHeader('For how many seconds a page need not ask again.'),
+  Allow: patternHeader('The methods that are offered here.', `^${methodPattern}(?:, ${methodPattern})*$`),
+  'Cache-Control': textHeader('How long the answer may be used again, and by whom.'),
+  'Cache-Group-Invalidation': textHeader('The group of answers that are old from now on.'),
+  'Cache-Groups': textHeader('The group of answers that it belongs to.'),
+  'Content-Encoding': {
+    description: 'The coding of the content.',
+    schema: { type: 'string', enum: ['br', 'gzip', 'zstd'] },
+  },
+  'Content-Language': { description: 'The language of messages.', schema: { type: 'string', const: 'en' } },
+  'Content-Location': {
+    description: 'Where the item that is answered stands.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  Deprecation: patternHeader(
+    'The version or the operation is to be left: true, or since when.',
+    '^(?:true|@-?[0-9]+)$',
+  ),
+  ETag: patternHeader('The tag of what is answered, for If-Match and If-None-Match.', '^(?:W/)?"[^"]*"$'),
+  'Idempotency-Replayed': {
+    description: 'The answer is that of the first request with this key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Last-Modified': textHeader('When it was changed last; left out for some seconds behind a change.'),
+  Link: patternHeader('Where to go from here: pages of a list, what was made before, notices of a version.', '^<'),
+  Location: {
+    description: 'Where the new item stands.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  'Preference-Applied': {
+    description: 'What Prefer asked for and was given.',
+    schema: { type: 'string', const: 'return=minimal' },
+  },
+  RateLimit: textHeader('What is left of each quota, and in how many seconds it begins anew.'),
+  'RateLimit-Policy': textHeader('The quotas of the caller, with their windows in seconds.'),
+  'Request-Id': {
+    description: 'The name of the request in the logs of the service.',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+  },
+  'Retry-After': { description: 'In how many seconds to ask again.', schema: { type: 'integer', minimum: 0 } },
+  'Server-Timing': textHeader('How long the service took, in milliseconds.'),
+  Sunset: textHeader('When it is planned to end.'),
+  Vary: textHeader('The headers of requests that decide what is answered.'),
+  'WWW-Authenticate': textHeader('How to say who calls.'),
+  'X-Content-Type-Options': {
+    description: 'The content is what its type says.',
+    schema: { type: 'string', const: 'nosniff' },
+  },
+  'X-RateLimit-Limit': countHeader('The quota with the least left.'),
+  'X-RateLimit-Remaining': countHeader('What is left of it.'),
+  'X-RateLimit-Reset': countHeader('In how many seconds it begins anew.'),
+}
+
+/** Makes the headers of an answer from their names; those of every answer of the version come with them. */
+export type HeaderRefs = (names: readonly string[], content: boolean) => Record<string, ComponentRef>
+
+export function headerRefs(service: Service, edition: ServedVersion, shelf: Components): HeaderRefs {
+  const own = commonHeaders(service, edition)
+  const version = { description: 'The version that answered.', schema: { type: 'string', const: edition.label } }
+  const refs = new Map<string, ComponentRef>()
+  const header = (name: string): ComponentRef => {
+    const ref =
+      refs.get(name) ?? shelf.put('headers', [name], name === 'Version' ? version : (headerParts[name] as DocumentPart))
+    refs.set(name, ref)
+    return ref
+  }
+  return (names, content) => {
+    const all = [...own, ...names, ...(content ? ['X-Content-Type-Options', 'Content-Encoding'] : [])]
+    return Object.fromEntries([...new Set(all)].toSorted().map((name) => [name, header(name)]))
+  }
+}
+
+/** What every answer may have. */
+function commonHeaders({ settings, quotas, going, notices }: Service, { label, endpoints }: ServedVersion): string[] {
+  const routes = endpoints.flatMap((place) => [place, ...place.methods.values()])
+  const told = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
+  const rates = {
+    'draft-11': ['RateLimit', 'RateLimit-Policy'],
+    'x-ratelimit': ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+    none: [],
+  }
+  const goes = told.some(({ deprecation, sunset }) => deprecation !== null || sunset !== null)
+  return [
+    ...['Request-Id', 'Version', 'Vary', 'Cache-Control'],
+    ...(settings.serverTiming ? ['Server-Timing'] : []),
+    ...(quotas === null ? [] : rates[quotas.headers]),
+    ...(told.some(({ deprecation }) => deprecation !== null) ? ['Deprecation'] : []),
+    ...(told.some(({ sunset }) => sunset !== null) ? ['Sunset'] : []),
+    ...(goes ? ['Link'] : []),
+    ...(settings.cors.origins.length > 0 ? ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] : []),
+  ]
+}
+
+/** What is told with a refusal of a status. */
+export function refusalHeaders({ status, types }: StatusRefusal, route: Route | null): readonly string[] {
+  const accepted = ['Accept', ...(route?.operation === 'change' ? ['Accept-Patch'] : [])]
+  const queried = route?.operation === 'list' && route.content.length > 0 ? ['Accept', 'Accept-Query'] : []
+  switch (status) {
+    case 400:
+      return ['Link', ...queried]
+    case 401:
+    case 403:
+      return ['WWW-Authenticate']
+    case 409:
+      return ['Link', 'Retry-After']
+    case 410:
+      return ['Link']
+    case 412:
+      return ['ETag']
+    case 415:
+      return [...accepted, ...queried, 'Accept-Encoding']
+    case 429:
+    case 503:
+      return ['Retry-After']
+    case 500:
+      return route?.operation === 'list' && types.includes('version-conversion-failed') ? ['Link'] : []
+    default:
+      return []
+  }
+}

@@ -1,0 +1,58 @@
+/** Stored: the terms of fields as rows may have them that were written under wider bounds than those declared now. Part 13. */
+import type { FieldTerms } from '../contract/terms.ts'
+import type { Bounds, Misfits } from '../fields/bounds.ts'
+import type { ServedVersion } from '../flow/route.ts'
+import { decimalPattern } from '../formats/numbers.ts'
+
+type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
+
+/** The terms of what is answered, and may be sent back unchanged: those declared, or wider ones where rows do not fit. */
+export function storedTerms({ resources, namesOf }: ServedVersion, termsOf: TermsOf, misfits: Misfits): TermsOf {
+  const all = Object.entries(misfits).flatMap(([collection, fields]) =>
+    Object.entries(fields).map(([field, { wide }]) => ({ collection, field, wide })),
+  )
+  if (all.length === 0) return termsOf
+  const known = new Map([...resources.keys()].map((name) => [name, { ...termsOf(name) }]))
+  for (const { collection, field, wide } of all)
+    for (const [resource, terms] of known)
+      for (const name of namesOf(resource, collection, field)) {
+        const own = terms[name]
+        if (own) terms[name] = widenTerms(own, wide)
+      }
+  return (resource) => known.get(resource) ?? termsOf(resource)
+}
+
+/** Terms that allow stored values too. What a version makes of such a value has no bounds that are known. */
+function widenTerms(terms: FieldTerms, wide: Bounds): FieldTerms {
+  const { min: _, max: __, pattern: ___, keys, keyLength, valueLength, ...rest } = terms
+  if (terms.kind !== wide.kind) return { ...rest, nullable: true }
+  const { item, fields = {} } = terms
+  const inner = Object.entries(fields).map(([name, one]) => {
+    const bounds = wide.fields?.[name]
+    return [name, bounds ? widenTerms(one, bounds) : one]
+  })
+  const { min, max, precision = 0, scale = 0 } = wide
+  const digits = terms.kind === 'decimal' ? { precision, scale, pattern: decimalPattern(precision, scale, false) } : {}
+  const isBare = wide.kind === 'list' || terms.kind === 'text' || terms.kind === 'email' || terms.kind === 'url'
+  const bounds = {
+    pattern: wide.pattern,
+    min: isBare && min === 0 ? undefined : min,
+    max,
+    ...digits,
+    ...metadataSizes(wide),
+  }
+  return {
+    ...rest,
+    ...(Object.fromEntries(Object.entries(bounds).filter(([, one]) => one !== undefined)) as Partial<FieldTerms>),
+    ...(wide.nullable && { nullable: true as const }),
+    ...(terms.values && { values: allValues(terms.values, wide.values) }),
+    ...(item && { item: wide.item ? widenTerms(item, wide.item) : item }),
+    ...(terms.fields && { fields: Object.fromEntries(inner) }),
+  }
+}
+
+const metadataSizes = ({ keys, keyLength, valueLength }: Bounds) => ({ keys, keyLength, valueLength })
+
+/** The values of an enum; none where not all stored ones are known. */
+const allValues = (own: readonly string[], stored: readonly string[] | undefined): readonly string[] =>
+  stored === undefined ? [] : [...new Set([...own, ...stored])].toSorted()

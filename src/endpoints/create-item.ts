@@ -1,0 +1,175 @@
+/** Creates an item below its collection: POST. Part 4, methods. */
+
+import { timestampOf } from '../flow/call.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Claim, Create } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { colocateId } from '../flow/shard-key.ts'
+import { claimOfCreate } from '../idempotency/claim.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { encodeRow, type ItemAddress } from '../resources/document.ts'
+import type { Resource } from '../resources/resource.ts'
+import {
+  admitConvertible,
+  admitPresent,
+  changedReferences,
+  type EndpointContext,
+  isAbsent,
+  itemPath,
+  itemPermissions,
+  itemReply,
+  ownerOf,
+  repeatProblem,
+  replayReply,
+  restrictedFields,
+  writeRefusal,
+} from './item.ts'
+import { readOfOwner } from './list-items.ts'
+import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
+import { preferMinimal } from './prefer.ts'
+import { movedFieldWrites } from './write-item.ts'
+
+export function createItemRoute(scene: EndpointContext): Route {
+  const { resource } = scene
+  const concealed = restrictedFields(scene)
+  const owner = (asked: RequestContext) => ownerOf(scene, asked.params[0] ?? null)
+  return {
+    operation: 'create',
+    resource,
+    rule: ruleFor(resource.access, 'create') as string,
+    content: ['application/json'],
+    query: ({ target }) => {
+      refuseParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => readOfOwner(owner(asked), asked),
+    parse: (asked) => parseCreate(scene, asked, concealed),
+    plan: (intent) => planCreate(scene, intent, owner(intent)),
+    render: (intent, outcome) => {
+      if (outcome.is === 'claimed')
+        return replayReply(scene, intent, outcome, (...it) => createdReply(scene, intent, ...it))
+      if (outcome.is !== 'created') throw creationFailure(scene, intent, outcome)
+      return createdReply(scene, intent, intent.key, outcome)
+    },
+    recall: (asked) => {
+      const { claim } = claimOfCreate(asked, scene.representation.today, concealed)
+      return claim && { do: 'recall', claim }
+    },
+    admitKey: (asked, own, known) => {
+      if (known.is === 'claimed') throw repeatProblem(scene, own, known, asked.carried)
+    },
+    admit: (asked, target) => {
+      admitPresent(scene, target)
+      admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
+    },
+  }
+}
+
+function createdReply(
+  scene: EndpointContext,
+  { call, caller, carried, world }: Intent,
+  key: ItemAddress,
+  row: StoredText,
+): Reply {
+  const { resource } = scene
+  const reply = itemReply(scene, caller, 201, row, world)
+  const path = itemPath(resource, key, carried)
+  Object.assign(reply.headers, { Location: path, 'Content-Location': path })
+  return resource.settings.prefer.minimalOnCreate ? preferMinimal(call, reply, 201) : reply
+}
+
+function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {
+  const resource = scene.representation.today
+  admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
+  const { claim, body } = claimOfCreate(asked, resource, concealed)
+  const document = scene.representation.create(body, itemPermissions(scene, asked))
+  const time = asked.world.now()
+  const key = newRowKey(resource, document, asked, claim)
+  stampDocument(resource, document, key, asked.params[0] ?? null, time)
+  admitConvertible(scene, asked.caller, document)
+  return { ...asked, key, time, preconditions: null, claim, document }
+}
+
+/** An id that is made with a key lies where the key does. */
+function newRowKey(
+  resource: Resource,
+  document: Document,
+  { params, caller: { account }, world }: RequestContext,
+  claim: Claim | null,
+): RowKey {
+  const parent = resource.collection.composite ? (params[0] as string) : null
+  if (resource.key !== null) return { id: String(document[resource.key]), parent, account }
+  if (typeof document.id === 'string') return { id: document.id, parent, account }
+  const { id: maker } = resource.settings.resource
+  const made = () => world.newId(resource.prefix as string)
+  const id =
+    typeof maker === 'function' ? `${resource.prefix}_${maker()}` : claim ? colocateId(made(), claim.hash) : made()
+  if (!resource.isId(id))
+    throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
+  return { id, parent, account }
+}
+
+function planCreate(scene: EndpointContext, intent: Intent, owner: Create['parent']): Create {
+  const { key, time, claim } = intent
+  const { today, joined } = scene.representation
+  const document = intent.document as Document
+  const birth = { ...createPlan(today, document, { key, owner, time }), claim }
+  return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
+}
+
+/** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */
+function creationFailure(scene: EndpointContext, { key }: Intent, outcome: Outcome): Error {
+  const { name, settings } = scene.representation.today
+  const clash =
+    outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
+  if (clash && typeof settings.resource.id === 'function')
+    return new Error(`The generator of ${name} made ${key.id}, which is in use or was.`)
+  // Where nobody is told of deletions, a chosen id that was deleted is just not free. R134
+  const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
+  return writeRefusal(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
+}
+
+/** A document with what the service itself puts in. */
+export function stampDocument(
+  resource: Resource,
+  document: Document,
+  key: RowKey,
+  parent: string | null,
+  time: number,
+): Document {
+  document.id = key.id
+  if (resource.parent && parent !== null) document[resource.parent.field] = parent
+  document[resource.created] = document[resource.updated] = timestampOf(time)
+  return document
+}
+
+/** The text of a row and its revision. */
+interface StoredText {
+  readonly doc: string
+  readonly revision: number
+}
+
+interface NewRow {
+  readonly key: RowKey
+  readonly owner: Create['parent']
+  readonly time: number
+}
+
+export function createPlan(resource: Resource, document: Document, { key, owner, time }: NewRow): Create {
+  const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
+  return {
+    do: 'create',
+    collection: resource.name,
+    key,
+    parent: owner,
+    row: encodeRow(resource, document),
+    time,
+    id: chosen ? 'chosen' : 'fresh',
+    references: changedReferences(resource, document),
+    claim: null,
+  }
+}

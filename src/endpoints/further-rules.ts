@@ -1,0 +1,54 @@
+/** Borders: what a request changes in rows beyond its own takes the rights that changing them directly takes. Part 5, authentication. */
+import { type Caller, permits } from '../flow/caller.ts'
+import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { EndpointContext } from './item.ts'
+
+/** The rule of an operation; undefined where nothing says who may, so that nobody may. */
+type RuleOrNone = AccessRule | undefined
+
+/** The collections whose rows can be removed with a row of a resource, each with the rule of removing them. R138. */
+export function cascadeRules({ representation, stored }: EndpointContext): ReadonlyMap<string, RuleOrNone> {
+  const found = new Map<string, RuleOrNone>()
+  const follow = (name: string): void => {
+    for (const { collection, onDelete } of stored.get(name)?.collection.dependents ?? []) {
+      if (onDelete !== 'cascade' || found.has(collection)) continue
+      found.set(collection, ruleFor((stored.get(collection) as Resource).access, 'remove'))
+      follow(collection)
+    }
+  }
+  follow(representation.today.name)
+  return found
+}
+
+/** The rules of which one is enough to change a row of a resource, as far as this version or the newest one offers it. */
+export function changeRules({ resources }: EndpointContext, today: Resource): readonly RuleOrNone[] {
+  const here = [...resources.values()].find(({ collection }) => collection.name === today.name)
+  const offered = new Set([...today.methods, ...(here?.methods ?? [])])
+  return (['change', 'replace'] as const).filter((one) => offered.has(one)).map((one) => ruleFor(today.access, one))
+}
+
+/** Whether a caller may write a field of a version that rows of another resource have today. */
+export function mayWriteMovedField(
+  scene: EndpointContext,
+  caller: Caller,
+  { today, fields }: EndpointContext['representation']['moved'][number],
+): boolean {
+  const scopes = fields.flatMap((name) => today.byName.get(name)?.write ?? [])
+  return scopes.every((one) => caller.scopes.has(one)) && changeRules(scene, today).some((one) => permits(caller, one))
+}
+
+/** What a write can take besides the rule of its operation, for those who describe it. */
+export function furtherRules(scene: EndpointContext, operation: string): readonly RuleOrNone[] {
+  const { representation } = scene
+  const moved = representation.moved.flatMap(({ today, fields }) => [
+    ...(changeRules(scene, today).length > 0 ? changeRules(scene, today) : [undefined]),
+    ...fields.flatMap((name) => today.byName.get(name)?.write ?? []),
+  ])
+  const written = [...representation.today.members.flatMap(({ write }) => write), ...moved]
+  const rules =
+    operation === 'remove' ? cascadeRules(scene).values() : writeOperations.includes(operation) ? written : []
+  return [...new Set(rules)]
+}
+
+const writeOperations = ['create', 'replace', 'change']

@@ -1,0 +1,203 @@
+/** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
+import { hash } from 'node:crypto'
+import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { Representation } from '../changes/representation.ts'
+import { invalidQuery, Problem } from '../errors/problem.ts'
+import type { Call, World } from '../flow/call.ts'
+import { nobody } from '../flow/caller.ts'
+import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
+import type { Page, Position } from '../flow/outcome.ts'
+import type { ListRows, Read } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { writeCursor } from '../lists/cursor.ts'
+import { parseFilterName } from '../lists/filter.ts'
+import { linkHeader, pageLinks } from '../lists/links.ts'
+import { listQueryReader } from '../lists/list-query.ts'
+import { type ListRules, listRules } from '../lists/list-rules.ts'
+import { listOffer } from '../lists/offer.ts'
+import { olderRules } from '../lists/older-rules.ts'
+import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
+import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { orBrokenPage } from './broken-page.ts'
+import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
+import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
+
+export function listItemsRoute(scene: EndpointContext): Route {
+  const { resource } = scene
+  const accepted = listRulesOf(scene)
+  const read = listQueryReader(accepted)
+  const veiled = restrictedColumns(scene.representation)
+  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
+  return {
+    operation: 'list',
+    resource,
+    rule: ruleFor(resource.access, 'list') as string,
+    content: [],
+    query: ({ target }, world, { prefix }) => read(target.slice(prefix.length), world),
+    target: (asked) => readOfOwner(owner(asked), asked),
+    parse: (asked) => {
+      if (veiled.size > 0 || resource.hasScopedFields) admitRestrictedFields(asked, resource, veiled, scene.challenge)
+      const key = { id: '', parent: null, account: null }
+      return { ...asked, key, time: 0, preconditions: null, document: null, claim: null }
+    },
+    plan: (intent) => planList(scene, intent, owner(intent)),
+    render: (intent, outcome) => {
+      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      const page = outcome as Page
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(scene, intent, page))
+    },
+    recall: null,
+    offer: () => listOffer(accepted),
+    admitKey: () => {},
+    admit: (_, target) => admitPresent(scene, target),
+  }
+}
+
+function planList({ resource, representation }: EndpointContext, intent: Intent, parent: ListRows['parent']): ListRows {
+  const asked = intent.query as ListQuery
+  const { where, order, window, countTo } = asked
+  const withPositions = showsCursors(asked, resource.settings)
+  const [collection, time] = [resource.collection.name, intent.world.now()]
+  const account = resource.collection.account === null ? null : intent.caller.account
+  const { joined } = representation
+  const list: ListRows = {
+    do: 'list',
+    collection,
+    parent,
+    account,
+    time,
+    where,
+    order,
+    window,
+    countTo,
+    withPositions,
+  }
+  return joined.length === 0 ? list : { ...list, joined }
+}
+
+/** What the list accepts, in the names of its version. */
+function listRulesOf({ resource, resources, view, representation }: EndpointContext): ListRules {
+  const own = listRules(resource, resources, view(nobody).major)
+  const { today, ask, order } = representation
+  return ask === null ? own : olderRules(own, newestListRules(today), { ask, order, rulesOf: newestListRules })
+}
+
+const newestListRules = (today: Resource): ListRules => listRules(today, new Map([[today.name, today]]))
+
+/** The columns of fields that only callers with a scope see, with that field and that scope. */
+const restrictedColumns = ({
+  today: { byName, collection },
+  names,
+}: Representation): ReadonlyMap<string, readonly [field: string, scope: string]> =>
+  new Map(
+    collection.columns.flatMap(({ name, field }) => {
+      const top = field.split('.', 1)[0] as string
+      const read = byName.get(top)?.read
+      return read == null ? [] : [[name, [names(top)[0] ?? field, read]] as const]
+    }),
+  )
+
+/** What a caller does not see says nothing by where rows stand and which of them are there. R169. */
+function admitRestrictedFields(
+  { caller, query }: Pick<RequestContext, 'caller' | 'query'>,
+  { byName, settings: { auth } }: Resource,
+  veiled: ReturnType<typeof restrictedColumns>,
+  challenge: string,
+): void {
+  const { where, order, parameters } = query as ListQuery
+  const asking = { caller, challenge, auth }
+  for (const [name, value] of parameters) {
+    const field = name === 'sort' ? value : (parseFilterName(name)?.field ?? '')
+    const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
+    if (read !== null && !caller.scopes.has(read))
+      throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
+  }
+  for (const { column } of [...where, ...order]) {
+    const [field, scope] = veiled.get(column) ?? []
+    if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
+      throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
+  }
+}
+
+export function readOfOwner(owner: ListRows['parent'], { caller, world }: RequestContext): Read | null {
+  if (!owner) return null
+  const key = { id: owner.id, parent: null, account: caller.account }
+  return { do: 'read', collection: owner.collection, key, time: world.now() }
+}
+
+function pageReply(scene: EndpointContext, { call, caller, world, query }: Intent, found: Page): Reply {
+  const { resource, representation } = scene
+  const view = scene.view(caller)
+  const read = view.masked.size === 0 ? found.documents : undefined
+  const data =
+    representation.answers === null
+      ? found.data
+      : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
+  const page = { ...found, data: omitUnreadable(view, data) }
+  const { settings } = resource
+  const { links: where, maxOffset } = settings.list
+  const asked = query as ListQuery
+  const cursors = cursorsAround(resource, asked, page, world)
+  const around = where === 'none' ? null : pageLinks(targetPath(call.target), asked, page, cursors, maxOffset)
+  const body = pageText(settings, asked, page, cursors, where === 'body' || where === 'both' ? around : null)
+  const headers: Record<string, string> = {}
+  const link = around && where !== 'body' ? linkHeader(around) : ''
+  if (link !== '') headers.Link = link
+  if (view.mode !== 'off') headers.ETag = listTag(view.mode, body)
+  return { status: 200, headers, body }
+}
+
+function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: World): PageCursors {
+  if (!showsCursors(asked, settings)) return { next: null, prev: null }
+  const binding = { list: asked.list, bound: asked.bound, ttl: settings.list.cursor.ttl }
+  const to = (place: Position | null, back: boolean) =>
+    place ? writeCursor({ position: place, back, including: page.count === 0 }, binding, world) : null
+  const { hasAfter, hasBefore, first, last } = page
+  return {
+    next: hasAfter ? to(last, false) : null,
+    prev: hasBefore && asked.style === 'cursor' ? to(first, true) : null,
+  }
+}
+
+/** The tag of a list is made of what it shows. R148. */
+function listTag(mode: 'strong' | 'weak', body: string): string {
+  const tag = hash('sha1', body, 'base64url').slice(0, 22)
+  return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
+}
+
+export const queryMediaType = 'application/x-www-form-urlencoded'
+
+/** The list of GET, asked for by a call whose content stands where the query string would. R15. */
+export function queryItemsRoute(scene: EndpointContext): Route {
+  const route = listItemsRoute(scene)
+  return {
+    ...route,
+    content: [queryMediaType],
+    query: () => null,
+    parse: (asked) => {
+      const call = asGetCall(asked)
+      return route.parse({ ...asked, call, query: route.query(call, asked.world, asked.carried) })
+    },
+  }
+}
+
+const misplacedVersion = queryViolation(
+  'unknown-parameter',
+  'version',
+  'version is not a parameter of the content; name it in the path, in the query of the URL or in the header.',
+)
+
+/** Parameters stand in the content or in the URL, not in both; the version is none of them. */
+function asGetCall({ call, body }: RequestContext): Call {
+  const [form, own] = [String(body?.form ?? ''), searchOf(call.target)]
+  if (parsePairs(form).some(([name]) => name === 'version')) throw invalidQuery([misplacedVersion]) // it is chosen before
+  if (parsePairs(form).length > 0 && parsePairs(own).some(([name]) => name !== 'version'))
+    throw new Problem(
+      'invalid-query',
+      'Parameters stand in the URL and in the content; write all of them in the content.',
+    )
+  return { ...call, target: `${targetPath(call.target)}?${[own, form].filter((part) => part !== '').join('&')}` }
+}

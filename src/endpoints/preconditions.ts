@@ -1,0 +1,153 @@
+/** Entity tags and the conditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
+
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { FoundRow } from '../flow/found-row.ts'
+import type { EntityTags, Preconditions } from '../flow/intent.ts'
+import { updatedAtIn } from '../resources/document.ts'
+import { etag, isSameState, tagOf } from './tag.ts'
+import type { View } from './view.ts'
+
+const singleTag = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
+const tagList = /\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)|\s*,/gy
+
+/** The tags of `If-Match` or `If-None-Match`. */
+function parseTags(text: string | undefined): EntityTags | null {
+  if (text === undefined) return null
+  if (text.trim() === '*') return '*'
+  const single = singleTag.exec(text)
+  if (single) return [{ tag: single[2] as string, weak: single[1] !== undefined }]
+  const found: { tag: string; weak: boolean }[] = []
+  tagList.lastIndex = 0
+  let end = 0
+  for (let match = tagList.exec(text); match && match[0] !== ''; match = tagList.exec(text)) {
+    end = tagList.lastIndex
+    if (match[2] !== undefined) found.push({ tag: match[2], weak: match[1] !== undefined })
+  }
+  return end === text.length && found.length > 0 ? found : 'malformed'
+}
+
+/** The conditions of a call; null where it has none, as most have. */
+export function preconditionsOf({ headers }: Call, now: number, secret = ''): Preconditions | null {
+  const match = headers['if-match']
+  const noneMatch = headers['if-none-match']
+  const unmodified = headers['if-unmodified-since']
+  const modified = headers['if-modified-since']
+  if (match === undefined && noneMatch === undefined && unmodified === undefined && modified === undefined) return null
+  return {
+    match: parseTags(match),
+    noneMatch: parseTags(noneMatch),
+    unmodifiedSince: parseHttpDate(unmodified),
+    modifiedSince: parseHttpDate(modified),
+    now,
+    secret,
+  }
+}
+
+const datePatterns = [
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<clock>[\d:]{8}) GMT$/,
+  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<clock>[\d:]{8}) GMT$/,
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<clock>[\d:]{8}) (?<year>\d{4})$/,
+]
+
+/** An HTTP date, in its present form or one of the two old ones, in seconds. Unparsable ones are ignored. R130. */
+function parseHttpDate(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const parts = datePatterns.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
+  if (!parts) return null
+  const { day = '', month, year = '', clock } = parts
+  const exact = `${day.replace(' ', '0')} ${month} ${year.length > 2 ? year : year < '70' ? `20${year}` : `19${year}`} ${clock} GMT`
+  const time = Date.parse(exact)
+  return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // the parser takes 31 February
+}
+
+const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
+  given === '*'
+    ? true
+    : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
+
+/** Refuses a write whose conditions the present row does not meet. R124 to R129. */
+export function admitConditionalWrite(given: Preconditions | null, seen: FoundRow | null, view: View): void {
+  if (seen && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
+    throw preconditionRequired()
+  if (!given) return
+  for (const [name, one] of [
+    ['If-Match', given.match],
+    ['If-None-Match', given.noneMatch],
+  ] as const)
+    if (one === 'malformed') throw malformedPrecondition(name)
+  const { match, noneMatch } = given as {
+    match: Exclude<EntityTags, 'malformed'> | null
+    noneMatch: Exclude<EntityTags, 'malformed'> | null
+  }
+  const current = seen && tagOf(view, seen, given.secret)
+  const strong = view.mode === 'strong' ? current : null
+  if (match && (!seen || !matchesTag(match, strong, false))) throw preconditionFailed('If-Match', seen, view, given)
+  if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.joined), given.now))
+    throw preconditionFailed('If-Unmodified-Since', seen, view, given)
+  if (noneMatch && seen && matchesTag(noneMatch, view.mode === 'off' ? null : current, true))
+    throw preconditionFailed('If-None-Match', seen, view, given)
+}
+
+/** When a row, or another row that the answer is made of, was last changed, as documents write times. */
+export function lastChange(doc: string, beside: FoundRow['joined'] = []): string {
+  let last = updatedAtIn(doc)
+  for (const one of beside) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
+  return last
+}
+
+const oneSecond = 1000
+/** How far the clock of another node may be behind, which may then still write in a second that is over here. */
+const skew = 2 * oneSecond
+
+/** Whether the second of a last change is over on every node, so that no other change can have the same date. */
+export const isSettled = (changed: string, now: number): boolean =>
+  Date.parse(`${changed.slice(0, 19)}Z`) + oneSecond + skew <= now
+
+/**
+ * Whether something may have changed since a date. Dates count whole seconds, so that of two changes in one second they
+ * show only the first: a date of the present second proves nothing, and neither does a change that is not settled. R130.
+ */
+export function isChangedSince(date: number | null, changed: string, now: number): boolean {
+  if (date === null) return false
+  return date * oneSecond > now - oneSecond || Date.parse(changed) >= (date + 1) * oneSecond || !isSettled(changed, now)
+}
+
+function malformedPrecondition(name: string): Problem {
+  return new Problem('invalid-precondition', `${name} must be *, or entity tags in double quotes, as "1-1-k3f9".`, {
+    extra: { in: 'header', name },
+  })
+}
+
+function preconditionFailed(name: string, seen: FoundRow | null, view: View, { secret }: Preconditions): Problem {
+  const message = seen
+    ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
+    : `${name} does not hold: there is no such resource.`
+  return new Problem(
+    'precondition-failed',
+    message,
+    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen, secret) } } : {},
+  )
+}
+
+function preconditionRequired(): Problem {
+  return new Problem(
+    'precondition-required',
+    'Send If-Match with the ETag of the version that you read, so that nobody else’s change is lost.',
+  )
+}
+
+/** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
+export function admitConditionalCreate(given: Preconditions | null): void {
+  for (const [name, one] of [
+    ['If-Match', given?.match],
+    ['If-None-Match', given?.noneMatch],
+  ] as const) {
+    if (one === undefined || one === null || (name === 'If-Match' && one === '*')) continue
+    if (one !== '*')
+      throw new Problem('invalid-precondition', `${name} on a creating POST can only be *.`, {
+        extra: { in: 'header', name },
+      })
+    throw new Problem('precondition-failed', `${name} does not hold: the collection exists.`)
+  }
+}

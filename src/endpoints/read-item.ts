@@ -1,0 +1,38 @@
+/** Reads an item: GET and HEAD. Part 4, methods. */
+
+import type { FoundRow } from '../flow/found-row.ts'
+import type { Route } from '../flow/route.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { absentItem, admitPresent, type EndpointContext, isAbsent, itemKey, itemRead, itemReply } from './item.ts'
+
+export function readItemRoute(scene: EndpointContext): Route {
+  const { resource } = scene
+  return {
+    operation: 'read',
+    resource,
+    rule: ruleFor(resource.access, 'read') as string,
+    content: [],
+    query: ({ target }) => {
+      refuseParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => itemRead(scene, asked),
+    parse: (asked) => ({
+      ...asked,
+      key: itemKey(scene, asked),
+      time: 0,
+      preconditions: null,
+      document: null,
+      claim: null,
+    }),
+    plan: (intent) => itemRead(scene, intent),
+    render: ({ caller, world }, outcome) => {
+      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      return itemReply(scene, caller, 200, outcome as FoundRow, world)
+    },
+    recall: null,
+    admitKey: () => {},
+    admit: (_, target) => admitPresent(scene, target),
+  }
+}

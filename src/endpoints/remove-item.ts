@@ -1,0 +1,62 @@
+/** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
+
+import { otherRowsRefusal } from '../auth/allow.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { ReadResult } from '../flow/found-row.ts'
+import type { Preconditions } from '../flow/intent.ts'
+import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { cascadeRules } from './further-rules.ts'
+import { absentItem, type EndpointContext, itemKey, itemRead, writeRefusal } from './item.ts'
+import { admitConditionalWrite } from './preconditions.ts'
+import { writeItemRoute } from './write-item.ts'
+
+export function removeItemRoute(scene: EndpointContext): Route {
+  const { resource, view } = scene
+  const { name } = resource.collection
+  const going = cascadeRules(scene)
+  return {
+    ...writeItemRoute(scene, {
+      operation: 'remove',
+      rule: ruleFor(resource.access, 'remove') as string,
+      content: [],
+      plan: (intent): Decide => ({
+        do: 'decide',
+        read: itemRead(scene, intent),
+        decide: (seen): RowWrite => {
+          admit(scene, intent.preconditions, seen, intent.caller)
+          if (seen.is !== 'found') return { do: 'keep' }
+          const takes = new Set([...going].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
+          const { revision } = seen
+          return { do: 'remove', collection: name, key: itemKey(scene, intent), revision, time: intent.time, takes }
+        },
+      }),
+      headers: () => ({}),
+      admit: (given, seen, caller) => admit(scene, given, seen, caller),
+    }),
+    render: ({ key, caller }, outcome) => {
+      if (outcome.is === 'withheld') throw cascadeRefusal(scene, going, outcome.collection, caller)
+      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw writeRefusal(scene, outcome, key)
+      return { status: 204, headers: {}, body: null }
+    },
+  }
+
+  /** A repeated removal is as good as the first, whatever the conditions. R133. */
+  function admit({ resource }: EndpointContext, given: Preconditions | null, seen: ReadResult, caller: Caller): void {
+    if (seen.is === 'found') admitConditionalWrite(given, seen, view(caller))
+    const repeated = seen.is === 'gone' && seen.collection === name && resource.settings.delete.repeat === 'no-content'
+    if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
+  }
+}
+
+/** The refusal of a removal that would take rows along which the caller may not remove. */
+function cascadeRefusal(
+  { challenge, resource }: EndpointContext,
+  going: ReturnType<typeof cascadeRules>,
+  other: string,
+  caller: Caller,
+): Error {
+  const { auth } = resource.settings
+  return otherRowsRefusal(`remove ${other}, which go with it,`, going.get(other), { caller, challenge, auth })
+}

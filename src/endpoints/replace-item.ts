@@ -1,0 +1,108 @@
+/** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
+
+import { allow } from '../auth/allow.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { AbsentRow, FoundRow } from '../flow/found-row.ts'
+import type { Document, Intent } from '../flow/intent.ts'
+import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { decodeDocument } from '../resources/document.ts'
+import { keyValue } from '../resources/resource.ts'
+import { createPlan, stampDocument } from './create-item.ts'
+import { mayWriteMovedField } from './further-rules.ts'
+import {
+  absentItem,
+  admitConvertible,
+  type EndpointContext,
+  itemPath,
+  itemPermissions,
+  itemRead,
+  ownerOf,
+} from './item.ts'
+import { admitConditionalWrite } from './preconditions.ts'
+import { maskJoined } from './view.ts'
+import { movedFieldWrites, updatePlanner, writeItemRoute } from './write-item.ts'
+
+export function replaceItemRoute(scene: EndpointContext): Route {
+  const { resource, view } = scene
+  const updated = updatePlanner(scene)
+  return writeItemRoute(scene, {
+    operation: 'replace',
+    rule: ruleFor(resource.access, 'replace') as string,
+    content: ['application/json'],
+    plan: (intent): Decide => ({
+      do: 'decide',
+      read: itemRead(scene, intent),
+      decide: (seen) =>
+        seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
+    }),
+    headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
+    admit: (given, seen, caller) => {
+      if (seen.is === 'found') admitConditionalWrite(given, seen, view(caller))
+      else {
+        admitPutCreate(scene, seen, caller)
+        admitConditionalWrite(given, null, view(caller))
+      }
+    },
+  })
+}
+
+function planReplace(
+  scene: EndpointContext,
+  intent: Intent,
+  seen: FoundRow,
+  updated: ReturnType<typeof updatePlanner>,
+): RowWrite {
+  const { representation, view } = scene
+  admitConditionalWrite(intent.preconditions, seen, view(intent.caller))
+  const before = decodeDocument(representation.today, seen.doc, seen.hidden)
+  const body = { ...omittedMovedFields(scene, intent), ...(intent.body as Document) }
+  const rows = maskJoined(view(intent.caller), seen.joined)
+  const after = representation.replace(body, before, intent.key, itemPermissions(scene, intent), rows)
+  return { ...updated(intent, seen, before, after), ...movedFieldWrites(scene, { ...intent, body }, after) }
+}
+
+/** What a PUT that leaves it out says of fields that other rows have today: the same as of its own. R111. */
+function omittedMovedFields(scene: EndpointContext, { caller }: Intent): Document {
+  const { resource, representation } = scene
+  const { scopes } = caller
+  const own = resource.members.filter(
+    ({ name, absent, writeOnly, immutable, read, write }) =>
+      representation.moved.some((one) => one.name === name && mayWriteMovedField(scene, caller, one)) &&
+      absent !== undefined &&
+      !writeOnly &&
+      !immutable &&
+      [read ?? [], write].flat().every((one) => scopes.has(one)),
+  )
+  return Object.fromEntries(own.map(({ name, absent: usual }) => [name, usual]))
+}
+
+/** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
+function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller): void {
+  const { resource } = scene
+  const { putCreates, putRevives } = resource.settings.resource
+  const own = seen.collection === resource.collection.name
+  const offered =
+    putCreates && resource.methods.includes('create') && (resource.collection.composite || !resource.parent)
+  if (!own || !offered || (seen.is === 'gone' && !putRevives)) throw absentItem(scene, seen)
+  allow(caller, ruleFor(resource.access, 'create') as string, scene.challenge)
+}
+
+function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
+  const { representation, view } = scene
+  const resource = representation.today
+  admitPutCreate(scene, seen, intent.caller)
+  admitConditionalWrite(intent.preconditions, null, view(intent.caller))
+  const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
+  if (resource.key !== null)
+    document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
+  stampDocument(resource, document, intent.key, intent.key.parent, intent.time)
+  admitConvertible(scene, intent.caller, document)
+  const birth = createPlan(resource, document, {
+    key: intent.key,
+    owner: ownerOf(scene, intent.key.parent),
+    time: intent.time,
+  })
+  return { ...birth, ...movedFieldWrites(scene, intent, document), id: seen.is === 'gone' ? 'revived' : 'chosen' }
+}

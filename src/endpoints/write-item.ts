@@ -1,0 +1,207 @@
+/** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
+
+import { otherRowsRefusal } from '../auth/allow.ts'
+import { withOlderNames } from '../changes/queries.ts'
+import type { JoinedTexts } from '../changes/representation.ts'
+import { isAlwaysRefused, isConcealed, maskConcealed, versionPermissions } from '../changes/writes.ts'
+import { timestampOf } from '../flow/call.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { Document, Intent, Preconditions, RequestContext } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import type { ClaimAndBody } from '../idempotency/claim.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import { changeDocument, decodeDocument, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
+import type { Resource } from '../resources/resource.ts'
+import { cellsIn as cellsOf, encodeDocument } from '../rows/collection.ts'
+import { changeRules } from './further-rules.ts'
+import {
+  admitConvertible,
+  changedReferences,
+  type EndpointContext,
+  itemKey,
+  itemPermissions,
+  itemRead,
+  itemReply,
+  mayRead,
+  replayReply,
+  restrictedFields,
+  writeRefusal,
+} from './item.ts'
+import { preconditionsOf } from './preconditions.ts'
+import { preferMinimal } from './prefer.ts'
+import { tagSecret } from './tag.ts'
+
+interface WriteOperation extends Pick<Route, 'operation' | 'rule' | 'content'> {
+  readonly plan: (intent: Intent) => Decide
+  /** What the key of a request claims, where the method takes keys. */
+  readonly claiming?: (asked: RequestContext) => ClaimAndBody
+  readonly headers: (intent: Intent) => Record<string, string>
+  /** Refuses by what is there and by the conditions of the request. */
+  readonly admit: (given: Preconditions | null, seen: ReadResult, caller: Caller) => void
+}
+
+export function writeItemRoute(
+  scene: EndpointContext,
+  { operation, rule, content, plan, claiming, headers, admit }: WriteOperation,
+): Route {
+  const { resource } = scene
+  return {
+    operation,
+    resource,
+    rule,
+    content,
+    query: ({ target }) => {
+      refuseParameters(target, resource.settings)
+      return null
+    },
+    target: (asked) => itemRead(scene, asked),
+    parse: (asked) => ({
+      ...asked,
+      key: itemKey(scene, asked),
+      time: asked.world.now(),
+      preconditions: preconditionsIn(asked),
+      document: null,
+      ...(claiming?.(asked) ?? { claim: null }),
+    }),
+    plan: (intent) => {
+      const { claim, preconditions: given, caller } = intent
+      if (claim === null) return plan(intent)
+      return { do: 'once', claim, admit: (seen) => admit(given, seen, caller), decide: plan(intent) }
+    },
+    render: (intent, outcome) => renderWrite(scene, intent, outcome, headers(intent)),
+    recall: null,
+    admitKey: () => {},
+    admit: (asked: RequestContext, target) => admit(preconditionsIn(asked), target as ReadResult, asked.caller),
+  }
+}
+
+const preconditionsIn = ({ call, world }: RequestContext): Preconditions | null =>
+  preconditionsOf(call, world.now(), tagSecret(world))
+
+function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
+  if (outcome.is === 'claimed')
+    return replayReply(scene, intent, outcome, (_, row) =>
+      changedReply(scene, intent, itemReply(scene, intent.caller, 200, row, intent.world)),
+    )
+  const written = outcome.is === 'kept' ? outcome.seen : outcome
+  if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
+    throw writeRefusal(scene, written, intent.key)
+  const reply = itemReply(scene, intent.caller, written.is === 'created' ? 201 : 200, written, intent.world)
+  Object.assign(reply.headers, headers)
+  if (intent.call.method === 'PUT') dropUnstoredTags(scene.resource, intent, reply)
+  if (written.is !== 'created') return changedReply(scene, intent, reply)
+  reply.headers.Location = reply.headers['Content-Location'] as string
+  return reply
+}
+
+/** The answer to a change of what was there before: without its content for a caller who may change the item and not read it. R168. */
+function changedReply({ representation: { today } }: EndpointContext, { call, caller }: Intent, reply: Reply): Reply {
+  const short = preferMinimal(call, reply, 204)
+  return mayRead(caller, today) ? short : { ...short, status: 204, body: null }
+}
+
+/** A PUT answer without content, or with `etag.onPut: verbatim` any, names a tag only for what was stored as it was sent. R123. */
+function dropUnstoredTags({ settings }: Resource, { call, body }: Intent, reply: Reply): void {
+  const bare = preferMinimal(call, reply, 204) !== reply || settings.etag.onPut === 'verbatim'
+  if (bare && JSON.stringify(body) !== reply.body)
+    for (const name of ['ETag', 'Last-Modified']) delete reply.headers[name]
+}
+
+/** What a request of an older version writes to other rows, which have fields of it today. */
+export function movedFieldWrites(
+  scene: EndpointContext,
+  intent: Intent,
+  document: Document,
+  rows: JoinedTexts = [],
+): { along?: readonly Decide[] } {
+  const others = scene.representation.joinedWrites(intent.body as Document, document, rows)
+  if (others.length === 0) return {}
+  const along = others.flatMap(({ by, today, patch }): Decide[] => {
+    const id = document[by]
+    if (typeof id !== 'string') return [] // the row itself keeps what no other one has
+    const key = { id, parent: null, account: intent.caller.account }
+    const names = (field: string) => scene.representation.names(field, today.name)
+    const hand = versionPermissions({ names }, itemPermissions(scene, intent, today))
+    return [
+      {
+        do: 'decide',
+        read: { do: 'read', collection: today.name, key, time: intent.time },
+        decide: (seen) => {
+          if (seen.is !== 'found') return { do: 'keep' }
+          const before = decodeDocument(today, seen.doc, seen.hidden)
+          const wanted = patch(
+            maskConcealed({ today }, before, hand, (...it) => isConcealed(...it) || isAlwaysRefused(...it)),
+          )
+          const [first] = Object.keys(wanted)
+          if (first === undefined && !hand.blind) return { do: 'keep' }
+          admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
+          const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
+          const always =
+            hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
+          return planUpdate(today, { ...intent, key }, seen, before, after, always)
+        },
+      },
+    ]
+  })
+  return { along }
+}
+
+/** Refuses to write a field to a row that the caller could not change directly. R169. */
+function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Resource, field: string): void {
+  const rules = changeRules(scene, today)
+  if (rules.some((one) => permits(caller, one))) return
+  const { challenge, resource } = scene
+  const doing = `write ${field}, which ${today.name} have,`
+  throw otherRowsRefusal(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
+}
+
+/**
+ * Makes the write of a request to its own row. A write-only value that is sent counts as a change, in older versions also what such
+ * a value is made of, and every write of a caller who may not read the item: a tag that stays would tell a right guess from a wrong one.
+ */
+export function updatePlanner(
+  scene: EndpointContext,
+): (intent: Intent, seen: FoundRow, before: Document, document: Document) => RowWrite {
+  const hidden = restrictedFields(scene, (member) => member.writeOnly)
+  return (intent, seen, before, document) => {
+    const always =
+      !mayRead(intent.caller, scene.representation.today) ||
+      Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
+    const write = planUpdate(scene.representation.today, intent, seen, before, document, always)
+    if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
+    return write
+  }
+}
+
+/** The write that makes a row what it is to be; none where it is that already, unless a request always counts as a change. R112. */
+function planUpdate(
+  resource: Resource,
+  intent: Intent,
+  seen: FoundRow,
+  before: Document,
+  document: Document,
+  always: boolean,
+): RowWrite {
+  const { collection } = resource
+  const { doc, hidden } = encodeDocument(collection, document)
+  if (!always && doc === seen.doc && hidden === seen.hidden) return { do: 'keep' }
+  const time = laterTime(timestampOf(intent.time), updatedAtIn(seen.doc))
+  document[resource.updated] = time
+  const [stood, cells] = [cellsOf(collection, before), cellsOf(collection, document)]
+  return {
+    do: 'update',
+    collection: resource.name,
+    key: intent.key,
+    revision: seen.revision,
+    time: intent.time,
+    row: { doc: withUpdatedAt(doc, time), hidden, cells },
+    changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
+    references: changedReferences(resource, document, before),
+  }
+}
+
+const laterTime = (a: string, b: string): string => (a > b ? a : b)

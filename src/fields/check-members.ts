@@ -1,0 +1,47 @@
+/** Members: checks the names and the values of an object. Part 2, fields. */
+import { addViolation, escapePointer } from '../errors/pointer.ts'
+import type { Violation } from '../errors/problem.ts'
+import { nearestName } from '../formats/naming.ts'
+import type { Settings } from '../settings.ts'
+
+/**
+ * Gives the value in its one form; where it does not fit, what it gives is not used. A value that is stored already (`seen`) is
+ * never refused: rows may have been written under wider bounds, and whoever sends back what was answered changes nothing.
+ */
+export type ValueCheck = (value: unknown, at: string, faults: Violation[], seen?: unknown) => unknown
+
+/** The members that an object may have. */
+interface AllowedMembers {
+  readonly names: ReadonlyMap<string, unknown>
+  readonly check: (name: string) => ValueCheck | undefined
+}
+
+/** Checks the members of an object in the order of the document; unknown ones are refused or dropped. R47, R154. */
+export function checkMembers(
+  value: Record<string, unknown>,
+  at: string,
+  faults: Violation[],
+  known: AllowedMembers,
+  settings: Settings,
+  seen: Record<string, unknown> = {},
+): Map<string, unknown> {
+  const given = new Map<string, unknown>()
+  for (const name of Object.keys(value)) {
+    const check = known.check(name)
+    if (check) given.set(name, check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name]))
+    else if (settings.body.unknownFields === 'reject')
+      addViolation(
+        faults,
+        `${at}/${escapePointer(name)}`,
+        'unknown-field',
+        `is not a field here.${suggestMember(name, known, faults)}`,
+      )
+  }
+  return given
+}
+
+/** Only as far as it can be told, and for names that a person could have meant. */
+function suggestMember(name: string, { names }: AllowedMembers, faults: readonly Violation[]): string {
+  const meant = faults.length < 50 && name.length <= 40 ? nearestName(name, names.keys()) : undefined
+  return meant === undefined ? '' : ` Did you mean ${meant}?`
+}

@@ -1,0 +1,80 @@
+/** Addresses of the network: which one a call came from behind proxies, and which ones are one client's. Part 8, request counts. */
+
+const ipv4Pattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/
+const ipv4Prefix = [0, 0, 0, 0, 0, 0xffff]
+
+/** The eight groups of an address; those of IPv4 are written as IPv6 has them. Null for what is none. */
+function addressGroups(text: string): readonly number[] | null {
+  const bytes = ipv4Pattern.exec(text)?.slice(1).map(Number)
+  if (bytes) {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes
+    return bytes.every((byte) => byte < 256) ? [...ipv4Prefix, a * 256 + b, c * 256 + d] : null
+  }
+  const bare = text.replace(/%[\w.-]+$/, '')
+  if (!bare.includes(':') || !URL.canParse(`http://[${bare}]`)) return null
+  const [head = '', tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::')
+  const [before, behind] = [head, tail ?? ''].map((part) => part.split(':').filter((group) => group !== '')) as [
+    string[],
+    string[],
+  ]
+  const zeros = tail === undefined ? 0 : 8 - before.length - behind.length
+  return [...before, ...Array.from({ length: zeros }, () => '0'), ...behind].map((group) => Number.parseInt(group, 16))
+}
+
+const isIpv4 = (groups: readonly number[]): boolean => ipv4Prefix.every((group, i) => groups[i] === group)
+
+/** What one client has for itself: an address of IPv4, or the 64 bits that a network of IPv6 hands out. R184. */
+export function clientBlock(address: string): string {
+  if (!address.includes(':')) return address
+  const groups = addressGroups(address)
+  if (!groups) return address
+  if (!isIpv4(groups))
+    return groups
+      .slice(0, 4)
+      .map((group) => group.toString(16))
+      .join(':')
+  const [high = 0, low = 0] = groups.slice(6)
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+export interface Network {
+  readonly groups: readonly number[]
+  readonly bits: number
+}
+
+/** An address, or a network as `10.0.0.0/8`; undefined for what is neither. */
+export function networkOf(text: string): Network | undefined {
+  const [address = '', length, ...more] = text.trim().split('/')
+  const groups = addressGroups(address)
+  if (!groups || more.length > 0) return undefined
+  const own = address.includes(':') ? 128 : 32
+  if (length !== undefined && !/^\d{1,3}$/.test(length)) return undefined
+  const bits = length === undefined ? own : Number(length)
+  return bits <= own ? { groups, bits: bits + 128 - own } : undefined
+}
+
+function isInNetwork(groups: readonly number[], { groups: own, bits }: Network): boolean {
+  return own.every((group, i) => {
+    const counted = Math.min(16, Math.max(0, bits - i * 16))
+    return group >> (16 - counted) === (groups[i] as number) >> (16 - counted)
+  })
+}
+
+/** An address without quotes, and without the port that some proxies write behind it: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
+function withoutPort(given: string): string {
+  const text = /^"(.*)"$/.exec(given)?.[1] ?? given
+  return /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\da-f:]*[\d.]+\.\d+):\d{1,5}$/i.exec(text)?.[1] ?? text
+}
+
+/** Where a call came from: what trusted proxies say of it, and nobody else. R184. */
+export function clientAddress(peer: string, forwarded: string | undefined, trusted: readonly Network[]): string {
+  if (trusted.length === 0 || forwarded === undefined) return peer
+  const way = [...forwarded.split(',').map((one) => withoutPort(one.trim())), peer]
+  for (;;) {
+    const last = way.pop() as string
+    const groups = addressGroups(last)
+    const before = way.at(-1)
+    if (!groups || before === undefined || !addressGroups(before)) return last
+    if (!trusted.some((network) => isInNetwork(groups, network))) return last
+  }
+}

@@ -1,0 +1,90 @@
+/** Identifiers: a type prefix and a time-ordered UUIDv7 in 26 base32 characters (TypeID 0.3). Part 2, identifier prefix. */
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+export const prefixPattern = /^[a-z]([a-z_]{0,61}[a-z])?$/
+
+/** Makes identifiers of a prefix; of two, the later one is the greater. */
+export type IdSource = (prefix: string) => string
+
+/** A test whether a text can be an identifier at all, so that no store is asked for what cannot be. R9. */
+export type IdCheck = (text: string) => boolean
+
+export const typeIdPattern = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+export const chosenIdPattern = (prefix: string): RegExp => new RegExp(`^${prefix}_[A-Za-z0-9_-]{1,100}$`)
+
+/** The identifiers that the service makes itself: 128 bits, hence a first character of at most 7. */
+export function typeIdCheck(prefix: string): IdCheck {
+  const length = prefix.length + 27
+  const pattern = typeIdPattern(prefix)
+  return (text) => text.length === length && pattern.test(text)
+}
+
+/** Identifiers chosen by clients or made by a declared generator: the prefix and a short text that is safe in URLs. R91. */
+export function chosenIdCheck(prefix: string): IdCheck {
+  const pattern = chosenIdPattern(prefix)
+  return (text) => text.length <= prefix.length + 101 && pattern.test(text)
+}
+
+/** Identifiers from a clock and random bytes, increasing also within a millisecond. RFC 9562, method 1. */
+export function idSource(now: () => number, random: (bytes: Uint8Array) => void): IdSource {
+  const pool = new Uint8Array(16 * 256)
+  let used = pool.length
+  let last = 0
+  let counter = 0
+  return (prefix) => {
+    if (used === pool.length) {
+      random(pool)
+      used = 0
+    }
+    const bytes = pool.subarray(used, used + 16)
+    used += 16
+    const time = now()
+    // A new millisecond starts at a random place in the lower half, so that 2,048 more fit behind it.
+    if (time > last) [last, counter] = [time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0x7ff]
+    else if (++counter > 0xfff) [last, counter] = [last + 1, 0]
+    return `${prefix}_${encodeBase32(stampUuid(bytes, last, counter))}`
+  }
+}
+
+function stampUuid(bytes: Uint8Array, time: number, counter: number): Uint8Array {
+  const high = Math.floor(time / 0x1_0000_0000)
+  const low = time >>> 0
+  bytes[0] = high >>> 8
+  bytes[1] = high
+  bytes[2] = low >>> 24
+  bytes[3] = low >>> 16
+  bytes[4] = low >>> 8
+  bytes[5] = low
+  bytes[6] = 0x70 | (counter >>> 8)
+  bytes[7] = counter
+  bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f)
+  return bytes
+}
+
+/** 128 bits as 26 characters of five bits, the first one of three. */
+function encodeBase32(bytes: Uint8Array): string {
+  let text = ''
+  let bits = 2 // two leading zero bits make 130
+  let value = 0
+  for (const byte of bytes) {
+    value = (value << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += alphabet[(value >>> bits) & 31]
+      value &= (1 << bits) - 1
+    }
+  }
+  return text
+}
+
+const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** A UUIDv7 in its usual form, for requests. */
+export function uuid(bytes: Uint8Array, time: number): string {
+  const counter = ((bytes[6] as number) << 8) | (bytes[7] as number)
+  stampUuid(bytes, time, counter & 0xfff)
+  const two = (i: number) => (hexPairs[bytes[i] as number] as string) + hexPairs[bytes[i + 1] as number]
+  return `${two(0) + two(2)}-${two(4)}-${two(6)}-${two(8)}-${two(10) + two(12) + two(14)}`
+}

@@ -1,0 +1,65 @@
+/** Stay: what a request holds until its answer has left, not only until it is made. Part 8, overload. */
+import type { Call } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import { type AnswerMemory, type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
+import { releaseNothing } from '../limits/concurrency.ts'
+
+/** What a request was let in with. */
+export interface Admission {
+  /** Its place among all requests, and among those of its caller. */
+  leave: () => void
+  finish: () => void
+  readonly memory: AnswerMemory
+  /** The memory of its answer. */
+  space: AnswerSpace | null
+}
+
+export function releaseAdmission({ space, finish, leave }: Admission): void {
+  space?.leave()
+  finish()
+  leave()
+}
+
+/** Waits until there is room for an answer of about so many bytes; where there is room now, nobody waits. */
+export function waitForMemory({ call, admission }: AdmittedCall, bytes: () => number): Promise<void> | null {
+  const space = admission.memory.enter(bytes, call.gone)
+  const take = (own: AnswerSpace): void => {
+    admission.space = own
+  }
+  if (space instanceof Promise) return space.then(take)
+  take(space)
+  return null
+}
+
+interface AdmittedCall {
+  readonly call: Call
+  readonly admission: Admission
+}
+
+/** An answer that is there already, once there is room to send it. */
+export async function onceSendable(call: Call, reply: Reply, pass: Admission): Promise<Reply> {
+  const bytes = reply.body?.length ?? 0
+  if (bytes > smallAnswer && call.method !== 'HEAD') await waitForMemory({ call, admission: pass }, () => bytes)
+  return reply
+}
+
+/** The answer with what its request holds, for the door to give back. Most answers hold nothing. */
+export function holdUntilSent({ method }: Call, reply: Reply, pass: Admission): Reply {
+  const { leave, finish, space } = pass
+  const bytes = method === 'HEAD' ? 0 : (reply.body?.length ?? 0)
+  if (bytes <= smallAnswer) space?.leave()
+  if (bytes <= smallAnswer && leave === releaseNothing && finish === releaseNothing) return reply
+  if (bytes > smallAnswer) pass.space ??= pass.memory.hold(bytes)
+  const own = pass.space
+  own?.set(bytes > smallAnswer ? bytes : 0)
+  let left = false
+  reply.held = {
+    set: (rest) => own?.set(rest),
+    leave: () => {
+      if (left) return
+      left = true
+      releaseAdmission(pass)
+    },
+  }
+  return reply
+}

@@ -1,0 +1,98 @@
+/** Answers what the HTTP engine refuses by itself, in the shape of all errors. Part 7, error body. */
+import { Problem } from '../errors/problem.ts'
+import type { Call, World } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import { handle } from './handle.ts'
+import { parseTarget, requestIdOf, urlTooLong } from './message.ts'
+import { refuse } from './refuse.ts'
+import type { ServerContext } from './server-context.ts'
+
+export interface EngineError extends NodeJS.ErrnoException {
+  /** The rule of HTTP that was broken. */
+  readonly reason?: string
+  /** The piece of the stream in which it happened, and how far into it. */
+  readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
+}
+
+/** What is wrong with a message; null where nobody is left to be told. R151. */
+export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not come in completely in time. Send it again.')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem(
+      'header-fields-too-large',
+      'The header of the request is larger than is taken. Send fewer fields.',
+    )
+  if (code === 'HPE_INVALID_EOF_STATE')
+    return new Problem('malformed-request', 'The message ended before it was whole.')
+  return code.startsWith('HPE_')
+    ? new Problem('malformed-request', `The message is not valid HTTP/1.1: ${reason}.`)
+    : null
+}
+
+/** The answer to a message that never became a request. A method that the engine does not know is refused as any other. R13. */
+export function answerEarly(call: Call, error: EngineError, house: ServerContext): Promise<Reply> | Reply {
+  const { service } = house
+  const { url } = service.settings.limits
+  const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
+  if (aboutMethod && isUnfinished(error)) return refuse(call, house, unknownMethodProblem(service))
+  if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method)) return handle(call, house)
+  const problem = call.target.length > url ? urlTooLong(call.target, url) : engineProblem(error)
+  return refuse(call, house, problem)
+}
+
+/** Whether a head that begins with a method is still on its way, so that nothing can be said of its path or host. */
+function isUnfinished({ rawPacket, bytesParsed = 0 }: EngineError): boolean {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const head = text.slice(text.lastIndexOf('\r\n\r\n', bytesParsed) + 1).trimStart()
+  return !head.includes('\r\n\r\n') && /^[!#$%&'*+.^_`|~\w-]{1,40}( |$)/.test(head)
+}
+
+const unknownMethodProblem = ({ methods }: ServerContext['service']): Problem =>
+  new Problem('method-not-allowed', `This service has no such method. It has ${methods}.`, {
+    headers: { Allow: methods },
+  })
+
+/** As much of a call as can be read from the bytes. */
+export function callFrom(error: EngineError, address: string, world: World): Call {
+  const { method, sent, http, fields } = headOf(error)
+  const pairs = fields.map((line) => {
+    const cut = line.indexOf(':')
+    return [line.slice(0, cut), line.slice(cut + 1).trim()] as const
+  })
+  const headers: Record<string, string> = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]))
+  const id = requestIdOf(headers['request-id'], world)
+  return { method, ...parseTarget(sent), http, headers, raw: pairs.flat(), id, content: null, address }
+}
+
+interface MessageHead {
+  readonly method: string
+  readonly sent: string
+  readonly http: string
+  readonly fields: readonly string[]
+}
+
+/** The head in which it happened: that of the last request line before the place. */
+function headOf({ rawPacket, bytesParsed = 0 }: EngineError): MessageHead {
+  const lines = (rawPacket?.toString('latin1') ?? '').split('\r\n')
+  let head: MessageHead = { method: '', sent: '', http: '', fields: [] }
+  let at = 0
+  for (const [i, line] of lines.entries()) {
+    if (at > bytesParsed) break
+    at += line.length + 2
+    const first = requestLine(line, i === lines.length - 1)
+    const end = lines.indexOf('', i + 1)
+    if (first) head = { ...first, fields: lines.slice(i + 1, end < 0 ? undefined : end) }
+  }
+  return head
+}
+
+/** A request line: whole, or so far without its version. What stands before its method is the content of another request. */
+function requestLine(line: string, open: boolean): Omit<MessageHead, 'fields'> | null {
+  const [before = '', sent = '', version = '', ...more] = line.split(' ')
+  const method = /[!#$%&'*+.^_`|~\w-]+$/.exec(before.slice(-40))?.[0]
+  const http = /^HTTP\/(\d\.\d)$/.exec(version)?.[1] ?? ''
+  const whole = http !== '' || (open && version === '' && sent.startsWith('/'))
+  return method !== undefined && whole && more.length === 0 ? { method, sent, http } : null
+}

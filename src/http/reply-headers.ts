@@ -1,0 +1,71 @@
+/** Completes the headers of answers: what caches and browsers are told, and what every answer carries. Part 7, conditional read. */
+import { addCorsHeaders } from '../auth/cors.ts'
+import type { Call } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import type { Settings } from '../settings.ts'
+import type { ServerContext } from './server-context.ts'
+import { elapsedSince, type StartTime } from './world.ts'
+
+/** Completes the headers of an answer of a route. R29, R143 to R145. */
+export function completeHeaders(method: string, route: Route, reply: Reply): Reply {
+  const { headers, body } = reply
+  if (body) {
+    headers['Content-Type'] ??= 'application/json'
+    headers['X-Content-Type-Options'] = 'nosniff'
+  }
+  const reads = method === 'GET' || method === 'HEAD'
+  headers['Cache-Control'] = reads ? cacheControl(route) : 'no-store'
+  const { name, settings } = route.resource
+  if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
+  headers.Vary = isSameForAll(route) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
+  return reply
+}
+
+/** Whether an answer is the same whoever asks. */
+const isSameForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.hasScopedFields
+
+export const varyByCaller = (auth: Settings['auth']): string => `Accept-Encoding, ${credentialHeaders(auth).join(', ')}`
+
+const standardCredentialHeaders: readonly string[] = ['Authorization']
+
+/** The headers that say who calls. */
+export const credentialHeaders = ({ apiKeyHeader }: Settings['auth']): readonly string[] =>
+  apiKeyHeader === null ? standardCredentialHeaders : [...standardCredentialHeaders, apiKeyHeader]
+
+/** Adds names of headers to `Vary` that it does not have. R145. */
+export function addVary(headers: Record<string, string>, names: readonly string[]): void {
+  for (const name of names) {
+    const known = headers.Vary
+    if (!`, ${known},`.includes(`, ${name},`)) headers.Vary = known ? `${known}, ${name}` : name
+  }
+}
+
+/** How long an answer may be used without asking again: not at all, unless declared. R143. */
+function cacheControl(route: Route): string {
+  const { scope, maxAge } = route.resource.settings.cache
+  const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
+  const differs = route.resource.settings.versions.fromFeatures !== null // R191
+  if (!isSameForAll(route) || scope === 'private' || differs) return `private, ${age}`
+  return maxAge === null && scope === null ? age : `public, ${age}`
+}
+
+/** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143, R176. */
+export function stampReply(call: Call, reply: Reply, { service, world }: ServerContext, started: StartTime): void {
+  const { headers, body } = reply
+  addCorsHeaders(call, reply, service.settings)
+  headers['Request-Id'] = call.id
+  headers.Date = replyDate(world.now())
+  if (service.settings.serverTiming) headers['Server-Timing'] = `total;dur=${elapsedSince(started)}`
+  if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
+    headers['Content-Length'] = String(Buffer.byteLength(body))
+}
+
+let latestDate = { second: 0, text: '' }
+
+/** The engine's own date can be behind by a second, R130; of many answers in one second the text is made once. */
+function replyDate(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (latestDate.second !== second) latestDate = { second, text: new Date(now).toUTCString() }
+  return latestDate.text
+}

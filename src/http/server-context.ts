@@ -1,0 +1,65 @@
+/** House: what the corridor needs besides the call. Part 1. */
+import { type Authenticate, makeAuthenticate } from '../auth/authenticate.ts'
+import type { AuthVerdict } from '../auth/verdict.ts'
+import type { World } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { Network } from '../flow/network.ts'
+import type { Ledger, Store } from '../flow/store.ts'
+import type { Service } from '../service.ts'
+import type { TokenSettings } from '../settings.ts'
+
+/** Where what is not sent is written down. */
+export interface Log {
+  readonly error: (about: object, message: string) => void
+  readonly warn: (about: object, message: string) => void
+  readonly info: (about: object, message: string) => void
+}
+
+export interface ServerContext {
+  readonly service: Service
+  readonly store: Store
+  /** Counts what is spent of quotas, where the store does not. R184. */
+  readonly ledger?: Ledger
+  /** The proxies that are believed when they say where a call comes from. R184. */
+  readonly proxies?: readonly Network[]
+  readonly world: World
+  /** Finds out who calls. */
+  readonly authenticate: Authenticate
+  readonly log: Log
+  /** Whether the house takes guests; false while it closes. */
+  readonly open: () => boolean
+  /** The hosts that it answers for; all where there are none. R17. */
+  readonly hosts?: readonly string[]
+  /** The full numbers of versions, where contracts were locked. R187. */
+  readonly numbers?: () => Promise<ReadonlyMap<string, string>>
+  /** Whether callers are shown what a failure was caused by: for development alone. R157. */
+  readonly exposed?: boolean
+}
+
+/** What callers can be known by, besides the tokens that the declaration names. */
+export interface CallerSources {
+  /** What API keys are sealed with, the first one seals new ones; none where no keys are taken. */
+  readonly peppers?: readonly string[]
+  /** Callers that are known from the start, by their API key. */
+  readonly known?: ReadonlyMap<string, Caller>
+}
+
+/** Finds out who calls a service. */
+export function callerGate(
+  { settings, challenge }: Service,
+  store: Store,
+  { now, due = now, issued = now }: World,
+  { peppers = [store.secret], known }: CallerSources = {},
+): Authenticate {
+  const { auth } = settings
+  const tokens = auth.tokens && lazyTokenJudge(auth.tokens, issued)
+  return makeAuthenticate({ auth, challenge, store, peppers, tokens, now: due, ...(known && { known }) })
+}
+
+/** What judges tokens is brought in only where they are taken: it holds 10 MB. */
+function lazyTokenJudge(tokens: TokenSettings, now: World['now']): (token: string) => Promise<AuthVerdict> {
+  const judged = Promise.all([import('../auth/token.ts'), import('../auth/jwks.ts')]).then(
+    ([{ makeTokenJudge: judge }, { fetchText, keySet }]) => judge(tokens, keySet(tokens.jwks, fetchText, now), now),
+  )
+  return async (token) => (await judged)(token)
+}

@@ -1,0 +1,72 @@
+/** Who reads too slowly is cut off, and nobody else. */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { cutBody, readersOf, streamBody } from './stream.ts'
+
+const MiB = 1024 * 1024
+
+const { watch, unread } = readersOf({})
+
+/** A connection on which so much waits to be read. */
+function reader(writableLength: number, timeout = 60_000) {
+  const answer = new EventEmitter()
+  const socket = {
+    writableLength,
+    destroyed: false,
+    setTimeout: () => socket,
+    destroy: () => {
+      socket.destroyed = true
+      answer.emit('close')
+    },
+  }
+  watch(socket as unknown as Socket, answer as unknown as ServerResponse, timeout)
+  return { socket, answer }
+}
+
+it('cuts who takes longer than allowed for every MiB that is begun', async () => {
+  const [slow, large, fast, done] = [reader(MiB, 500), reader(5 * MiB, 500), reader(1000), reader(1000, 500)]
+  done.answer.emit('close')
+  await pause(2100)
+  assert.deepEqual(
+    [slow, large, fast, done].map(({ socket }) => socket.destroyed),
+    [true, false, false, false],
+  )
+  for (const { answer } of [large, fast]) answer.emit('close')
+})
+
+it('cuts who has waited longest where too much waits in all', async () => {
+  const readers = Array.from({ length: 70 }, () => reader(MiB))
+  const nothing = reader(0)
+  assert.equal(readers.filter(({ socket }) => socket.destroyed).length, 0)
+  await pause(3500)
+  const cut = readers.map(({ socket }) => socket.destroyed)
+  assert.deepEqual(cut, [...Array(6).fill(true), ...Array(64).fill(false)])
+  const late = reader(MiB)
+  assert.deepEqual(
+    [readers[6]?.socket.destroyed, late.socket.destroyed, nothing.socket.destroyed],
+    [true, false, false],
+  )
+  for (const { answer } of readers) answer.emit('close')
+})
+
+it('cuts a body into pieces that are never inside of a character', () => {
+  for (const body of ['x'.repeat(200_000), `a${'😀'.repeat(80_000)}`, 'é'.repeat(65_537), '']) {
+    const pieces = cutBody(body)
+    assert.equal(Buffer.concat(pieces).toString(), body)
+    for (const piece of pieces) assert.ok(!piece.toString().includes('\ufffd'))
+  }
+  const bytes = Buffer.from('x'.repeat(200_000))
+  assert.deepEqual(Buffer.concat(cutBody(bytes)), bytes)
+})
+
+it('keeps nothing for a reader that has left before its answer was made', () => {
+  const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
+  const before = unread()
+  const readers = readersOf({})
+  streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { held: undefined, timeout: 1000, readers })
+  assert.deepEqual([unread(), readers.unread(), answer.listenerCount('drain')], [before, 0, 0])
+})

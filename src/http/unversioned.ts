@@ -1,0 +1,172 @@
+/** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1; part 13. */
+import { hash } from 'node:crypto'
+import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/scheme.ts'
+import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
+import { Problem } from '../errors/problem.ts'
+import { type Call, expiryTime } from '../flow/call.ts'
+import type { Reply } from '../flow/reply.ts'
+import { listInWords } from '../formats/naming.ts'
+import type { Service } from '../service.ts'
+import { openVersions } from '../versions/choose.ts'
+import { applyPreconditions } from './cached-answer.ts'
+import { encodeReply, replyCoding } from './coding.ts'
+import { admitIdentified } from './identify-caller.ts'
+import { varyByCaller } from './reply-headers.ts'
+import type { ServerContext } from './server-context.ts'
+
+const unversionedEndpoint = endpointWithoutRoutes('/healthz', 'GET, HEAD, OPTIONS')
+
+/** The answer of /healthz and /readyz, outside the versioned interface; null for all other paths. R186, R197. */
+export function healthReply(call: Call, house: ServerContext): Promise<Reply> | null {
+  const { target } = call
+  if (target.charCodeAt(target.length - 1) !== 0x7a && !target.includes('z?')) return null // both end in z
+  const path = target.split('?', 1)[0]
+  return path === '/healthz' || path === '/readyz' ? answerHealth(call, house, path === '/readyz') : null
+}
+
+async function answerHealth(call: Call, { service, store, open }: ServerContext, ready: boolean): Promise<Reply> {
+  const options = optionsReplyFor(call, service)
+  if (options) return options
+  refuseCredentialsInTarget(call.target, service.settings.auth)
+  if (ready && !open()) throw new Problem('unavailable', 'The service is stopping.')
+  const reason = ready ? await store.ready() : null
+  if (reason !== null) throw new Problem('dependency-unavailable', 'The store does not answer.', { cause: reason })
+  return jsonReply(ready ? '{"status":"ready"}' : '{"status":"alive"}', 'no-store')
+}
+
+/** A document about the service, outside the versioned interface; null for all other paths. R171, R197, R214. */
+export function documentReply(call: Call, house: ServerContext): Promise<Reply> | null {
+  const { target } = call
+  const second = target.charCodeAt(1)
+  const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
+  if (!apart) return null
+  const path = target.split('?', 1)[0] as string
+  const described = descriptionPath.exec(path)
+  if (described) return descriptionReply(call, described[1] ?? null, house)
+  const text = house.service.documents.get(path)
+  if (text !== undefined) return serveDocument(call, { name: path, text }, house)
+  return pointerPaths.includes(path) ? pointerReply(call, path, house) : null
+}
+
+const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
+const pointerPaths = ['/', '/.well-known/api-catalog']
+
+/** Whom a path that stands apart is answered to, for those who explain it; null where resources answer. */
+export function unversionedRule(target: string, { documents, settings }: Service): 'public' | 'authenticated' | null {
+  const path = target.split('?', 1)[0] as string
+  if (descriptionPath.test(path)) return settings.openapi.public ? 'public' : 'authenticated'
+  return ['/healthz', '/readyz', ...pointerPaths].includes(path) || documents.has(path) ? 'public' : null
+}
+
+/** The root, and the catalog: where the descriptions are. R214. */
+async function pointerReply(call: Call, path: string, house: ServerContext): Promise<Reply> {
+  const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
+  const { service, world } = house
+  const open = openVersions(service.choice, expiryTime(world))
+  const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
+  const reply = await serveDocument(call, { name, text }, house)
+  if (call.method === 'OPTIONS') return reply
+  reply.headers.Link = rootLinks
+  if (path !== '/' && reply.status === 200)
+    reply.headers['Content-Type'] = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+  return reply
+}
+
+/** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
+async function descriptionReply(call: Call, label: string | null, house: ServerContext): Promise<Reply> {
+  const { service, world, store } = house
+  const open = service.settings.openapi.public
+  if (!open && call.method !== 'OPTIONS') await admitIdentified(call, house)
+  const named = describedVersion(service, label, expiryTime(world))
+  const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
+  return serveDocument(call, { name, text: () => descriptionText(house, named), closed: !open }, house)
+}
+
+function describedVersion({ choice }: Service, label: string | null, now: number): string {
+  const served = openVersions(choice, now)
+  const named = label ?? served.at(-1)
+  if (named !== undefined && served.includes(named)) return named
+  const mend = `Described: ${listInWords(served, 'and') || 'none'}.`
+  if (label !== null && !choice.ended.has(label))
+    throw new Problem('unknown-version', `There is no version of this name. ${mend}`)
+  throw new Problem(
+    'version-retired',
+    `${label ?? 'No version'} is ${label === null ? '' : 'not '}served any more. ${mend}`,
+  )
+}
+
+/** Made when it is first asked for, and by what is only then loaded. */
+async function descriptionText({ service, numbers, store }: ServerContext, label: string): Promise<string> {
+  const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
+  const version = known?.get(label)
+  const { misfits = {} } = store
+  return openapiText(service, label, version === undefined ? { misfits } : { version, misfits })
+}
+
+/** A document as it is kept: its text, its tag, and what it was coded as. */
+interface CachedDocument {
+  readonly text: string
+  readonly tag: string
+  readonly encoded: Map<string, Buffer>
+}
+
+const cachedDocuments = new WeakMap<Service, Map<string, Promise<CachedDocument>>>()
+
+function cachedDocument(
+  house: ServerContext,
+  name: string,
+  text: () => Promise<string> | string,
+): Promise<CachedDocument> {
+  const own = cachedDocuments.get(house.service) ?? new Map<string, Promise<CachedDocument>>()
+  cachedDocuments.set(house.service, own)
+  const before = own.get(name)
+  if (before) return before
+  const made = (async () => {
+    const whole = await text()
+    return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, encoded: new Map() }
+  })()
+  made.catch(() => own.delete(name)) // it is tried again
+  own.set(name, made)
+  return made
+}
+
+interface DocumentSource {
+  readonly name: string
+  readonly text: string | (() => Promise<string>)
+  /** Whether it is only for callers that are known. */
+  readonly closed?: boolean
+}
+
+async function serveDocument(
+  call: Call,
+  { name, text, closed = false }: DocumentSource,
+  house: ServerContext,
+): Promise<Reply> {
+  const options = optionsReplyFor(call, house.service)
+  if (options) return options
+  const { settings } = house.service
+  refuseCredentialsInTarget(call.target, settings.auth)
+  const own = await cachedDocument(house, name, typeof text === 'string' ? () => text : text)
+  const reply = jsonReply(own.text, closed ? 'private, no-cache' : 'no-cache')
+  reply.headers.ETag = own.tag
+  reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
+  const coding = replyCoding(call, reply, settings)
+  const found = applyPreconditions(call, reply, coding, house.world.now())
+  return coding !== null && found === reply ? encodeReply(call, reply, coding, own.encoded) : found
+}
+
+function optionsReplyFor(call: Call, { settings }: Service): Reply | null {
+  const { method } = call
+  if (method === 'OPTIONS') {
+    refuseCredentialsInOptions(call, settings.auth)
+    return optionsReply(unversionedEndpoint)
+  }
+  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(method, unversionedEndpoint)
+  return null
+}
+
+const jsonReply = (body: string, caching: string): Reply => ({
+  status: 200,
+  headers: { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff', 'Cache-Control': caching },
+  body,
+})

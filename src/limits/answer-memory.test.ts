@@ -1,0 +1,105 @@
+/** Requests wait where the memory for answers is taken, and are refused where that lasts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Problem } from '../errors/problem.ts'
+import { type AnswerSpace, answerMemoryOf, expectedPageSize, learnPageSize, mostAnswerMemory } from './answer-memory.ts'
+
+const quarter = Math.floor(mostAnswerMemory / 4)
+const of = (bytes: number) => () => bytes
+
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await turn()
+}
+
+test('answers beyond the bound wait until others have left, in their order', async () => {
+  const { enter, hold, isWanted } = answerMemoryOf({})
+  const first = hold(quarter * 3)
+  const second = hold(quarter)
+  const order: number[] = []
+  const waiting = [1, 2, 3].map(async (n) => {
+    const space = await enter(of(quarter))
+    order.push(n)
+    space.set(quarter) // it is made
+    return space
+  })
+  await turns(10)
+  assert.deepEqual([order, isWanted()], [[], true])
+  second.leave()
+  await turns(10)
+  assert.deepEqual(order, [1])
+  first.set(quarter) // most of it is sent
+  await turns(10)
+  assert.deepEqual([order, isWanted()], [[1, 2, 3], false])
+  first.leave()
+  for (const space of await Promise.all(waiting)) space.leave()
+})
+
+test('one large answer is made in a turn of the loop, small ones pass', async () => {
+  const { enter } = answerMemoryOf({})
+  const [one, two] = [enter(of(1_000_000)) as AnswerSpace, enter(of(1_000_000))]
+  assert.ok(two instanceof Promise)
+  const small = enter(of(1000))
+  assert.ok(!(small instanceof Promise))
+  for (const space of [one, await two, small]) space.leave()
+})
+
+test('an answer that is larger than the bound is made alone', async () => {
+  const { enter, isFull } = answerMemoryOf({})
+  const space = await enter(of(mostAnswerMemory * 2))
+  assert.equal(isFull(), true)
+  space.leave()
+  assert.equal(isFull(), false)
+})
+
+test('who waits too long is refused, and leaves nothing behind', async (t) => {
+  const { enter, hold, isWanted } = answerMemoryOf({})
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const all = hold(mostAnswerMemory)
+  const late = Promise.resolve(enter(of(quarter)))
+  const refused = assert.rejects(late, (error) => error instanceof Problem && error.type === 'overloaded')
+  t.mock.timers.tick(5000)
+  await refused
+  assert.equal(isWanted(), false)
+  all.leave()
+})
+
+test('the size of a page is expected from those before, by their rows', () => {
+  const list = {}
+  assert.equal(expectedPageSize(list, 1000), 4_096_000)
+  learnPageSize(list, 1000, 6_000_000)
+  assert.equal(expectedPageSize(list, 10), 60_000)
+  learnPageSize(list, 10, 20)
+  assert.ok(expectedPageSize(list, 1000) > 5_900_000)
+})
+
+test('two services of one process have a room each', () => {
+  const [one, other] = [answerMemoryOf({}), answerMemoryOf({})]
+  const all = one.hold(mostAnswerMemory + 1)
+  assert.deepEqual([one.isFull(), other.isFull()], [true, false])
+  assert.ok(!(other.enter(of(quarter)) instanceof Promise))
+  all.leave()
+})
+
+test('where a store is waited for, few answers of unknown size are made at a time', async () => {
+  const { enter, held } = answerMemoryOf({})
+  const first = Array.from({ length: 16 }, () => enter(of(100)) as AnswerSpace)
+  const late = enter(of(100))
+  assert.ok(late instanceof Promise)
+  first[0]?.set(quarter) // it is larger than expected
+  const space = await late
+  assert.equal(held(), quarter + 1600)
+  for (const one of [...first, space]) one.leave()
+  assert.equal(held(), 0)
+})
+
+test('a request whose client has left is not made room for', async () => {
+  const { enter, hold, held, isWanted } = answerMemoryOf({})
+  const all = hold(mostAnswerMemory)
+  let left = false
+  const gone = assert.rejects(Promise.resolve(enter(of(quarter), () => left)))
+  left = true
+  all.leave()
+  await gone
+  assert.deepEqual([held(), isWanted()], [0, false])
+})

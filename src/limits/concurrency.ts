@@ -1,0 +1,40 @@
+/** Counts what is inside a house, where only so many requests are let in at a time. Part 8, concurrency. */
+import { Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
+import { clientBlock } from '../flow/network.ts'
+
+const runningRequests = new WeakMap<object, number>()
+/** Gives nothing back, where nothing was counted. */
+export const releaseNothing = (): void => {}
+
+/** Lets a request in, or refuses it; what comes back is called when it is done. R185. */
+export function acquireSlot(house: object, most: number | null): () => void {
+  if (most === null) return releaseNothing
+  const before = runningRequests.get(house) ?? 0
+  if (before >= most)
+    throw new Problem('overloaded', `The service handles ${most} requests at a time. Try again later.`)
+  runningRequests.set(house, before + 1)
+  return () => void runningRequests.set(house, (runningRequests.get(house) as number) - 1)
+}
+
+const runningByCaller = new WeakMap<object, Map<string, number>>()
+
+/** Lets a request of a caller in, or refuses it; those whom nobody knows are told apart by their address. R185. */
+export function acquireCallerSlot(house: object, { id }: Caller, { address }: Call, most: number | null): () => void {
+  if (most === null) return releaseNothing
+  const all = runningByCaller.get(house) ?? new Map<string, number>()
+  runningByCaller.set(house, all)
+  const who = id === '' ? `at ${clientBlock(address)}` : `is ${id}`
+  const before = all.get(who) ?? 0
+  if (before >= most) {
+    const message = `${most} ${most === 1 ? 'request' : 'requests'} of one caller ${most === 1 ? 'is' : 'are'} handled at a time. Send the next one when one of them is answered.`
+    throw new Problem('too-many-concurrent-requests', message, { headers: { 'Retry-After': '1' } })
+  }
+  all.set(who, before + 1)
+  return () => {
+    const left = (all.get(who) as number) - 1
+    if (left > 0) all.set(who, left)
+    else all.delete(who)
+  }
+}

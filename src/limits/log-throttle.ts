@@ -1,0 +1,30 @@
+/** Hush: overload, and what is down, is logged in one line a second with a count: a line for each refusal would be a load of its own. Part 8, overload. */
+
+interface ErrorLog {
+  readonly error: (about: object, message: string) => void
+}
+
+const refusalCounts = new WeakMap<ErrorLog, Map<string, number>>()
+const throttleTime = 1000
+
+/** Logs a refusal now, or counts it where one of its type and message was logged less than a second ago. */
+export function logThrottled(log: ErrorLog, type: string, about: object, message: string): void {
+  const own = refusalCounts.get(log) ?? new Map<string, number>()
+  refusalCounts.set(log, own)
+  const key = `${type} ${message}`
+  const before = own.get(key)
+  if (before !== undefined) return void own.set(key, before + 1)
+  log.error({ ...about, refused: 1 }, message)
+  const tell = (): void => {
+    const refused = own.get(key) as number
+    own.delete(key)
+    if (refused === 0) return
+    log.error({ type, refused }, message)
+    wait()
+  }
+  const wait = (): void => {
+    own.set(key, 0)
+    setTimeout(tell, throttleTime).unref()
+  }
+  wait()
+}

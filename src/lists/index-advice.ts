@@ -1,0 +1,87 @@
+/** Names what lists can be asked that no index serves, and the index that would. Part 4, list parameters. */
+
+import { listInWords } from '../formats/naming.ts'
+import type { Resource } from '../resources/resource.ts'
+import { indexesOf, keyColumns } from '../rows/collection.ts'
+import { type ListRules, listRules, type SortKey } from './list-rules.ts'
+
+/** One sentence for a list with orders that are slow together with a filter; none where all are served by an index. */
+export function listWarning(resource: Resource): string[] {
+  const slow = slowOrders(resource)
+  if (slow.length === 0) return []
+  const fields = [...new Set(slow.flatMap((one) => one.fields))]
+  const orders = slow.length === 1 ? `${slow[0]?.says}` : `in ${slow.length} of its orders`
+  return [
+    `A list of ${resource.name} ${orders} reads more rows than it shows where it is filtered by ${listInWords(fields)}.`,
+  ]
+}
+
+/** The same for each order, with the indexes that would serve it. */
+export function indexAdvice(resource: Resource): string[] {
+  return slowOrders(resource).map(({ says, terms, fields }) => {
+    const indexes = fields.map(
+      (field) => `[${[field, ...signedTerms(terms, field)].map((one) => `'${one}'`).join(', ')}]`,
+    )
+    return `A list of ${resource.name} ${says} that is filtered by ${listInWords(fields)} reads more rows than it shows. Where that is asked often, declare indexes: [${indexes.join(', ')}].`
+  })
+}
+
+interface SlowOrder {
+  readonly says: string
+  readonly terms: readonly string[]
+  /** The filters that no index serves in this order. */
+  readonly fields: readonly string[]
+}
+
+function slowOrders(resource: Resource): SlowOrder[] {
+  const { order, sorts = {} } = resource.declaration
+  if (!resource.methods.includes('list')) return []
+  const own = listRules(resource, new Map([[resource.name, resource]]))
+  const orders = [
+    ...(order ? [{ says: 'in its declared order', terms: order, keys: own.defaultOrder }] : []),
+    ...Object.entries(sorts).map(([name, terms]) => ({
+      says: `by custom_sort=${name}`,
+      terms,
+      keys: own.customSorts.get(name) as readonly SortKey[],
+    })),
+  ]
+  return orders.flatMap(({ says, terms, keys }) => {
+    const slow = selectiveFilters(own).filter(([, column]) => !isServed(resource, column, keys))
+    return slow.length === 0 ? [] : [{ says, terms, fields: slow.map(([field]) => field) }]
+  })
+}
+
+/** The fields by which rows are picked by one value; a moment picks hardly any, and a unique one picks one. */
+function selectiveFilters({ filters, resource }: ListRules): [field: string, column: string][] {
+  const { uniques, columns } = resource.collection
+  const unique = uniques.filter(({ fields }) => fields.length === 1).map(({ columns }) => columns.at(-1))
+  const moments = columns.filter(({ form }) => form === 'timestamp').map(({ name }) => name)
+  const known = ['id', resource.collection.parent?.column, ...unique, ...moments]
+  return [...filters]
+    .map(([field, { column }]) => [field, column] as [string, string])
+    .filter(([, column]) => !known.includes(column))
+}
+
+/** Whether an index begins with what is fixed and goes on in the order, or in its reverse. */
+function isServed({ collection }: Resource, column: string, keys: readonly SortKey[]): boolean {
+  const fixed = [...keyColumns(collection).slice(0, -1), column]
+  const wanted = keys
+    .filter((key) => !fixed.includes(key.column))
+    .map((key) => (key.descending ? '-' : '') + key.column)
+  const reverse = wanted.map((name) => (name.startsWith('-') ? name.slice(1) : `-${name}`))
+  return indexesOf(collection).some(({ columns }) => {
+    const start = columns.slice(0, fixed.length).map((name) => name.replace(/^-/, ''))
+    const rest = columns.slice(fixed.length)
+    return (
+      fixed.every((name) => start.includes(name)) &&
+      [wanted, reverse].some((way) => way.every((name, i) => rest[i] === name))
+    )
+  })
+}
+
+/** The terms of an order as an index has them behind a field: one direction needs no signs, mixed ones end in the identifier's. R59. */
+function signedTerms(terms: readonly string[], field: string): string[] {
+  const rest = terms.filter((term) => term.replace(/^-/, '') !== field)
+  if (rest.every((term) => term.startsWith('-'))) return rest.map((term) => term.slice(1))
+  return rest[0]?.startsWith('-') ? [...rest, '-id'] : rest
+}

@@ -1,0 +1,19 @@
+/** Reads a pattern with % for any run of characters. Part 4, filtering. */
+
+const mostWildcards = 5
+const mostLength = 256
+
+/** The literal parts between the wildcards; a sentence where the pattern cannot be read. R69, R70. */
+export function likePatternParts(pattern: string): readonly string[] | string {
+  if ([...pattern].length > mostLength) return `A pattern has at most ${mostLength} characters.`
+  const found = ['']
+  for (let i = 0; i < pattern.length; i++) {
+    const character = pattern[i] as string
+    if (character === '%') found.push('')
+    else if (character !== '\\') found.push((found.pop() as string) + character)
+    else if (pattern[i + 1] === '%' || pattern[i + 1] === '\\') found.push((found.pop() as string) + pattern[++i])
+    else return 'A backslash in a pattern stands before a percent sign or another backslash: \\% or \\\\.'
+  }
+  if (found.length - 1 > mostWildcards) return `A pattern has at most ${mostWildcards} wildcards.`
+  return found.length === 1 ? ['', found[0] as string, ''] : found
+}

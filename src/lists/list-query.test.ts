@@ -1,0 +1,113 @@
+/** Queries: what was read before is read again in the same way, whatever came between. Part 4, list parameters. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import fc from 'fast-check'
+import { Problem } from '../errors/problem.ts'
+import type { World } from '../flow/call.ts'
+import type { ListQuery } from '../flow/intent.ts'
+import { writeCursor } from './cursor.ts'
+import { listQueryReader } from './list-query.ts'
+import { listRules } from './list-rules.ts'
+
+const { resources } = service({
+  name: 'shop',
+  resources: {
+    orders: {
+      fields: {
+        status: f.enum(['open', 'paid'], { filter: true }),
+        total: f.bigint({ optional: true, filter: 'range', sort: true }),
+      },
+      settings: { list: { cursor: { ttl: 'PT60S' } } },
+      access: 'public',
+    },
+  },
+})
+const own = listRules(resources.get('orders') as never, resources)
+const world = (time: number) => ({ now: () => time, secrets: ['s'] }) as unknown as World
+
+/** What comes of a target: the query, or what is wrong with it. */
+function told(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {
+  try {
+    return read(target, world(time))
+  } catch (problem) {
+    return problem instanceof Problem ? [problem.type, problem.violations] : problem
+  }
+}
+
+const texts = [
+  'status=open&sort=total',
+  'sort=total&status=open',
+  'limit=2&total[gte]=3',
+  'status=paid',
+  'status=gone',
+  'page=2',
+]
+const lists = ['/orders', '/ord%65rs', '/x&cursor=/orders', '/x&cursor=abc&y/orders', '/x&cursor=&y/orders']
+const ttl = 60_000
+
+/** Cursors that belong to a list and a text. */
+function cursorsOf(list: string, text: string): string[] {
+  const found = told(listQueryReader(own), `${list}?${text}`, 0) as ListQuery
+  if (Array.isArray(found)) return []
+  const binding = { list: found.list, bound: found.bound, ttl }
+  return [null, '7'].map((first) => {
+    const place = found.order.map(({ column }, i) => (i === 0 && column !== 'id' ? first : 'ord_1'))
+    return writeCursor({ position: place, back: false, including: false }, binding, world(0))
+  })
+}
+
+const strange = ['', 'abc', '%61bc', 'a.b', ...cursorsOf('/orders', 'status=open&sort=total')]
+
+const target = fc
+  .record({ list: fc.constantFrom(...lists), text: fc.constantFrom(...texts), first: fc.boolean() })
+  .chain(({ list, text, first }) => {
+    const name = fc.constantFrom('cursor', 'cursor', 'cursor', 'cursor', 'curs%6Fr')
+    const value = fc.constantFrom(...strange, ...cursorsOf(list, text), ...cursorsOf(list, text))
+    const cursor = fc.tuple(name, value).map((pair) => [pair.join('=')])
+    const given = fc.oneof(cursor, cursor, cursor, fc.constantFrom([], ['cursor=', 'cursor=']))
+    return given.map((own) => `${list}?${(first ? [...own, text] : [text, ...own]).join('&')}`)
+  })
+
+test('a reader that has read much reads each target as one that reads its first', () => {
+  let placed = 0
+  const visits = fc.array(fc.tuple(target, fc.constantFrom(0, 1, ttl + 1)), { minLength: 20, maxLength: 60 })
+  fc.assert(
+    fc.property(visits, (all) => {
+      const read = listQueryReader(own)
+      for (const [target, time] of all) {
+        const expected = told(listQueryReader(own), target, time)
+        assert.deepEqual(told(read, target, time), expected, target)
+        if (!Array.isArray(expected) && (expected as ListQuery).window.from === 'place') placed++
+      }
+    }),
+    { numRuns: 60 },
+  )
+  assert.ok(placed > 100, `${placed} were placed by a cursor`)
+})
+
+test('a cursor grows old, however its name is written', () => {
+  const read = listQueryReader(own)
+  const [, cursor] = cursorsOf('/orders', 'status=open&sort=total')
+  for (const name of ['cursor', 'curs%6Fr']) {
+    const target = `/orders?status=open&sort=total&${name}=${cursor}`
+    assert.equal(read(target, world(0)).window.from, 'place')
+    assert.deepEqual((told(read, target, ttl + 1) as [string])[0], 'invalid-query')
+  }
+})
+
+test('who asks for another page of a list is given the very same filters and sort', () => {
+  const read = listQueryReader(own)
+  const first = read('/orders?status=open&sort=total&cursor=', world(0))
+  const { list, bound } = first
+  const cursor = writeCursor(
+    { position: ['7', 'ord_1'], back: false, including: false },
+    { list, bound, ttl },
+    world(0),
+  )
+  const next = read(`/orders?status=open&sort=total&cursor=${cursor}`, world(0))
+  assert.equal(next.where, first.where)
+  assert.equal(next.order, first.order)
+  assert.deepEqual(next.parameters.at(-1), ['cursor', cursor])
+  assert.equal(next.window.from, 'place')
+})

@@ -1,0 +1,111 @@
+/** Reads the parameters of a list into a Query: filter, then sort, then paginate. Part 4, list parameters. */
+import { invalidQuery, type Violation } from '../errors/problem.ts'
+import type { World } from '../flow/call.ts'
+import type { ListQuery } from '../flow/intent.ts'
+import type { Term } from '../flow/plan.ts'
+import { filterConditions, parseFilterName } from './filter.ts'
+import { type ListRules, listParameterNames, windowParameters } from './list-rules.ts'
+import { nameViolations, parametersOf, type QueryParameters, targetPath } from './query-string.ts'
+import { readOrder } from './sort.ts'
+import { readWindow, windowAtCursor } from './window.ts'
+
+/** As many texts are remembered, none of them longer. */
+const [mostKnown, mostText] = [500, 500]
+
+/** Reads what targets ask of a list. What the pages of a list have in common is read once, as they differ in their cursors. */
+export function listQueryReader(rules: ListRules): (target: string, world: World) => ListQuery {
+  const known = new Map<string, ListQuery>()
+  return (target, world) => {
+    const at = splitCursor(target)
+    const text = at === null ? target : at.text
+    const before = known.get(text)
+    const again = before && (at === null ? before : atCursor(before, at.cursor, rules, world))
+    if (again) return again
+    const found = readListQuery(parametersOf(target), rules, listName(target), world)
+    const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // it is escaped
+    if (isHidden || text.length > mostText) return found
+    if (known.size >= mostKnown) known.clear()
+    known.set(text, found)
+    return found
+  }
+}
+
+/** The cursor of a target, and the target without it; null where there is none in plain letters. */
+function splitCursor(target: string): { readonly cursor: string; readonly text: string } | null {
+  const from = target.indexOf('?') + 1
+  const name = target.startsWith('cursor=', from) ? from : target.indexOf('&cursor=', from) + 1
+  if (from === 0 || name === 0) return null
+  const start = name + 'cursor='.length
+  const end = target.indexOf('&', start)
+  const rest = end < 0 ? target.length : end
+  const cursor = target.slice(start, rest)
+  return /^[\w-]*$/.test(cursor) ? { cursor, text: target.slice(0, start) + target.slice(rest) } : null
+}
+
+/** The same list at another cursor; null where that is none of its own, which is told with all else that is wrong. */
+function atCursor(before: ListQuery, cursor: string, rules: ListRules, world: World): ListQuery | null {
+  const { list, bound, order, parameters, window } = before
+  const faults: Violation[] = []
+  const placed = windowAtCursor(cursor, window.limit, { rules, list, bound, order, world }, faults)
+  if (faults.length > 0) return null
+  return {
+    ...before,
+    window: placed,
+    parameters: parameters.map((one) => (one[0] === 'cursor' ? [one[0], cursor] : one)),
+  }
+}
+
+/** The path names a list, owner included, however it is escaped. */
+const listName = (target: string): string =>
+  targetPath(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
+
+/** What is asked of a list, or all that is wrong with it. `list` names the very list, owner included. R53, R154. */
+export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: World): ListQuery {
+  const { settings } = rules.resource
+  const faults = nameViolations(given, (name) => isKnownParameter(name, rules), rules.parameterNames, settings)
+  const values = new Map<string, string>()
+  for (const [name, value] of given) if (isKnownParameter(name, rules) && !values.has(name)) values.set(name, value)
+  const asked = [...values]
+  const where = filterConditions(asked, rules, faults)
+  const terms = readOrder(values, rules, faults)
+  const bound = cursorBound(asked, terms, rules)
+  const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
+  if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))
+  const { totals, countLimit } = settings.list.pagination
+  const counted = totals === 'exact' && style !== 'cursor'
+  return {
+    where,
+    order: terms,
+    window,
+    style,
+    list,
+    bound,
+    parameters: given,
+    countTo: counted ? (countLimit ?? Number.MAX_SAFE_INTEGER) : null,
+  }
+}
+
+function isKnownParameter(name: string, { fields, resource }: ListRules): boolean {
+  const filter = parseFilterName(name)
+  if (name === 'version') return resource.settings.versions.carriers.includes('query')
+  return filter === null ? listParameterNames.includes(name) : fields.has(filter.field)
+}
+
+/** Filters and sort in one form, whatever order they were given in, and what they mean today, as declarations change. R83. */
+function cursorBound(asked: QueryParameters, terms: readonly Term[], { columns, major }: ListRules): string {
+  const kept = asked
+    .filter(([name]) => name !== 'version' && !windowParameters.includes(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([
+    major,
+    kept,
+    terms.map(({ column, descending, nulls }) => [column, descending, nulls, columns.get(column)?.form]),
+  ])
+}
+
+/** Violations in the order of the parameters. */
+function inParameterOrder(faults: readonly Violation[], given: QueryParameters): Violation[] {
+  const places = new Map(given.map(([name], i) => [name, i] as const).reverse())
+  const place = ({ name }: Violation) => places.get(name as string) ?? 0
+  return faults.toSorted((a, b) => place(a) - place(b))
+}

@@ -1,0 +1,216 @@
+/** What a list accepts, prepared at start: its filters, its sorts and its parameters. Part 4, list parameters. */
+import type { Violation } from '../errors/problem.ts'
+import type { Field, FilterForm } from '../fields/field.ts'
+import { valueCheckOf } from '../fields/value-check.ts'
+import type { PaginationStyle } from '../flow/intent.ts'
+import type { Condition, JoinedColumn } from '../flow/plan.ts'
+import type { Comparison } from '../resources/change.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type Cell, type Column, columnOf } from '../rows/collection.ts'
+
+/** A field that rows can be filtered by. */
+export interface FilterRule {
+  readonly column: string
+  readonly operators: readonly Operator[]
+  readonly cell: (value: unknown) => Cell
+  /** The value of a text in the field's type; a sentence where it is not of that type. */
+  readonly read: (text: string) => { readonly value: unknown } | string
+  /** The text itself, for bounds and patterns of texts. */
+  readonly raw: FilterRule['read']
+  readonly textual: boolean
+  readonly fold: boolean
+  /** What a comparison asks, where an older version asks it of today's columns; null where it cannot be asked. */
+  readonly conditions: ((is: Comparison['is'], value: unknown) => readonly Condition[] | null) | null
+}
+
+/** A column that values are compared with. */
+type ComparedColumn = Pick<FilterRule, 'column' | 'cell' | 'fold'>
+
+export type Operator = 'eq' | 'null' | 'in' | FilterOperator
+type FilterOperator = 'gte' | 'lte' | 'gt' | 'lt' | 'ne' | 'like'
+
+/** The parameters of each style of pagination; of several styles that fit, the first one is meant. R76. */
+export const styleParameters: Readonly<Record<PaginationStyle, readonly string[]>> = {
+  page: ['page', 'page_size'],
+  offset: ['limit', 'offset'],
+  cursor: ['cursor', 'limit'],
+}
+export const windowParameters: readonly string[] = [...new Set(Object.values(styleParameters).flat())]
+export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
+
+/** Names that are no filters, whatever fields there are. R55. */
+export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, 'version'])
+
+/** How a field is filtered by: one of a name that means something else with its operator. R55. */
+export const filterParameter = (field: string): string => (reservedNames.has(field) ? `${field}[eq]` : field)
+
+/** What rows can be ordered by: a column, and whether there are rows without a value. */
+interface SortColumn {
+  readonly column: string
+  readonly type: Column['type']
+  readonly form: string
+  readonly nullable: boolean
+}
+
+export interface ListRules {
+  readonly resource: Resource
+  readonly filters: ReadonlyMap<string, FilterRule>
+  /** What only older versions compare, or tell apart, besides: their own columns, and what rows keep for them. */
+  readonly internalColumns: ReadonlyMap<string, ComparedColumn>
+  /** All fields that there are, to tell those that cannot be filtered by from mere typing mistakes. */
+  readonly fields: ReadonlySet<string>
+  readonly sorts: ReadonlyMap<string, readonly SortKey[]>
+  /** All fields as keys of an order. */
+  readonly keys: ReadonlyMap<string, SortKey>
+  readonly customSorts: ReadonlyMap<string, readonly SortKey[]>
+  /** The order where none is asked for. */
+  readonly defaultOrder: readonly SortKey[]
+  /** Columns by name, for reading places from cursors. */
+  readonly columns: ReadonlyMap<string, Pick<Column, 'type' | 'form'>>
+  /** The names of all parameters, for messages. */
+  readonly parameterNames: readonly string[]
+  /** The version that cursors are bound to. R83. */
+  readonly major: number
+}
+
+/** One key of a declared order. */
+export interface SortKey extends SortColumn {
+  readonly descending: boolean
+  /** Where it is a column of another row. */
+  readonly reach?: JoinedColumn
+}
+
+/** A field with the name it has in lists, dots included. */
+interface NamedField {
+  readonly name: string
+  readonly field: Field
+}
+
+export function listRules(resource: Resource, resources: ReadonlyMap<string, Resource>, major = 1): ListRules {
+  const all = resource.members.flatMap(withNestedFields)
+  const sortable = new Map(all.map((one) => [one.name, sortColumnOf(one, resource)]))
+  const own = new Map([...sortable].map(([name, one]): [string, SortKey] => [name, { ...one, descending: false }]))
+  const keys = (terms: readonly string[]) => terms.map((term) => sortKeyOf(term, sortable))
+  const { order = ['id'], sorts = {} } = resource.declaration
+  const hidden = new Set(resource.members.filter((one) => one.writeOnly).map(({ name }) => name))
+  const beneath = resource.collection.columns.filter(({ field, of }) => of || hidden.has(field))
+  for (const { field, name: column, type, form } of beneath)
+    own.set(field, { column, type, form: form.replace(/ (made|else) .*/, ''), nullable: true, descending: false })
+  const filtered = all.filter(({ name, field }) => field.options.filter && !hidden.has(name))
+  return {
+    resource,
+    filters: new Map(filtered.map((one) => [one.name, filterRuleOf(one, resource, resources)])),
+    internalColumns: new Map(
+      beneath.map(({ field, name: column, cell, form }) => [field, { column, cell, fold: /^\w+ folded/.test(form) }]),
+    ),
+    fields: new Set(all.map(({ name }) => name)),
+    sorts: new Map(
+      all
+        .filter(({ name, field }) => field.options.sort && !hidden.has(name))
+        .map(({ name }) => [name, [own.get(name) as SortKey]]),
+    ),
+    keys: own,
+    customSorts: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
+    defaultOrder: keys(order),
+    columns: new Map([...own.values()].map((one) => [one.column, one])),
+    parameterNames: [...filtered.map(({ name }) => filterParameter(name)), ...otherParameters(resource)],
+    major,
+  }
+}
+
+/** The parameters that are no filters. R74. */
+export function otherParameters({ settings, declaration }: Resource): ReadonlySet<string> {
+  const { styles } = settings.list.pagination
+  const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleParameters[style])])
+  return declaration.sorts ? names.add('custom_sort') : names
+}
+
+function withNestedFields({ name, field }: NamedField): NamedField[] {
+  const inner = Object.entries(field.kind === 'object' ? (field.fields ?? {}) : {})
+  return [
+    { name, field },
+    ...inner.flatMap(([own, below]) => withNestedFields({ name: `${name}.${own}`, field: below })),
+  ]
+}
+
+/** The column of a field; identifiers stand in those of the primary key. */
+function listColumnOf(name: string, field: Field, { collection, parent }: Resource): Column {
+  const column = columnOf(name, field)
+  if (name === 'id') return { ...column, name: 'id' }
+  return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
+}
+
+/** A field that is required today may have been none when a row was written: only what the service sets is always there. */
+function sortColumnOf({ name, field }: NamedField, resource: Resource): SortColumn {
+  const { name: column, type, form } = listColumnOf(name, field, resource)
+  const { key, parent, created, updated } = resource
+  return { column, type, form, nullable: !['id', key, parent?.field, created, updated].includes(name) }
+}
+
+function sortKeyOf(term: string, sortable: ReadonlyMap<string, SortColumn>): SortKey {
+  const descending = term.startsWith('-')
+  return { ...(sortable.get(descending ? term.slice(1) : term) as SortColumn), descending }
+}
+
+const operatorsOfForms: Readonly<Record<FilterForm, readonly FilterOperator[]>> = {
+  range: ['gte', 'lte'],
+  like: ['like'],
+  gt: ['gt'],
+  lt: ['lt'],
+  ne: ['ne'],
+}
+
+function filterRuleOf(
+  { name, field }: NamedField,
+  resource: Resource,
+  resources: ReadonlyMap<string, Resource>,
+): FilterRule {
+  const { filter, fold } = field.options
+  const declared = typeof filter === 'boolean' ? [] : ([filter].flat() as FilterForm[])
+  const { name: column, cell } = listColumnOf(name, field, resource)
+  return {
+    column,
+    operators: ['eq', 'null', 'in', ...declared.flatMap((form) => operatorsOfForms[form])],
+    cell,
+    read: idReaderOf(name, resource, resources) ?? valueReaderOf(name, field, resource, resources),
+    raw: (text) => (text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }),
+    textual: ['text', 'email', 'url'].includes(field.kind),
+    fold: fold === true,
+    conditions: null,
+  }
+}
+
+/** How the own identifier and that of the owner are read; null for other fields. R72. */
+function idReaderOf(name: string, own: Resource, resources: ReadonlyMap<string, Resource>): FilterRule['read'] | null {
+  const named = name === 'id' ? own : name === own.parent?.field ? resources.get(own.parent.resource) : undefined
+  if (!named) return null
+  return (text) => (named.isId(text) ? { value: text } : `${name} must be the id of one of ${named.name}.`)
+}
+
+/** How a text of the query string is read in the type of a field; bounds do not count. R72. */
+function valueReaderOf(
+  name: string,
+  field: Field,
+  { settings }: Resource,
+  resources: ReadonlyMap<string, Resource>,
+): FilterRule['read'] {
+  const { precision, scale } = field.options
+  const options = { ...(precision === undefined ? {} : { precision }), ...(scale === undefined ? {} : { scale }) }
+  const check = valueCheckOf(
+    { ...field, options },
+    { settings, isId: (to, text) => resources.get(to)?.isId(text) === true },
+  )
+  return (text) => {
+    if (field.kind === 'integer' && !/^-?(0|[1-9][0-9]*)$/.test(text)) return `${name} must be a whole number.`
+    if (field.kind === 'boolean' && text !== 'true' && text !== 'false') return `${name} must be true or false.`
+    if (field.kind === 'text')
+      return text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }
+    const faults: Violation[] = []
+    const value = check(
+      field.kind === 'integer' ? Number(text) : field.kind === 'boolean' ? text === 'true' : text,
+      `/${name}`,
+      faults,
+    )
+    return faults[0] ? faults[0].message : { value }
+  }
+}

@@ -1,0 +1,92 @@
+/** The text of a list: `data`, and the page information beside it. Part 4, pagination. */
+import type { ListQuery, PaginationStyle } from '../flow/intent.ts'
+import type { Page } from '../flow/outcome.ts'
+import { toCase } from '../formats/naming.ts'
+import type { Settings } from '../settings.ts'
+
+/** Cursors to the pages around this one. */
+export interface PageCursors {
+  readonly next: string | null
+  readonly prev: string | null
+}
+
+/** What the page information consists of, under the names of the conventions. R75, R76. */
+function pageInformation(
+  { style, window }: ListQuery,
+  page: Page,
+  cursors: PageCursors,
+  cursorsOffered: boolean,
+): Record<string, unknown> {
+  const { limit } = window
+  if (style === 'cursor') return { limit, nextCursor: cursors.next, prevCursor: cursors.prev, hasMore: page.hasAfter }
+  const offset = window.from === 'offset' ? window.offset : 0
+  const total = page.total === null ? {} : { totalRecords: page.total }
+  const next = cursorsOffered && offset === 0 ? { nextCursor: cursors.next } : {}
+  if (style === 'offset') return { limit, offset, ...total, hasMore: page.hasAfter, ...next }
+  const pages = page.total === null ? {} : { totalPages: Math.ceil(page.total / limit) }
+  return { currentPage: offset / limit + 1, pageSize: limit, ...pages, ...total, hasMore: page.hasAfter, ...next }
+}
+
+/** The name that a member of the page information has. R75. */
+const memberName = (name: string, { naming, list }: Settings): string =>
+  list.pagination.names[name] ?? (naming === 'camel' ? name : toCase(name, naming))
+
+/** The schemas of the page information, one for each style that is enabled. */
+export function pageInformationSchemas(settings: Settings): object[] {
+  const { styles, totals } = settings.list.pagination
+  const counts = ['totalRecords']
+  const next = styles.includes('cursor') ? ['nextCursor'] : []
+  const members: Readonly<Record<PaginationStyle, readonly [always: string[], sometimes: string[]]>> = {
+    page: [
+      ['currentPage', 'pageSize', 'hasMore'],
+      [...(totals === 'off' ? [] : ['totalPages', ...counts]), ...next],
+    ],
+    offset: [
+      ['limit', 'offset', 'hasMore'],
+      [...(totals === 'off' ? [] : counts), ...next],
+    ],
+    cursor: [['limit', 'nextCursor', 'prevCursor', 'hasMore'], []],
+  }
+  return styles.map((style) => {
+    const [always, sometimes] = members[style]
+    const all = [...always, ...sometimes].map((name) => [memberName(name, settings), memberSchema(name)])
+    return {
+      title: `In the style of ${style}`,
+      type: 'object',
+      properties: Object.fromEntries(all),
+      required: always.map((name) => memberName(name, settings)),
+      additionalProperties: false,
+    }
+  })
+}
+
+function memberSchema(name: string): object {
+  if (name === 'hasMore') return { type: 'boolean' }
+  if (name.endsWith('Cursor')) return { type: ['string', 'null'], pattern: '^[A-Za-z0-9_-]+$' }
+  return { type: 'integer', minimum: ['limit', 'pageSize', 'currentPage'].includes(name) ? 1 : 0 }
+}
+
+/** Whether the page shows cursors at all, so that they have to be made. */
+export function showsCursors({ style, window }: ListQuery, { list }: Settings): boolean {
+  return (
+    style === 'cursor' || (list.pagination.styles.includes('cursor') && window.from === 'offset' && window.offset === 0)
+  )
+}
+
+/** The whole text of a list; `links` stands in it where that is asked for. R52. */
+export function pageText(
+  settings: Settings,
+  query: ListQuery,
+  page: Page,
+  cursors: PageCursors,
+  links: Readonly<Record<string, string>> | null,
+): string {
+  const { field } = settings.list.pagination
+  const offered = settings.list.pagination.styles.includes('cursor')
+  const named = Object.entries(pageInformation(query, page, cursors, offered)).map(([name, value]) => [
+    memberName(name, settings),
+    value,
+  ])
+  const below = links === null ? '' : `,"_links":${JSON.stringify(links)}`
+  return `{"data":[${page.data}],${JSON.stringify(field)}:${JSON.stringify(Object.fromEntries(named))}${below}}`
+}

@@ -1,0 +1,110 @@
+/** Decodes the query string once, into names and values. Part 4, list parameters. */
+import { shortName } from '../errors/pointer.ts'
+import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
+import { nearestName } from '../formats/naming.ts'
+import type { Settings } from '../settings.ts'
+
+export type QueryParameters = readonly (readonly [name: string, value: string])[]
+
+const noQueryParameters: QueryParameters = []
+
+/** A target without its query. */
+export const targetPath = (target: string): string => target.split('?', 1)[0] as string
+
+/** The query of a target, without its question mark; empty where there is none. */
+export function queryStringOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark < 0 ? '' : target.slice(mark + 1)
+}
+
+/** The versions that a query names; what cannot be read is told by whoever reads all of it. R188. */
+export function versionsInQuery(target: string): readonly string[] {
+  const text = queryStringOf(target)
+  if (!text.includes('version') && !text.includes('%')) return []
+  try {
+    return parsePairs(text).flatMap(([name, value]) => (name === 'version' ? [value] : []))
+  } catch {
+    return []
+  }
+}
+
+/** The parameters of a target. */
+export const parametersOf = (target: string): QueryParameters => parsePairs(queryStringOf(target))
+
+/** Names and values in their order. Empty segments mean nothing. R20, R24. */
+export function parsePairs(text: string): QueryParameters {
+  if (text === '') return noQueryParameters
+  if (/[^\x21-\x7e]/.test(text)) throw malformedQuery()
+  return text
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const cut = part.indexOf('=')
+      return cut < 0
+        ? [decodeComponent(part), '']
+        : [decodeComponent(part.slice(0, cut)), decodeComponent(part.slice(cut + 1))]
+    })
+}
+
+function decodeComponent(text: string): string {
+  if (!/[%+]/.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformedQuery()
+  }
+}
+
+const malformedQuery = (): Problem =>
+  new Problem(
+    'invalid-url-encoding',
+    'The query has a malformed escape, is not UTF-8, or has a character that is not escaped. Write a literal percent sign as %25.',
+    { extra: { in: 'query' } },
+  )
+
+/** One violation of the query string. */
+export function queryViolation(type: string, name: string, message: string): Violation {
+  return { message, type, in: 'query', name: name === '' ? name : shortName(name) }
+}
+
+const mostExplained = 50 // no more are ever told, R154
+
+/** What is wrong with the names alone: unknown ones and repeated ones. R22, R23. */
+export function nameViolations(
+  given: QueryParameters,
+  isKnown: (name: string) => boolean,
+  accepted: readonly string[],
+  { query }: Settings,
+): Violation[] {
+  const seen = new Set<string>()
+  const found: Violation[] = []
+  for (const [name] of given) {
+    if (query.ignored.includes(name)) continue
+    const isRepeated = seen.has(name)
+    seen.add(name)
+    if (isRepeated)
+      found.push(
+        queryViolation('repeated-parameter', name, `${shortName(name)} is given more than once; give it once.`),
+      )
+    else if (!isKnown(name) && query.unknown === 'reject')
+      found.push(
+        queryViolation('unknown-parameter', name, found.length < mostExplained ? unknownParameter(name, accepted) : ''),
+      )
+  }
+  return found
+}
+
+function unknownParameter(name: string, accepted: readonly string[]): string {
+  const says = `${name === '' ? 'A parameter without a name' : shortName(name)} is not a parameter here`
+  if (accepted.length === 0) return `${says}; none is accepted.`
+  const guess = nearestName(shortName(name.split('[', 1)[0] as string), accepted)
+  return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
+}
+
+/** Refuses all parameters: for URLs of items. */
+export function refuseParameters(target: string, settings: Settings): void {
+  if (!target.includes('?')) return
+  const named = settings.versions.carriers.includes('query') ? ['version'] : []
+  const violations = nameViolations(parametersOf(target), (name) => named.includes(name), named, settings)
+  if (violations.length > 0) throw invalidQuery(violations)
+}

@@ -1,0 +1,147 @@
+/** Asks through a connection that answers at once, and looks at what was sent together. The cellar. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cell } from '../rows/collection.ts'
+import type { ResultRow } from '../store/steps.ts'
+import { type CoalescableStatement, coalesce } from './coalesce.ts'
+import type { Connection, DatabaseQuery } from './connect.ts'
+
+const connection = {} as Connection
+const many = { text: 'many', types: ['text', 'text', 'text'], at: [0, 1] } as const
+const asks = (parent: string, id: string, value: Cell = null): CoalescableStatement => ({
+  text: 'one',
+  values: [parent, id, value],
+  many,
+})
+
+/** What is answered to a question: a row for each of its names but `nobody`. */
+function rowsOf({ lists }: DatabaseQuery): ResultRow[] {
+  const all = lists?.rows ?? []
+  return all.flatMap(([parent, id, value]) => (id === 'nobody' ? [] : [{ at0: parent, at1: id, value: value ?? null }]))
+}
+
+function stage(shares: boolean, answer: (question: DatabaseQuery, n: number) => ResultRow[] = rowsOf) {
+  const sent: DatabaseQuery[] = []
+  const single: Cell[] = []
+  const ask = coalesce({
+    lend: (act) => act(connection),
+    send: async (_, question) => answer(question, sent.push(question)),
+    alone: async ({ values }) => {
+      if (values[1] === 'wrong') throw new Error('wrong')
+      single.push(values[1] as Cell)
+      return [{ alone: true }]
+    },
+    isForAll: (error) => (error as Error).message === 'gone',
+    allowsSameRow: shares,
+  })
+  return { ask, sent, single }
+}
+
+const told = (all: readonly PromiseSettledResult<readonly ResultRow[]>[]) =>
+  all.map((one) => (one.status === 'fulfilled' ? (one.value[0] ?? null) : String(one.reason.message)))
+
+test('what one turn asks is one question, and each is given its own', async () => {
+  const { ask, sent } = stage(true)
+  const all = await Promise.allSettled([
+    ask(asks('a', '2', 'x')),
+    ask(asks('a', 'nobody')),
+    ask(asks('a', '1')),
+    ask(asks('b', '1')),
+  ])
+  assert.deepEqual(told(all), [
+    { at0: 'a', at1: '2', value: 'x' },
+    null,
+    { at0: 'a', at1: '1', value: null },
+    { at0: 'b', at1: '1', value: null },
+  ])
+  assert.deepEqual(
+    sent.map(({ text, lists }) => [text, lists?.rows]),
+    [
+      [
+        'many',
+        [
+          ['a', '1', null],
+          ['a', '2', 'x'],
+          ['a', 'nobody', null],
+          ['b', '1', null],
+        ],
+      ],
+    ],
+  )
+})
+
+test('who reads the same row shares it, who changes it waits for the other one', async () => {
+  const both = [asks('a', '1', 'first'), asks('a', '1', 'second')]
+  const reading = stage(true)
+  const read = await Promise.allSettled(both.map(reading.ask))
+  assert.equal(reading.sent.length, 1)
+  assert.deepEqual(read[0], read[1])
+  const writing = stage(false)
+  const written = told(await Promise.allSettled(both.map(writing.ask)))
+  assert.deepEqual(
+    written.map((one) => (one as ResultRow).value),
+    ['first', 'second'],
+  )
+  assert.equal(writing.sent.length, 2)
+})
+
+test('so many go together that no question grows without end, and of changes half, down to a few', async () => {
+  const rows: [shares: boolean, sizes: number[]][] = [
+    [true, [100, 100, 50]],
+    [false, [100, 75, 38, 19, 16, 2]],
+  ]
+  for (const [shares, sizes] of rows) {
+    const short = stage(shares)
+    await Promise.all(Array.from({ length: 250 }, (_, n) => short.ask(asks('a', `${n}`))))
+    assert.deepEqual(
+      short.sent.map(({ lists }) => lists?.rows.length),
+      sizes,
+    )
+  }
+  const long = stage(false)
+  await Promise.all(Array.from({ length: 4 }, (_, n) => long.ask(asks('a', `${n}`, 'x'.repeat(600_000)))))
+  assert.deepEqual(
+    long.sent.map(({ lists }) => lists?.rows.length),
+    [2, 2],
+  )
+})
+
+test('nobody is refused for another one’s sake', async () => {
+  const fails = (): never => {
+    throw new Error('wrong')
+  }
+  const { ask, single } = stage(false, fails)
+  const all = await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', 'wrong')), ask(asks('a', '2'))])
+  assert.deepEqual(told(all), [{ alone: true }, 'wrong', { alone: true }])
+  assert.deepEqual(single, ['1', '2'])
+  const own = stage(false, fails)
+  assert.deepEqual(told(await Promise.allSettled([own.ask(asks('a', '1'))])), ['wrong'])
+  assert.deepEqual(own.single, [])
+})
+
+test('a connection that is lost is lost for all, and the next ones are not held up', async () => {
+  const { ask, single } = stage(false, (question, n) => {
+    if (n === 1) throw new Error('gone')
+    return rowsOf(question)
+  })
+  const all = await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2')), ask(asks('a', '1'))])
+  assert.deepEqual(told(all), ['gone', 'gone', { at0: 'a', at1: '1', value: null }])
+  assert.deepEqual(single, [])
+})
+
+test('where there is no connection all are told', async () => {
+  let none = true
+  const ask = coalesce({
+    lend: async (act) => {
+      if (none) throw new Error('none')
+      await act(connection)
+    },
+    send: async (_, question) => rowsOf(question),
+    alone: async () => [],
+    isForAll: () => true,
+    allowsSameRow: false,
+  })
+  assert.deepEqual(told(await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2'))])), ['none', 'none'])
+  none = false
+  assert.deepEqual(await ask(asks('a', '1')), [{ at0: 'a', at1: '1', value: null }])
+})

@@ -1,0 +1,144 @@
+/** Answers reads: short ones on shared connections, others on one of their own, in one snapshot where it takes several statements. The cellar. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Outcome } from '../flow/outcome.ts'
+import type { ListRows, Plan, WritePlan } from '../flow/plan.ts'
+import type { Statement } from '../sql/compile.ts'
+import { isBounded } from '../sql/ranges.ts'
+import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import { perform } from '../store/perform.ts'
+import { resolveList } from '../store/resolve-list.ts'
+import { type ResultRow, runStepsAsync } from '../store/steps.ts'
+import { coalesce, isCoalescable } from './coalesce.ts'
+import type { Connection } from './connect.ts'
+import { type DatabaseStates, databaseStateQuery } from './database-state.ts'
+import { isConnectionLost, isDenied, isRetryable, postgresFailure } from './failure.ts'
+import type { ConnectionPool } from './pool.ts'
+import type { PostgresTotals } from './totals.ts'
+
+/** A plan that changes nothing. */
+type ReadOnlyPlan = Exclude<Plan, WritePlan>
+
+interface PostgresReadDeps {
+  readonly pool: ConnectionPool
+  /** Asks one short question. */
+  readonly read: (statement: Statement) => Promise<readonly ResultRow[]>
+  readonly cellar: StoreContext
+  /** Statements that begin a snapshot, for what an index bounds and for all else. */
+  readonly snapshot: { readonly short: Statement; readonly long: Statement }
+  /** Counted totals, and the states they hold in; null where states cannot be read. */
+  readonly counts: { readonly totals: PostgresTotals; readonly states: DatabaseStates } | null
+}
+
+const commit: Statement = { text: 'COMMIT', values: [] }
+/** How long a read is tried where something is in its way, and how long it rests between at most, in milliseconds. */
+const [patience, longestRest] = [3000, 250]
+
+export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
+  retryRead(() => (plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)))
+
+/** A read can be asked again, where the connection was lost under it; while it rests it holds none. */
+export async function retryRead<T>(read: () => Promise<T>): Promise<T> {
+  const until = performance.now() + patience
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      const again = isRetryable(error) ? performance.now() < until : isConnectionLost(error) && tries === 1
+      if (!again) throw postgresFailure(error)
+      if (isRetryable(error)) await pause((0.5 + Math.random()) * Math.min(longestRest, 5 * 2 ** tries))
+    }
+  }
+}
+
+/** What one statement answers needs no snapshot. */
+async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
+  const steps = perform(looking.cellar, plan)
+  const first = steps.next()
+  if (first.done) return first.value
+  const then = steps.next(await looking.read(first.value))
+  return then.done ? then.value : inSnapshot(looking, true, performWith(looking, plan))
+}
+
+/** Rows, their total, their owner and the rows beside them are from one state; only a list that is one statement needs no snapshot. R54 */
+async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> {
+  const { cellar } = looking
+  const own = cellar.collections.get(plan.collection) as PreparedCollection
+  const short = isBounded(own.collection, resolveList(cellar, plan), cellar.dialect)
+  if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
+  const isLone = short && plan.countTo === null && plan.parent === null && plan.joined === undefined
+  return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
+}
+
+type AskDatabase = Connection['ask']
+
+const performWith =
+  ({ cellar }: PostgresReadDeps, plan: ReadOnlyPlan) =>
+  (ask: AskDatabase): Promise<Outcome> =>
+    runStepsAsync(perform(cellar, plan), ask)
+
+/** A total that was counted in the very state that the page is read from is not counted again. */
+async function readCountedList(
+  looking: PostgresReadDeps,
+  { totals, states }: NonNullable<PostgresReadDeps['counts']>,
+  plan: ListRows,
+  short: boolean,
+): Promise<Outcome> {
+  let unreadable = false
+  const answered = inSnapshot(looking, short, async (ask) => {
+    const likely = totals.likely(plan)
+    const page = performWith(looking, likely ? { ...plan, countTo: null } : plan)
+    const asked = ask(databaseStateQuery).catch((error) => {
+      unreadable = isDenied(error)
+      throw error
+    })
+    const [rows, first] = await Promise.all([asked, page(ask)])
+    const state = states.read(rows)
+    if (likely && likely.state === state) return first.is === 'page' ? { ...first, total: likely.total } : first
+    if (likely) totals.failed()
+    const outcome = likely ? await performWith(looking, plan)(ask) : first
+    totals.put(plan, state, outcome)
+    return outcome
+  })
+  // The state may have become unreadable since the start, as when the right to read it was revoked; the list needs it no more than that.
+  return answered.catch((error) => {
+    if (!unreadable) throw error
+    return inSnapshot(looking, short, performWith(looking, plan))
+  })
+}
+
+function inSnapshot(
+  { pool, snapshot }: PostgresReadDeps,
+  short: boolean,
+  act: (ask: AskDatabase) => Promise<Outcome>,
+): Promise<Outcome> {
+  return pool.use(async (connection) => {
+    const begun = connection.ask(short ? snapshot.short : snapshot.long)
+    begun.catch(() => {}) // told below
+    try {
+      const outcome = await act(connection.ask)
+      await begun
+      return outcome
+    } finally {
+      endSnapshot(connection)
+    }
+  })
+}
+
+/** Asks short questions on shared connections, those in the same words as one. */
+export function sharedReads(pool: ConnectionPool): PostgresReadDeps['read'] {
+  const alone = async (statement: Statement) => (await pool.share()).ask(statement)
+  const gathered = coalesce({
+    lend: async (act) => act(await pool.share()),
+    send: ({ ask }, question) => ask(question),
+    alone,
+    isForAll: (error) => isConnectionLost(error) || isRetryable(error), // they come again
+    allowsSameRow: true,
+  })
+  return (statement) => (isCoalescable(statement) ? gathered(statement) : alone(statement))
+}
+
+/** Nothing depends on the end of a snapshot, so it is not waited for; what is asked next comes behind it. */
+function endSnapshot(connection: Connection): void {
+  const end: Promise<readonly ResultRow[]> = connection.ask(commit)
+  end.catch(() => connection.close())
+}

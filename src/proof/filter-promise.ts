@@ -1,0 +1,56 @@
+/** Filter promise: an item is found by filters for the values that it shows. Part 4, filtering. */
+import { filterParameter } from '../lists/list-rules.ts'
+import { pickOne } from './chance.ts'
+import type { PromiseFault } from './fault.ts'
+import { type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer } from './fixture.ts'
+import { type ItemTrial, isSameJson, labelOf, misfitFault, refusalFault } from './item-trial.ts'
+
+const scalars = new Set(['string', 'number', 'boolean'])
+
+/** A list finds an item by what it says of itself. */
+export async function checkFilter(at: string, { reader, chance, send }: ItemTrial): Promise<PromiseFault | null> {
+  const { resource } = reader
+  const { body: item } = await send(reader, { method: 'GET', path: at })
+  if (!item) return null
+  const path = resource.methods.includes('list') ? operationPath(reader, 'list', item) : undefined
+  const asked = resource.members.filter(
+    ({ name, field }) => field.options.filter && scalars.has(typeof item[name]) && name !== 'id',
+  )
+  if (path === undefined || asked.length === 0) return null
+  const { name, field } = pickOne(chance, asked)
+  const filter = `${encodeURIComponent(filterParameter(name))}=${encodeURIComponent(String(item[name]))}`
+  const sorts = resource.members.filter((one) => one.field.options.sort)
+  const sort = sorts.length > 0 && chance.below(2) === 1 ? `&sort=${pickOne(chance, sorts).name}` : ''
+  const ask = (query: string) => send(reader, { method: 'GET', path: `${path}?${filter}${query}` })
+  const list = await ask(`&id=${encodeURIComponent(String(item.id))}${sort}`)
+  if (list.status !== 200)
+    return { ...refusalFault(reader, list, 'refuses a filter that it declares'), field: name, by: 'filters' }
+  const fault = (says: string): PromiseFault => ({ says, label: labelOf(reader), field: name, by: 'filters' })
+  const [first] = itemsIn(list)
+  if (!first || first.id !== item.id)
+    return fault(`${labelOf(reader)} does not find an item of ${resource.name} by its \`${name}\`.`)
+  const whole = itemsIn(await ask(sort))
+  for (const other of whole) {
+    const odd = misfitFault(reader, other)
+    if (odd) return odd
+  }
+  const stray = field.options.fold ? undefined : whole.find((other) => !isSameJson(other[name], item[name]))
+  if (stray)
+    return fault(
+      `${labelOf(reader)} finds items of ${resource.name} by a \`${name}\` of ${JSON.stringify(item[name])} that have ${JSON.stringify(stray[name])}.`,
+    )
+  return misfitFault(reader, first) ?? (isSameJson(first, item) ? null : listFault(reader, item, first))
+}
+
+const itemsIn = ({ body }: TrialAnswer): readonly JsonBody[] =>
+  Array.isArray(body?.data) ? (body.data as JsonBody[]) : []
+
+/** An item that a list has otherwise than it is read by itself. */
+function listFault(
+  { version: { label }, resource }: ResourceInVersion,
+  item: JsonBody,
+  listed: JsonBody,
+): PromiseFault {
+  const field = Object.keys(item).find((name) => !isSameJson(item[name], listed[name])) ?? ''
+  return { says: `${label}: \`${field}\` of ${resource.name} is another one in a list.`, label, field, by: 'response' }
+}

@@ -1,0 +1,273 @@
+/** Makes the document of a new, a replaced or a changed item from what a caller sent. Part 4, methods. */
+import { addViolation, shortName } from '../errors/pointer.ts'
+import { invalidBody, type Violation } from '../errors/problem.ts'
+import { checkMembers } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
+import { isObject } from '../fields/value-check.ts'
+import { type Cell, cellsIn, type DocumentTexts, encodeDocument } from '../rows/collection.ts'
+import { isReadByWriters } from './declaration.ts'
+import { keyValue, type Member, type Resource } from './resource.ts'
+
+type Document = Record<string, unknown>
+
+/** A document as it is stored: its texts, and the cells of its columns. */
+export interface EncodedRow extends DocumentTexts {
+  readonly cells: readonly Cell[]
+}
+
+/** Where an item stands. */
+export interface ItemAddress {
+  readonly id: string
+  readonly parent: string | null
+}
+
+/** Who writes: the scopes that were proven, and how a field is refused that takes others. */
+export interface Permissions {
+  readonly scopes: ReadonlySet<string>
+  /** Whether the caller may not read the item, so that no refusal may depend on a stored value. */
+  readonly blind: boolean
+  readonly refuse: (field: string, scopes: readonly string[]) => Error
+}
+
+/** Whether a caller is shown a value: one that is not shown could be found out by trying, if answers depended on it. R169. */
+const canSee = ({ writeOnly, read }: Member, { scopes, blind }: Permissions): boolean =>
+  !writeOnly && !blind && (read === null || scopes.has(read))
+
+/** The hand of a caller who makes an item: nothing is stored yet that could be found out. */
+const asCreator = (hand: Permissions): Permissions => ({ ...hand, blind: false })
+
+/** The scopes that a caller lacks to write a field. */
+export const missingScopes = ({ write }: Member, { scopes }: Permissions): readonly string[] =>
+  write.filter((one) => !scopes.has(one))
+
+/**
+ * A field that the caller may not write stays as it is; sent back as it was seen, it is not refused. A value that the
+ * caller is not shown is refused whatever it is, or it could be found out by trying. R48, R169.
+ */
+function requireUntouched(member: Member, value: unknown, present: unknown, hand: Permissions): unknown {
+  const lacks = missingScopes(member, hand)
+  const same = canSee(member, hand) && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
+  if (!same) throw hand.refuse(member.name, lacks)
+  return present
+}
+
+/** Checks what a caller sent for a new item, and gives its fields. */
+export function createDocument(resource: Resource, body: Document, hand: Permissions): Document {
+  const faults: Violation[] = []
+  const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
+  reportMissing(missingMembers(resource, body, wanted), faults)
+  const chosen = resource.settings.resource.id === 'client' && resource.key === null
+  const given = checkBody(resource, body, faults, (member, value, at) => {
+    if (missingScopes(member, hand).length > 0) return requireUntouched(member, value, member.absent, asCreator(hand))
+    if (wanted(member)) return member.check(value, at, faults)
+    if (chosen && member.name === 'id') return checkChosenId(resource, value, at, faults)
+    return addViolation(faults, at, 'read-only-field', 'is set by the service; leave it out.')
+  })
+  throwViolations(faults)
+  return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : undefined))
+}
+
+function checkChosenId({ isId, prefix }: Resource, value: unknown, at: string, faults: Violation[]): unknown {
+  if (typeof value === 'string' && isId(value)) return value
+  return addViolation(
+    faults,
+    at,
+    typeof value === 'string' ? 'invalid-format' : 'invalid-type',
+    `must be "${prefix}_" and 1 to 100 letters, digits, dashes or underscores behind it.`,
+  )
+}
+
+/** Checks what a caller sent in place of an item (null where there is none yet), and gives all fields. R109, R111. */
+export function replaceDocument(
+  resource: Resource,
+  body: Document,
+  seen: Document | null,
+  address: ItemAddress,
+  hand: Permissions,
+): Document {
+  const faults: Violation[] = []
+  const stays = (member: Member) =>
+    member.writeOnly ||
+    member.from !== 'caller' ||
+    missingScopes(member, hand).length > 0 ||
+    (member.immutable && !(canSee(member, hand) && isReadByWriters(resource)))
+  reportMissing(
+    missingMembers(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
+    faults,
+  )
+  const given = checkBody(resource, body, faults, (member, value, at) => {
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
+    const present = seen ? seen[member.name] : member.absent
+    if (missingScopes(member, hand).length > 0)
+      return requireUntouched(member, value, present, seen ? hand : asCreator(hand))
+    return checkWritten(member, value, at, faults, seen, hand)
+  })
+  const leftOut = resource.members.filter((member) => member.absent !== undefined && !given.has(member.name))
+  for (const member of leftOut)
+    if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, seen, hand)
+  throwViolations(faults)
+  return completeDocumentBy(resource, (member) => {
+    if (given.has(member.name)) return given.get(member.name)
+    return seen && stays(member) ? seen[member.name] : undefined
+  })
+}
+
+/** Checks the fields a caller wants changed, and gives all fields. R113, R116, R117. */
+export function changeDocument(
+  resource: Resource,
+  body: Document,
+  seen: Document,
+  address: ItemAddress,
+  hand: Permissions,
+): Document {
+  const faults: Violation[] = []
+  const given = checkBody(resource, body, faults, (member, value, at) => {
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
+    const next = mergePatch(member.field, seen[member.name], value)
+    if (missingScopes(member, hand).length > 0) return requireUntouched(member, next, seen[member.name], hand)
+    return checkWritten(member, next, at, faults, seen, hand)
+  })
+  throwViolations(faults)
+  return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
+}
+
+/** The value of a field as a caller wrote it, over the one it has, if there is one. */
+function checkWritten(
+  member: Member,
+  value: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+  hand: Permissions,
+): unknown {
+  const before = faults.length
+  const known = seen && canSee(member, hand) ? seen[member.name] : undefined // what is not shown could be guessed by it
+  const next = member.check(value, at, faults, known)
+  if (faults.length === before) checkImmutable(member, next, at, faults, seen, hand)
+  return next
+}
+
+/** R119. Of a field that the caller is not shown even the present value is refused, or it could be found out by trying. */
+function checkImmutable(
+  member: Member,
+  next: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+  hand: Permissions,
+): void {
+  if (!member.immutable || seen === null) return
+  const present = JSON.stringify(seen[member.name])
+  if (!canSee(member, hand)) addViolation(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
+  else if (present !== JSON.stringify(next))
+    addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
+}
+
+/** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
+export function mergePatch({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
+  if (!isObject(patch) || (kind !== 'object' && kind !== 'metadata')) return patch
+  const before = isObject(seen) ? seen : {}
+  // Fields in the order of the patch, in which mistakes are told; metadata in theirs, so that no change changes nothing.
+  const next = new Map(kind === 'metadata' ? Object.entries(before) : [])
+  for (const [name, value] of Object.entries(patch)) {
+    const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (kind === 'metadata' && value === null) next.delete(name)
+    else next.set(name, field ? mergePatch(field, before[name], value) : value)
+  }
+  for (const [name, value] of Object.entries(before)) if (!Object.hasOwn(patch, name)) next.set(name, value)
+  return Object.fromEntries(next)
+}
+
+function missingMembers(resource: Resource, body: Document, wanted: (member: Member) => boolean): Member[] {
+  return resource.members.filter(
+    (member) => member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name),
+  )
+}
+
+function reportMissing(members: readonly Member[], faults: Violation[]): void {
+  for (const { name } of members) addViolation(faults, `/${name}`, 'field-required', 'is required.')
+}
+
+function checkBody(
+  resource: Resource,
+  body: Document,
+  faults: Violation[],
+  read: (member: Member, value: unknown, at: string) => unknown,
+): Map<string, unknown> {
+  const check = (name: string) => {
+    const member = name === '_links' ? linksMember : resource.byName.get(name)
+    return member && ((value: unknown, at: string) => read(member, value, at))
+  }
+  return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings)
+}
+
+/** `_links` is no member of a document; a caller that sends a fetched object back has it in there. R48. */
+const linksMember: Member = {
+  name: '_links',
+  field: { kind: 'object', options: {} },
+  check: (value) => value,
+  absent: null,
+  from: 'service',
+  immutable: false,
+  writeOnly: false,
+  read: null,
+  write: [],
+}
+
+/** Fields of the address have to agree with it; those that the service manages are ignored. R48. */
+function checkManaged(
+  resource: Resource,
+  { name, from, field }: Member,
+  value: unknown,
+  at: string,
+  faults: Violation[],
+  seen: Document | null,
+  address: ItemAddress,
+  { blind }: Permissions,
+): unknown {
+  if (from === 'service') return seen?.[name]
+  if (blind && name === resource.parent?.field && address.parent === null)
+    return addViolation(faults, at, 'read-only-field', 'cannot be sent here; leave it out.')
+  const own =
+    name === resource.parent?.field
+      ? (address.parent ?? seen?.[name])
+      : keyValue(name === 'id' ? 'text' : field.kind, address.id)
+  if (value !== own)
+    addViolation(
+      faults,
+      at,
+      'read-only-field',
+      `must be ${JSON.stringify(own)} here, as in the address, or be left out.`,
+    )
+  return own
+}
+
+function completeDocumentBy(resource: Resource, value: (member: Member) => unknown): Document {
+  const document: Document = {}
+  for (const member of resource.members) {
+    const given = value(member)
+    document[member.name] = given === undefined ? (member.absent ?? null) : given
+  }
+  return document
+}
+
+function throwViolations(faults: readonly Violation[]): void {
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** A document as the cellar stores it. */
+export function encodeRow({ collection }: Resource, document: Document): EncodedRow {
+  return { ...encodeDocument(collection, document), cells: cellsIn(collection, document) }
+}
+
+/** The document of a stored row, what is never answered included. */
+export function decodeDocument(resource: Resource, doc: string, hidden: string | null): Document {
+  const document = JSON.parse(doc) as Document
+  if (hidden === null) return document
+  const more = JSON.parse(hidden) as Document
+  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(document, name) ? document[name] : more[name]))
+}
+
+/** The time of the last change is the last member, so that it can be read and written without parsing. */
+export const updatedAtIn = (doc: string): string => doc.slice(-26, -2)
+export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`

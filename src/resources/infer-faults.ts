@@ -1,0 +1,118 @@
+/** Infer faults: names and values that do not fit a declaration become errors of the compiler. Part 2, fields. */
+import type { Value } from '../fields/field.ts'
+import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
+import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
+
+/** What is to stand where a name is wrong, so that the compiler says it there. */
+type UnknownName<Name> = `Error: '${Name & string}' is not known here`
+
+type KnownName<What extends string, Name, Names> = string extends Name
+  ? Name
+  : Name extends Names
+    ? Name
+    : `Error: no ${What} '${Name & string}'`
+
+/** A declaration as it may be: where it names what it does not have, the reason stands here and refuses it at its place. */
+export type CheckedDeclaration<D, Allowed> =
+  string extends ResourceName<D> ? D : D extends SoundDeclaration<D, Allowed> ? D : SoundDeclaration<D, Allowed>
+
+type SoundDeclaration<D, Allowed> = {
+  readonly [K in keyof D]: K extends 'resources'
+    ? { readonly [R in keyof D[K]]: SoundResource<D, R, D[K][R]> }
+    : K extends 'concepts'
+      ? SoundFields<D, D[K]>
+      : K extends 'tiers'
+        ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
+        : OnlyAllowed<K, D[K], Allowed>
+}
+
+/** A number alone is for the hour; features are a list. */
+type SoundQuota<Name, Q> = Q extends number
+  ? 'hourly' extends Name
+    ? Q
+    : `Error: '${Name & string}' needs a quota and a window`
+  : OnlyAllowed<'of', Q, { readonly of: DeclaredQuota }>
+
+type SoundResource<D, R, T> = {
+  readonly [K in keyof T]: K extends 'fields'
+    ? SoundFields<D, T[K]>
+    : K extends 'parent'
+      ? SoundParent<D, T[K]>
+      : K extends 'key'
+        ? KnownName<'field', T[K], keyof FieldsOf<D, R>>
+        : K extends 'access'
+          ? SoundAccess<D, T[K]>
+          : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+            ? FieldNameLists<T[K], AnyFieldName<D, R>>
+            : OnlyAllowed<K, T[K], ResourceDeclaration>
+}
+
+type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> | ScopeFaults<D, F[K]>, F[K]> }
+
+type Unless<Faults, T> = [Faults] extends [never] ? T : Faults
+
+/** What is wrong with who sees or writes a field: a scope that is not declared. */
+type ScopeFaults<D, F> = F extends { readonly options: { readonly read: string } | { readonly write: string } }
+  ? ScopeFault<D, F['options']>
+  : never
+
+type ScopeFault<D, O> = {
+  [K in keyof O & ('read' | 'write')]: Exclude<KnownName<'scope', O[K] & string, keyof Get<D, 'scopes'>>, O[K]>
+}[keyof O & ('read' | 'write')]
+
+/** What is wrong with a field: a reference or a concept that is not declared, inside of it too. */
+type FieldFault<D, F> = F extends { readonly kind: 'ref' | 'concept' | 'list' | 'object' } ? FieldFaultIn<D, F> : never
+
+type FieldFaultIn<D, F> = F extends { readonly kind: 'ref'; readonly target: infer To }
+  ? Exclude<KnownName<'resource', To, ResourceName<D>>, To>
+  : F extends { readonly kind: 'concept'; readonly target: infer To; readonly options: infer O }
+    ? Exclude<KnownName<'concept', To, keyof ConceptsOf<D>>, To> | FaultyDefault<To, O, Value<F, ConceptsOf<D>>>
+    : F extends { readonly kind: 'list'; readonly item: infer I }
+      ? FieldFault<D, I>
+      : F extends { readonly kind: 'object'; readonly fields: infer N }
+        ? { [K in keyof N]: FieldFault<D, N[K]> }[keyof N]
+        : never
+
+type FaultyDefault<To, O, V> = O extends { readonly default: infer G }
+  ? G extends V
+    ? never
+    : `Error: the default is not a value of '${To & string}'`
+  : never
+
+type SoundParent<D, T> = T extends string
+  ? KnownName<'resource', T, ResourceName<D>>
+  : {
+      readonly [K in keyof T]: K extends 'resource'
+        ? KnownName<'resource', T[K], ResourceName<D>>
+        : OnlyAllowed<K, T[K], ParentDeclaration>
+    }
+
+type RuleName<D> = 'public' | 'authenticated' | keyof Get<D, 'scopes'>
+
+type SoundAccess<D, T> = T extends string
+  ? KnownName<'scope', T, RuleName<D>>
+  : {
+      readonly [K in keyof T]: K extends keyof Exclude<Access, string>
+        ? KnownName<'scope', T[K], RuleName<D>>
+        : UnknownName<K>
+    }
+
+/** Names of fields in lists of any depth. */
+type FieldNameLists<T, Names> = T extends string
+  ? KnownName<'field', T, Names | `-${Names & string}`>
+  : { readonly [K in keyof T]: FieldNameLists<T[K], Names> }
+
+type AnyFieldName<D, R> =
+  | 'id'
+  | TimestampName<D>
+  | ParentFieldName<D, R>
+  | FieldPath<FieldsOf<D, R>, ConceptsOf<D>, object>
+
+/** A member of an object that has only members of `Allowed`, at every depth. */
+type OnlyAllowed<K, T, Allowed> = K extends keyof Allowed
+  ? T extends readonly unknown[] | ((...given: never) => unknown)
+    ? T
+    : T extends object
+      ? { readonly [L in keyof T]: OnlyAllowed<L, T[L], Exclude<NonNullable<Allowed[K]>, string>> }
+      : T
+  : UnknownName<K>

@@ -1,0 +1,58 @@
+/** Lag: rows that nodes of the declaration before have written while those of today run beside them, and how they are brought up. The cellar. */
+import { keyColumns } from '../rows/collection.ts'
+import { metaTable } from '../sql/compile.ts'
+import { type Dialect, quoted } from '../sql/dialect.ts'
+import type { Layout } from '../sql/layout.ts'
+import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../store/context.ts'
+import { refill } from './refill.ts'
+
+/** A cellar that knows of them, where they matter: something is asked for that they lack. */
+export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts, dialect: Dialect): StoreContext {
+  const lag = backlogOf(cellar, layout, dialect)
+  return lag ? { ...cellar, backlog: lag } : cellar
+}
+
+function backlogOf(cellar: StoreContext, { tables, open }: Layout, dialect: Dialect): Backlog | undefined {
+  const beside = [...cellar.collections.values()].filter(concernsOldNodes)
+  if (!open || beside.length === 0) return undefined
+  const all = beside.filter(needsCatchUp)
+  // In order, or a database that believes that many are behind reads the table for the first of them, and finds none at its end.
+  const firsts = all.map(({ collection, shape }) => {
+    const order = keyColumns(collection).join(', ')
+    return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1)`
+  })
+  const rows = firsts.map((one) => `${one} IS NOT NULL`)
+  // Behind the end of the change there is no index to find them by, nor any of them.
+  const isOpen = `EXISTS (SELECT 1 FROM ${metaTable} WHERE name = 'former')`
+  const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
+  const text = dialect.distribute
+    ? distributedProbeText(firsts)
+    : `SELECT CASE WHEN ${isOpen} THEN ${some} ELSE 0 END AS behind`
+  return {
+    probe: { text, values: [], autocommit: 'read' },
+    *catchUp() {
+      for (const shelf of all) {
+        const { name } = shelf.collection
+        const fill = { collection: name, again: false, ahead: true, latest: true }
+        yield* refill({ shelf, table: tables[name], fill, dialect, cellar }, null)
+      }
+    },
+    isOver: false,
+  }
+}
+
+/** The same where rows are spread: what is asked on other machines stands behind FROM alone. */
+function distributedProbeText(firsts: readonly string[]): string {
+  const behind = firsts.map((one, i) => `(SELECT count(*) AS rows FROM ${one} AS one) AS t${i}`)
+  const some = ['0', ...firsts.map((_, i) => `t${i}.rows`)].join(' + ')
+  const former = `(SELECT count(*) AS rows FROM ${metaTable} WHERE name = 'former') AS former`
+  return `SELECT CASE WHEN former.rows = 0 THEN 0 WHEN ${some} > 0 THEN 2 ELSE 1 END AS behind FROM ${[former, ...behind].join(', ')}`
+}
+
+/** Whether rows lack what is asked for today. */
+const needsCatchUp = ({ collection, former, pending }: PreparedCollection): boolean =>
+  former !== null && (pending.size > 0 || (collection.conversions?.receivers.length ?? 0) > 0)
+
+/** Whether nodes of before have to be told more of a row than its text says. */
+const concernsOldNodes = (one: PreparedCollection): boolean =>
+  needsCatchUp(one) || (one.former?.columns.length ?? 0) > 0

@@ -1,0 +1,52 @@
+/** Inspect: reads every row of a database as a declaration has it, and counts those that do not fit. The cellar. */
+import type { Misfit, Misfits } from '../fields/bounds.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type DeclaredRow, readableCollections, readEachRow } from '../schema/declared-rows.ts'
+import type { SchemaChange } from '../schema/schema-change.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Steps } from '../store/steps.ts'
+import { defaultNamed, misfitCounter } from './misfit-counter.ts'
+import { declaredBounds, readMisfitMemory, writeMisfitMemory } from './misfits.ts'
+
+/** So many rows of a field are named. */
+const maxNamed = 100
+
+export function* inspectRows(
+  { before, after }: SchemaChange,
+  collections: readonly Collection[],
+  dialect: Dialect,
+  see: (row: DeclaredRow) => void,
+): Steps<Misfits> {
+  const found: Record<string, Record<string, Misfit>> = {}
+  if (before === null) return found
+  for (const { shelf } of readableCollections(collections, { before: before.layout, after }, dialect)) {
+    const { name, rules } = shelf.collection
+    const judged = [...rules.keys()].map((field) => ({ name: field, wide: null }))
+    const own = misfitCounter(rules, judged, maxNamed)
+    yield* readEachRow(shelf, dialect, (row) => {
+      own.see(row)
+      see(row)
+      return true
+    })
+    const misfits = own.misfits(true)
+    if (Object.keys(misfits).length > 0) found[name] = misfits
+  }
+  yield* recordMisfits(found, collections, dialect)
+  return found
+}
+
+/** What was counted takes the place of what is remembered, where the rows were judged by the declaration that was applied. */
+function* recordMisfits(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
+  const known = yield* readMisfitMemory(dialect)
+  const bounds = known && { ...known.bounds, ...declaredBounds(collections) }
+  if (!known || JSON.stringify(bounds) !== JSON.stringify(known.bounds)) return
+  const misfits = Object.fromEntries(
+    Object.entries(found).map(([name, fields]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(fields).map(([field, misfit]) => [field, { ...misfit, ids: misfit.ids.slice(0, defaultNamed) }]),
+      ),
+    ]),
+  )
+  yield* writeMisfitMemory(dialect, { bounds: known.bounds, misfits })
+}

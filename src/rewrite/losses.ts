@@ -1,0 +1,193 @@
+/** Losses: the stored values that a change would drop, found and counted before its first step. The cellar. */
+import {
+  type Collection,
+  keptForOthersKey,
+  keyColumns,
+  type Members,
+  type ShapeConversions,
+  type StoredDocument,
+  viewRow,
+} from '../rows/collection.ts'
+import { type Consent, findHazards, type Hazard, type Survey, type SurveyedChange } from '../schema/hazard.ts'
+import { renamingLines } from '../schema/renaming.ts'
+import { earlierReleaseSurvey, formerLayout, writableCollections } from '../schema/state.ts'
+import { lostFields } from '../schema/tables.ts'
+import { type Dialect, quoted } from '../sql/dialect.ts'
+import { incompatibilityOf } from '../sql/field-sources.ts'
+import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
+import { isConverted } from '../sql/stored-version.ts'
+import { valueAt } from '../store/dropped-copies.ts'
+import type { ResultRow, Steps } from '../store/steps.ts'
+
+/** A collection whose rows may hold values of fields that are not declared any more. */
+export interface LossyCollection {
+  readonly collection: Collection & ShapeConversions
+  /** The number of the shape that is written now. */
+  readonly shape: number
+  readonly was: TableLayout
+  /** These fields by path; of nested ones the outermost. */
+  readonly paths: readonly string[]
+  readonly converted: boolean
+}
+
+/** A value that nothing of the new document holds. */
+export interface LostValue {
+  readonly path: string
+  readonly value: unknown
+  /** Whether it was never answered to anybody. */
+  readonly hidden: boolean
+}
+
+export function lossyCollections({ change, collections, dialect }: SurveyedChange): LossyCollection[] {
+  const was = formerLayout(change.before)
+  if (was === null) return []
+  const known = writableCollections(collections, change.after, dialect)
+  return mapCollections(known, change.after).flatMap(({ collection, table }) => {
+    const old = formerTableOf(collection, known, was)
+    if (!old || old.shape === table.shape || incompatibilityOf(collection, old, was) !== null) return []
+    const gone = lostFields(collection, old)
+    const paths = gone.filter((path) => !gone.some((outer) => path.startsWith(`${outer}.`)))
+    const converted = isConverted(collection, old)
+    return paths.length === 0 ? [] : [{ collection, shape: table.shape, was: old, paths, converted }]
+  })
+}
+
+/** The values of a row that are dropped when it is written in the new shape. */
+export function lostValuesIn(lossy: LossyCollection, row: StoredDocument): LostValue[] {
+  const { [keptForOthersKey]: kept = {}, ...hidden } = JSON.parse(row.hidden ?? '{}') as Record<string, never>
+  const doc = JSON.parse(row.doc) as Record<string, unknown>
+  const documents = [{ ...hidden, ...doc }, ...Object.values(kept as object).toReversed()]
+  return lossy.paths.flatMap((path) => {
+    const value = documents.map((one) => valueAt(one, path)).find((one) => one !== undefined)
+    if (value === undefined || (lossy.converted && isRecoverable(lossy, row, path, value))) return []
+    return [{ path, value, hidden: !Object.hasOwn(doc, path.replace(/\..*/, '')) }]
+  })
+}
+
+/** Whether the new document, or another row, says what the value was: a change of versions made something else of it and can undo that. */
+function isRecoverable(
+  { collection, shape, was }: LossyCollection,
+  row: StoredDocument,
+  path: string,
+  value: unknown,
+): boolean {
+  const [top] = path.split('.')
+  if (collection.movedValues?.(was.shape, documentForOldNodes(row, was)).some(({ field }) => field === top)) return true
+  const { document } = viewRow(collection, shape, row)
+  const rows = collection.joined?.(was.shape).map(({ withWriteOnly }) => (withWriteOnly ? document : null)) ?? []
+  try {
+    const back = collection.toOlder?.(was.shape, document, rows) ?? {}
+    return JSON.stringify(valueAt(back, path)) === JSON.stringify(value)
+  } catch {
+    return false // a converter that cannot undo this row does not tell its value
+  }
+}
+
+/** The document that nodes of the former declaration know, which lies beside that of a row in the new shape. */
+function documentForOldNodes({ doc, hidden, shape }: StoredDocument, was: TableLayout): Members {
+  const { [keptForOthersKey]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<
+    string,
+    Record<number, Members>
+  >
+  const whole = { ...more, ...JSON.parse(doc) }
+  return shape === was.shape ? whole : { ...whole, ...kept[was.shape] }
+}
+
+export const lossName = ({ collection }: LossyCollection, path: string): string => `${collection.name}.${path}`
+
+/** The fields that an operator allowed to drop. A name without its resource has to be unique among those that are to go. */
+export function allowedLosses(all: readonly LossyCollection[], names: readonly string[]): ReadonlySet<string> {
+  const known = all.flatMap((lossy) => lossy.paths.map((path) => ({ path, name: lossName(lossy, path) })))
+  const meant = names.flatMap((one) => {
+    const exact = known.filter(({ name }) => name === one)
+    const short = known.filter(({ path }) => path === one)
+    return exact.length > 0 ? exact : short.length === 1 ? short : []
+  })
+  return new Set(meant.map(({ name }) => name))
+}
+
+/** Refuses to drop values that nobody allowed to drop. */
+export const lossSurvey = (names: readonly string[]): Survey =>
+  function* (surveyed) {
+    const all = lossyCollections(surveyed)
+    const allowed = allowedLosses(all, names)
+    const hazards: Hazard[] = []
+    for (const { about, empty } of surveyed.change.steps)
+      if (empty) hazards.push(...(yield* remakeHazards(about, empty)))
+    for (const lossy of all) {
+      const paths = lossy.paths.filter((path) => !allowed.has(lossName(lossy, path)))
+      if (paths.length > 0) hazards.push(...(yield* findLossHazards({ ...lossy, paths }, surveyed.dialect)))
+    }
+    return hazards
+  }
+
+/** What a change would be refused for. */
+export const findChangeHazards = (
+  surveyed: SurveyedChange,
+  { allowLoss = [], surveys = [] }: Consent,
+): Steps<readonly Hazard[]> => findHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys])
+
+/** A table that can only be made anew without rows: that no step can do otherwise is said before the first one. */
+function* remakeHazards(about: string, table: string): Steps<Hazard[]> {
+  const rows = yield { text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`, values: [] }
+  if (rows.length === 0) return []
+  const mend =
+    'Declare it beside the old one under a name of its own and move what is stored; in development a new database will do.'
+  return [{ about: `The step "${about}" cannot be done: it has rows, which would be lost. ${mend}`, mends: [] }]
+}
+
+const batchSize = 500
+const maxNamed = 3
+/** How long rows are counted once it is known that values would be lost, in milliseconds. */
+const maxCountingTime = 5000
+
+interface LossCount {
+  rows: number
+  readonly ids: string[]
+}
+
+/** Reads all rows, as no index knows which of them hold a value. */
+function* findLossHazards(lossy: LossyCollection, dialect: Dialect): Steps<Hazard[]> {
+  const { collection } = lossy
+  const keys = keyColumns(collection)
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
+  const counts = new Map<string, LossCount>()
+  const until = performance.now() + maxCountingTime
+  let after: readonly string[] = keys.map(() => '')
+  for (;;) {
+    const rows = yield { text, values: after }
+    for (const row of rows) countLosses(lossy, row, counts)
+    const last = rows.at(-1)
+    const isLate = counts.size > 0 && performance.now() > until
+    if (!last || rows.length < batchSize || isLate)
+      return [...counts].map(([path, one]) => lossHazard(lossy, path, one, isLate))
+    after = keys.map((name) => last[name] as string)
+  }
+}
+
+function countLosses(lossy: LossyCollection, row: ResultRow, found: Map<string, LossCount>): void {
+  for (const { path } of lostValuesIn(lossy, storedDocumentOf(row))) {
+    const one = found.get(path) ?? { rows: 0, ids: [] }
+    found.set(path, one)
+    one.rows++
+    if (one.ids.length < maxNamed) one.ids.push(row.id as string)
+  }
+}
+
+export const storedDocumentOf = (row: ResultRow): StoredDocument => ({
+  doc: row.doc as string,
+  hidden: (row.hidden ?? null) as string | null,
+  shape: Number(row.shape),
+})
+
+function lossHazard(lossy: LossyCollection, path: string, { rows, ids }: LossCount, isLeast: boolean): Hazard {
+  const number = `${isLeast ? 'at least ' : ''}${rows} ${rows === 1 ? 'row holds' : 'rows hold'}`
+  const more = rows > ids.length ? ', …' : ''
+  const name = lossName(lossy, path)
+  return {
+    about: `${name} is not declared any more, and ${number} a value in it (${ids.join(', ')}${more}).`,
+    mends: [...renamingLines(lossy, path), ['If its values may be dropped', `--allow-loss ${name}`]],
+    loss: name,
+  }
+}

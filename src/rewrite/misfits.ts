@@ -1,0 +1,233 @@
+/** Misfits: finds rows that do not fit a declaration that allows less than the one applied last, and remembers what was found. The cellar. */
+import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, unionBounds } from '../fields/bounds.ts'
+import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
+import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
+import { type Consent, type Hazard, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
+import { earlierReleaseSurvey } from '../schema/state.ts'
+import { metaTable } from '../sql/compile.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { fitIndexColumns } from '../sql/index-width.ts'
+import { isConverted, storedVersionAt } from '../sql/stored-version.ts'
+import type { Steps } from '../store/steps.ts'
+import { type MisfitCounter, misfitCounter } from './misfit-counter.ts'
+
+/** What a database remembers of the declaration that was applied last, and of the rows that did not fit it. */
+export interface MisfitMemory {
+  readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
+  readonly misfits: Misfits
+}
+
+/** What was found before a declaration is applied. */
+export interface MisfitReport {
+  /** What is to be remembered once it is applied; null where that is known already. */
+  readonly memory: MisfitMemory | null
+  readonly misfits: Misfits
+  /** The fields that allow less than before, with rows that do not fit. */
+  readonly narrowed: readonly NarrowedField[]
+}
+
+interface NarrowedField extends Misfit {
+  readonly collection: string
+  readonly field: string
+  readonly bounds: Bounds
+  readonly addresses: boolean
+  /** Whether an index of the declaration cannot take the values, as the database indexes shorter texts only. */
+  readonly overlong: boolean
+}
+
+/** A field to judge: because it became narrower, because its misfits may be gone, or because nothing is known of its rows. */
+interface FieldToJudge {
+  readonly name: string
+  readonly why: 'narrower' | 'again' | 'unknown'
+  readonly wide: Bounds | null
+}
+
+/** How long rows are counted, in milliseconds. */
+const maxCountingTime = 5000
+
+export function* readMisfitMemory({ mark }: Dialect): Steps<MisfitMemory | null> {
+  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${mark(1)}`, values: ['bounds'] }
+  return row ? (JSON.parse(row.value as string) as MisfitMemory) : null
+}
+
+export function* writeMisfitMemory({ mark }: Dialect, memory: MisfitMemory): Steps<void> {
+  yield {
+    text: `INSERT INTO ${metaTable} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: ['bounds', JSON.stringify(memory)],
+  }
+}
+
+/** The bounds of all collections, as they are remembered. */
+export const declaredBounds = (collections: readonly Collection[]): MisfitMemory['bounds'] =>
+  Object.fromEntries(
+    collections.map(({ name, rules }) => [
+      name,
+      Object.fromEntries([...rules].map(([field, { bounds }]) => [field, bounds])),
+    ]),
+  )
+
+/** What is known of the rows where the declaration is one of before: nothing of it is judged. */
+export const emptyMisfitReport: MisfitReport = { memory: null, misfits: {}, narrowed: [] }
+
+/** Counts only what became narrower, and what nothing is known of; where nothing changed no row is read. */
+export function* findMisfits(
+  { change, collections, dialect }: SurveyedChange,
+  clock: () => number,
+): Steps<MisfitReport> {
+  const { before, after } = change
+  const bounds = declaredBounds(collections)
+  if (before === null) return { memory: { bounds, misfits: {} }, misfits: {}, narrowed: [] }
+  const known = yield* readMisfitMemory(dialect)
+  const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
+  const until = clock() + maxCountingTime
+  for (const standing of readableCollections(collections, { before: before.layout, after }, dialect)) {
+    const { collection } = standing.shelf
+    const doubts = fieldsToJudge(standing, known)
+    const still = Object.entries(known?.misfits[standing.name] ?? {})
+    const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
+    const { found, longest } = yield* countMisfits(standing, doubts, dialect, () => clock() < until)
+    misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
+    for (const { name: field, why } of doubts) {
+      const [misfit, rule] = [found[field], collection.rules.get(field)]
+      if (why === 'narrower' && misfit && rule && misfit.rows > 0)
+        narrowed.push({
+          ...misfit,
+          ...rule,
+          collection: collection.name,
+          field,
+          overlong: longest(field) > maxIndexedBytes(collection, field, dialect),
+        })
+    }
+  }
+  const some = Object.fromEntries(Object.entries(misfits).filter(([, fields]) => Object.keys(fields).length > 0))
+  const memory = { bounds: { ...known?.bounds, ...bounds }, misfits: some }
+  return { memory: JSON.stringify(memory) === JSON.stringify(known) ? null : memory, misfits: some, narrowed }
+}
+
+function* countMisfits(
+  { shelf }: ReadableCollection,
+  doubts: readonly FieldToJudge[],
+  dialect: Dialect,
+  isTime: () => boolean,
+): Steps<{ readonly found: Record<string, Misfit>; readonly longest: MisfitCounter['longest'] }> {
+  if (doubts.length === 0) return { found: {}, longest: () => 0 }
+  const own = misfitCounter(shelf.collection.rules, doubts)
+  const whole = yield* readEachRow(shelf, dialect, (row) => {
+    own.see(row)
+    return isTime()
+  })
+  return { found: own.misfits(whole), longest: own.longest }
+}
+
+/** The most bytes that the indexes of a field take: those of short texts hold the whole value, those of long ones its beginning. */
+function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
+  const own = collection.columns.find((column) => column.field === field)?.name
+  const isWhole = ({ columns }: Index) =>
+    fitIndexColumns(collection, columns, dialect, false).some((name) => name === own || name === `-${own}`)
+  return own && indexesOf(collection).some(isWhole)
+    ? (dialect.maxIndexBytes ?? Number.POSITIVE_INFINITY)
+    : Number.POSITIVE_INFINITY
+}
+
+function fieldsToJudge(
+  { shelf: { collection }, was, name }: ReadableCollection,
+  known: MisfitMemory | null,
+): FieldToJudge[] {
+  const memory = known?.bounds[name]
+  const before = memory ?? boundsFromShape(collection, was.shapes[was.shape - 1] as string)
+  const converted = isConverted(collection, was)
+  const epoch = storedVersionAt(collection, was, was.shape)
+  return [...collection.rules].flatMap(([field, { bounds }]): FieldToJudge[] => {
+    const from = converted ? (collection.conversions?.sourceField(epoch, field) ?? null) : field
+    const old = from === null ? undefined : boundsBefore(before, from, bounds)
+    const record = known?.misfits[name]?.[from ?? field]
+    const wide = old ? unionBounds(unionBounds(record?.wide ?? old, old), bounds) : null
+    if (from === null) return [{ name: field, why: 'narrower', wide }]
+    if (isNarrower(old, bounds)) return [{ name: field, why: 'narrower', wide: wide ?? { ...bounds, nullable: true } }]
+    if (record && JSON.stringify(old) !== JSON.stringify(bounds)) return [{ name: field, why: 'again', wide }]
+    return memory ? [] : [{ name: field, why: 'unknown', wide: null }]
+  })
+}
+
+type ShapePart = readonly [
+  name: string,
+  kind: string,
+  hidden: boolean,
+  digits: readonly [number, number] | null,
+  ShapePart[],
+]
+
+/** What the structure of the rows tells of the bounds, in a database that remembers none: which fields there were, and their digits. */
+function boundsFromShape({ rules }: Collection, shape: string): Record<string, Bounds> {
+  const parts = JSON.parse(shape.replace(/^v\d+ /, '')) as ShapePart[]
+  const told = (part: ShapePart, bounds: Bounds): Bounds => {
+    const [, , , digits, inner] = part
+    const fields = Object.entries(bounds.fields ?? {}).flatMap(([name, one]) => {
+      const found = partNamed(inner, name, one)
+      return found ? [[name, told(found, one)]] : []
+    })
+    return {
+      ...bounds,
+      ...(digits && { precision: digits[0], scale: digits[1] }),
+      ...(bounds.item && inner[0] && { item: told(inner[0], bounds.item) }),
+      ...(bounds.fields && { fields: Object.fromEntries(fields) }),
+    }
+  }
+  const all = [...rules].flatMap(([name, { bounds }]) => {
+    const found = partNamed(parts, name, bounds)
+    return found ? [[name, told(found, bounds)]] : []
+  })
+  return Object.fromEntries(all)
+}
+
+const partNamed = (parts: readonly ShapePart[], name: string, { was }: Bounds): ShapePart | undefined =>
+  parts.find(([one]) => one === name) ?? parts.find(([one]) => one === was)
+
+/** Rows are counted before a change begins, so that its transaction does not wait for that; its survey knows what was found. */
+export const withMisfitSurvey = (consent: Consent, sighting: MisfitReport): Consent => ({
+  ...consent,
+  surveys: [
+    ...(consent.surveys ?? []),
+    // biome-ignore lint/correctness/useYield: everything was read before
+    function* () {
+      return misfitHazards(sighting, consent.allowMisfits === true)
+    },
+  ],
+})
+
+/** What was found is remembered once the declaration is applied. */
+export function* rememberMisfits(dialect: Dialect, { memory }: MisfitReport): Steps<void> {
+  if (memory) yield* writeMisfitMemory(dialect, memory)
+}
+
+/** Refuses a declaration that needs no step, or remembers it. */
+export function* admitDeclaration(surveyed: SurveyedChange, consent: Consent, sighting: MisfitReport): Steps<void> {
+  yield* requireNoHazards(surveyed, [earlierReleaseSurvey, ...(withMisfitSurvey(consent, sighting).surveys ?? [])])
+  yield* rememberMisfits(surveyed.dialect, sighting)
+}
+
+/** Why a declaration is not applied: it allows less, and rows do not fit it. */
+function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
+  const refused = narrowed.filter(({ addresses, overlong }) => addresses || overlong || !allow)
+  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses, overlong }) => {
+    const count = `${more ? 'at least ' : ''}${rows} ${rows === 1 ? 'row' : 'rows'} of ${collection}`
+    const named = ids.length < rows ? `the first: ${ids.join(', ')}` : ids.join(', ')
+    const about = `${count} would not fit \`${field}\` as it is declared now: ${says.replace(/\.$/, '')} (${named})`
+    if (addresses)
+      return { about: `${about}\nItems are addressed by it, so that these could not be reached.`, mends: [] }
+    const fill = `${field}: f.${bounds.kind}({ …, fill: a value that fits })`
+    return {
+      about,
+      mends: [
+        ['If these rows get a value', fill],
+        ['If it had another name', `${field}: f.${bounds.kind}({ …, was: 'the former name' })`],
+        overlong
+          ? [
+              'If they may stay as they are',
+              'declare a longer `max`, or no filter, sort and unique: they are too long for its index',
+            ]
+          : ['If they may stay as they are', '--allow-misfits'],
+      ],
+    }
+  })
+}

@@ -1,0 +1,132 @@
+/** Move fields: writes a value that an old row still has into the row of the resource that has the field now. The cellar. */
+
+import type { RowKey } from '../flow/found-row.ts'
+import {
+  cellsIn,
+  encodeDocument,
+  keptForOthers,
+  keptForOthersKey,
+  type Members,
+  type MovedValue,
+  olderViews,
+  viewRow,
+  withKeptForOthers,
+} from '../rows/collection.ts'
+import { updateText } from '../sql/compile.ts'
+import { rowKeyValues } from '../sql/dialect.ts'
+import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import { refreshJoiningRows } from '../store/joined.ts'
+import { updateRemoteEntries } from '../store/placement.ts'
+import { type ResultRow, rowConflict, type Steps } from '../store/steps.ts'
+
+interface MoveContext {
+  readonly cellar: StoreContext
+  /** Whether what is given is newer than what is there, as nodes of the declaration before have written it since. */
+  readonly latest: boolean
+}
+
+/**
+ * Everything that a row gives is written in the same transaction in which it goes from there. What a node of the former
+ * declaration saw and did not change is not given: the other row may have a value that this node sees less of. R196.
+ */
+export function* moveFields(
+  giving: MoveContext,
+  { collection, shape }: PreparedCollection,
+  row: ResultRow,
+): Steps<void> {
+  const own = Number(row.shape)
+  if (own >= shape || !collection.movedValues) return
+  const text = (row.hidden ?? null) as string | null
+  const { [keptForOthersKey]: _, ...hidden } = JSON.parse(text ?? '{}') as Members
+  const document = { ...hidden, ...(JSON.parse(row.doc as string) as Members) }
+  const place = `${collection.name}/${row.id}`
+  const givenBy = (one: Members) => namingRowInErrors(place, () => collection.movedValues?.(own, one) ?? [])
+  const views = olderViews(text, own).map(givenBy)
+  for (const given of givenBy(document)) {
+    if (views.length > 0 && views.every((view) => view.some((one) => isSame(one, given)))) continue
+    const says = `\`${given.field}\` of ${place} is ${JSON.stringify(given.value)}`
+    if (given.id === null)
+      throw new Error(`${says}, and it leads to none of ${given.collection}, which have it today. ${mendHint}`)
+    const key = { id: given.id, parent: null, account: (row.account ?? null) as string | null }
+    yield* moveValue(giving, { moved: given, key, says, what: `${collection.name}.${given.field}` })
+  }
+}
+
+const isSame = (one: MovedValue, other: MovedValue): boolean =>
+  one.collection === other.collection &&
+  one.field === other.field &&
+  JSON.stringify(one.value) === JSON.stringify(other.value)
+
+const mendHint = 'Mend it with the declaration before, so that nothing is lost, and try again.'
+
+interface ValueMove {
+  readonly moved: MovedValue
+  readonly key: RowKey
+  readonly says: string
+  /** Names it among all that the row is given. */
+  readonly what: string
+}
+
+/** What was given to a row since it was of an older shape; the rest of it is as that one had it. It goes with the end of the change. */
+interface ReceivedValues {
+  readonly since: number
+  readonly given: readonly string[]
+}
+
+/** Writes a value to the row that has it today. What that one has of its own is told, and stays. */
+function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove): Steps<void> {
+  const { cellar, latest } = giving
+  const shelf = cellar.collections.get(moved.collection)
+  if (!shelf)
+    throw new Error(`the rows of ${moved.collection} are to be written too, which this declaration has otherwise.`)
+  const { collection, shape, former } = shelf
+  const place = `${moved.collection}/${key.id}`
+  const keys = rowKeyValues(collection, key, cellar.dialect)
+  const [row] = yield { text: shelf.texts.readForUpdate, values: keys }
+  if (!row) throw new Error(`${says}, and ${place}, which would have it today, is not there. ${mendHint}`)
+  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const mark = stored.shape === shape ? receivedIn(stored.hidden, shape) : { since: stored.shape, given: [] }
+  yield* moveFields(giving, shelf, { ...row, ...key })
+  const seen = namingRowInErrors(place, () => viewRow(collection, shape, stored))
+  const has = moved.read(seen.document)
+  const isSame = JSON.stringify(has) === JSON.stringify(moved.value)
+  if (isSame && stored.shape === shape && mark === null) return
+  const isOwn = mark === null || mark.given.includes(what) || !moved.isNew(collection.versionAt?.(mark.since) ?? '')
+  if (has != null && isOwn && !isSame && !latest) {
+    const hint = mark?.given.length === 0 ? addedHint(moved.collection) : ''
+    throw new Error(`${says}, and ${place}, which has it today, has ${JSON.stringify(has)}. ${hint}${mendHint}`)
+  }
+  const document = { ...seen.document, ...moved.put(seen.document) }
+  const texts = encodeDocument(collection, document)
+  const kept = former ? withKeptForOthers(collection, { own: shape, former }, seen, texts) : texts.hidden
+  const hidden = mark ? withReceived(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
+  const values = [shape, texts.doc, hidden, ...cellsIn(collection, document), ...keys, Number(row.revision)]
+  const was = { ...encodeDocument(collection, seen.document), shape }
+  const clash = yield* updateRemoteEntries(cellar, shelf, { key, time: 0 }, was, { ...texts, shape })
+  if (clash)
+    throw new Error(`${says}, and another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)
+  const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
+  if (!done) throw rowConflict(moved.collection)
+  if (latest) yield* refreshJoiningRows(cellar, moved.collection, key)
+}
+
+/** A row of an older shape has what its own changes say, or the default that no change speaks of. */
+const addedHint = (name: string): string =>
+  `If ${name} had no such field before, name it under \`added\` in a change of ${name}, so that its default gives way. `
+
+const receivedIn = (hidden: string | null, shape: number): ReceivedValues | null =>
+  (keptForOthers(hidden)[shape] as ReceivedValues | undefined) ?? null
+
+function withReceived(hidden: string | null, shape: number, mark: ReceivedValues): string {
+  const all = JSON.parse(hidden ?? '{}') as Record<string, Members>
+  return JSON.stringify({ ...all, [keptForOthersKey]: { ...all[keptForOthersKey], [shape]: mark } })
+}
+
+/** What goes wrong with a row is told with its name. */
+export function namingRowInErrors<T>(place: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw new Error(`in ${place}, ${(error as Error).message}`, { cause: error })
+  }
+}

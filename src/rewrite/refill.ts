@@ -1,0 +1,108 @@
+/** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
+import {
+  cellsIn,
+  type DocumentTexts,
+  encodeDocument,
+  keptForOthersKey,
+  keyColumns,
+  type RowView,
+  type StoredDocument,
+  viewRow,
+  withKeptForOthers,
+} from '../rows/collection.ts'
+import type { Refill } from '../schema/step.ts'
+import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
+import type { TableLayout } from '../sql/layout.ts'
+import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import type { ResultRow, Steps } from '../store/steps.ts'
+import { type AllowedDrops, copyDroppedValues } from './drop.ts'
+import { moveFields, namingRowInErrors } from './move-fields.ts'
+
+/** As many rows are written in one go. */
+const batchSize = 500
+
+export interface RefillContext {
+  /** Nothing where the declaration at hand is not the one that the rows are written for. */
+  readonly shelf: PreparedCollection | undefined
+  readonly table: TableLayout | undefined
+  readonly fill: Refill
+  readonly dialect: Dialect
+  readonly cellar: StoreContext
+  /** What the change may drop; missing where it drops nothing, as nodes of the former declaration still run. */
+  readonly dropping?: AllowedDrops
+}
+
+/** The last key of the rows that were written; null where there are none left behind the one that is given. */
+export function* refill(refilling: RefillContext, after: readonly string[] | null): Steps<readonly string[] | null> {
+  const { shelf, table, fill, dialect, cellar } = refilling
+  if (!shelf) return yield* requireNoOldRows(fill, table)
+  const { collection, shape } = shelf
+  const keys = keyColumns(collection)
+  const columns = rowKeyColumns(collection, dialect)
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const rows = yield {
+    text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
+      AND ${fill.ahead ? `shape < ${shape}` : `(shape < ${shape} OR hidden LIKE '%"*":%')`} ORDER BY ${key} LIMIT ${batchSize}`,
+    values: after ?? keys.map(() => ''),
+  }
+  for (const row of rows) {
+    yield* moveFields({ cellar, latest: fill.latest === true }, shelf, row)
+    yield* rewriteRow(refilling, shelf, columns, row)
+  }
+  const last = rows.at(-1)
+  return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+}
+
+/** Where there are no rows of before, as in a new database, any declaration will do. */
+function* requireNoOldRows({ collection }: Refill, table: TableLayout | undefined): Steps<null> {
+  const { table: name, shape } = table as TableLayout
+  const [row] = yield { text: `SELECT 1 AS found FROM ${quoted(name)} WHERE shape < ${shape} LIMIT 1`, values: [] }
+  if (!row) return null
+  throw new Error(
+    `the rows of ${collection} are to be written as an earlier declaration has them, and this one has them otherwise. Carry this plan out with the declaration that it was made for.`,
+  )
+}
+
+/** What stays beside a row: for nodes of the declaration before, the very document that they know. */
+function hiddenText(
+  { collection, shape, former }: PreparedCollection,
+  { again, ahead }: Refill,
+  stored: StoredDocument,
+  seen: RowView,
+  texts: DocumentTexts,
+): string | null {
+  if (again) return withKeptForOthers(collection, { own: shape, former }, seen, texts)
+  if (!ahead || former?.shape !== stored.shape) return texts.hidden
+  const known = { [former.shape]: seen.others[former.shape] }
+  return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
+}
+
+/** A row that was written meanwhile is left as it is: whoever wrote it did so in a shape of now. */
+function* rewriteRow(
+  { fill, dialect, dropping }: RefillContext,
+  shelf: PreparedCollection,
+  keys: readonly string[],
+  row: ResultRow,
+): Steps<void> {
+  const { collection, shape } = shelf
+  const own = keys.map((name) => row[name] as string)
+  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const seen = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
+  const texts = encodeDocument(collection, seen.document)
+  const hidden = hiddenText(shelf, fill, stored, seen, texts)
+  const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
+  const set = names.map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
+  if (fill.again && stored.shape < shape) set.push('revision = revision + 1')
+  const where = [...keys, 'revision', 'shape'].map((name, i) => `${name} = ${dialect.mark(names.length + i + 1)}`)
+  yield {
+    text: `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`,
+    values: [
+      ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document)],
+      ...own,
+      ...[Number(row.revision), stored.shape],
+    ],
+    pipelined: true,
+  }
+  if (dropping)
+    yield* copyDroppedValues(dropping, collection, { ...row, ...stored }, { document: seen.document, hidden }, dialect)
+}

@@ -1,0 +1,47 @@
+/** Reserve: rows for values that have to be unique and for references, made anew for the rows that are there, where rows are spread. The cellar. */
+import { keyColumns } from '../rows/collection.ts'
+import { linkTable, reservationTable } from '../sql/compile.ts'
+import { quoted } from '../sql/dialect.ts'
+import { uniqueIndexName } from '../sql/layout.ts'
+import { updateRemoteEntries } from '../store/placement.ts'
+import type { Steps } from '../store/steps.ts'
+import type { RefillContext } from './refill.ts'
+
+/** As many rows are looked at in one go. */
+const batchSize = 500
+
+/** Reserves what some rows have; gives the last of them, or null where none are left behind the one that is given. */
+export function* reserveValues(
+  { shelf, dialect, cellar }: RefillContext,
+  after: readonly string[] | null,
+): Steps<readonly string[] | null> {
+  if (!shelf)
+    throw new Error(
+      'this declaration has them otherwise. Carry this plan out with the declaration that it was made for.',
+    )
+  const { collection } = shelf
+  const keys = keyColumns(collection)
+  if (after === null) {
+    // Begun anew where somebody was stopped in it.
+    for (const { columns } of collection.uniques)
+      yield {
+        text: `DELETE FROM ${reservationTable} WHERE name = ${dialect.mark(1)}`,
+        values: [uniqueIndexName(collection, columns)],
+      }
+    yield { text: `DELETE FROM ${linkTable} WHERE collection = ${dialect.mark(1)}`, values: [collection.name] }
+  }
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const rows = yield {
+    text: `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`,
+    values: after ?? keys.map(() => ''),
+  }
+  for (const row of rows) {
+    const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
+    const own = { account, parent, id: id as string }
+    const stored = { doc: row.doc as string, hidden: row.hidden as string | null, shape: Number(row.shape) }
+    const clash = yield* updateRemoteEntries(cellar, shelf, { key: own, time: 0 }, null, stored)
+    if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Make them differ first.`)
+  }
+  const last = rows.at(-1)
+  return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+}

@@ -1,0 +1,232 @@
+/** Undrop: puts dropped values back into the rows that were not written in those fields since. The cellar. */
+import type { Violation } from '../errors/problem.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import {
+  type Collection,
+  cellsIn,
+  completeDocument,
+  encodeDocument,
+  type Members,
+  type StoredDocument,
+  viewRow,
+} from '../rows/collection.ts'
+import type { UndropResult } from '../schema/migration.ts'
+import type { SchemaState } from '../schema/schema-change.ts'
+import type { SchemaComparison } from '../schema/state.ts'
+import { updateText } from '../sql/compile.ts'
+import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { fieldSources } from '../sql/field-sources.ts'
+import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import {
+  deleteCopyStatement,
+  findCopyTable,
+  isRecord,
+  readCopiesAfter,
+  type StoredCopy,
+  valueAt,
+} from '../store/dropped-copies.ts'
+import { updateRemoteEntries } from '../store/placement.ts'
+import type { Steps } from '../store/steps.ts'
+import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
+import { storedDocumentOf } from './losses.ts'
+
+/** Why a value stays where it is. */
+const keptReasons = {
+  undeclared: 'is not declared',
+  kind: 'is declared as another kind',
+  rights: 'may be seen or written by more callers than when it was dropped',
+  written: 'was written since',
+  changed: 'lies in a list or an object that was changed since',
+  unique: 'has to be unique, and another row has the value',
+  unfit: 'does not fit what is declared',
+  reference: 'refers to a row that is not there any more',
+} as const
+type KeptReason = keyof typeof keptReasons
+
+interface UndropBatch {
+  readonly results: readonly UndropResult[]
+  /** The place of the last copy; null where none are left behind it. */
+  readonly after: readonly string[] | null
+}
+
+const beforeFirst = ['', '', '']
+
+/** Puts some copies back, those behind a place. */
+export function* undropBatch(cellar: StoreContext, after: readonly string[] | null): Steps<UndropBatch> {
+  if (after === null && (yield findCopyTable(cellar.dialect)).length === 0) return { results: [], after: null }
+  const copies = yield* readCopiesAfter(cellar.dialect, after ?? beforeFirst)
+  const fates: UndropResult[] = []
+  for (const copy of copies) {
+    const shelf = [...cellar.collections.values()].find(({ collection }) => storedNameOf(collection) === copy.called)
+    const [account, parent, id] = JSON.parse(copy.holder) as [string | null, string | null, string]
+    const reason = shelf ? yield* putBack(cellar, shelf, { account, parent, id }, copy) : 'undeclared'
+    const field = `${shelf?.collection.name ?? copy.called}.${copy.field}`
+    if (reason !== 'gone') fates.push({ field, id, because: reason && keptReasons[reason] })
+  }
+  const last = copies.at(-1)
+  return { results: fates, after: last ? [last.called, last.holder, last.field] : null }
+}
+
+const storedNameOf = ({ called, name }: Collection): string => called ?? name
+
+/** Refuses to put values back into tables that are not as the declaration asks, or are about to be changed. */
+export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {
+  if (serves === 'now' && state && !state.layout.open) return state
+  throw new Error(
+    'It is not as the declaration asks, so that there is no place to put values back to. Run `bylaw migrate apply` first.',
+  )
+}
+
+/** How the field, or the list around it, was changed after the copy was made; null where it was not. */
+function editSinceCopy(
+  collection: Collection,
+  document: Members,
+  path: string,
+  { written, rest }: StoredCopy,
+): KeptReason | null {
+  if (written) return 'written'
+  if (rest.startsWith(fillMark)) return isAsFilled(collection, document, path, rest) ? null : 'written'
+  if (!isBlank(collection.fields, document, path)) return 'written'
+  return rest === '' || stillHolds(listAround(document, path), JSON.parse(rest)) ? null : 'changed'
+}
+
+/** Puts one value back, or says why it stays away. */
+function* putBack(
+  cellar: StoreContext,
+  shelf: PreparedCollection,
+  key: RowKey,
+  copy: StoredCopy,
+): Steps<KeptReason | 'gone' | null> {
+  const { collection, shape, texts } = shelf
+  const target = fieldSources(collection.fields, { [copy.field]: copy.kind }).find(({ from }) => from === copy.field)
+  if (!target) return 'undeclared'
+  if (target.kind !== copy.kind) return 'kind'
+  const { path } = target
+  if (!isAsStrict(fieldRights(collection.fields)[path], JSON.parse(copy.rights) as FieldRights)) return 'rights'
+  const [row] = yield { text: texts.readForUpdate, values: rowKeyValues(collection, key, cellar.dialect) }
+  const taken = deleteCopyStatement(collection, key, copy.field, cellar.dialect)
+  if (!row) {
+    yield taken
+    return 'gone'
+  }
+  const { document } = viewRow(collection, shape, storedDocumentOf(row))
+  const edit = editSinceCopy(collection, document, path, copy)
+  if (edit) return edit
+  const value = JSON.parse(copy.value) as unknown
+  const whole = withValueAt(document, path.split('.'), value) as Members | undefined
+  if (!whole) return 'changed'
+  if (!fitsRules(collection, path, whole)) return 'unfit'
+  if (!(yield* referencesExist(cellar, collection, key, [document, whole]))) return 'reference'
+  if (yield* isUniqueTaken(cellar, shelf, key, whole)) return 'unique'
+  const [before, made] = [document, whole].map((one) => ({ ...encodeDocument(collection, one), shape })) as [
+    StoredDocument,
+    StoredDocument,
+  ]
+  const clash = yield* updateRemoteEntries(cellar, shelf, { key, time: 0 }, before, made)
+  if (clash)
+    throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
+  const kept = [...rowKeyValues(collection, key, cellar.dialect), Number(row.revision)]
+  const text = updateText(collection, [...collection.columns.keys()], cellar.dialect)
+  yield { text, values: [shape, made.doc, made.hidden, ...cellsIn(collection, whole), ...kept] }
+  yield taken
+  return null
+}
+
+/** Whether nobody may see or write a field who could not when its value was dropped. */
+function isAsStrict(now: FieldRights | undefined, then: FieldRights): boolean {
+  if (!now) return false
+  const has = (scopes: readonly string[], all: readonly string[]) => all.every((one) => scopes.includes(one))
+  return (now.hidden || (!then.hidden && has(now.read, then.read))) && has(now.write, then.write)
+}
+
+type CollectionFields = Collection['fields']
+
+/** Whether a field holds what stands where nothing was written. */
+function isBlank(fields: CollectionFields, value: unknown, path: string): boolean {
+  const [name, ...rest] = path.split('.')
+  const field = fields.find((one) => one.name === name)
+  if (!field) return false
+  if (name === '*') {
+    if (!Array.isArray(value)) return true
+    return value.every((one) => (rest.length === 0 ? one == null : isBlank(field.inner, one, rest.join('.'))))
+  }
+  const own = isRecord(value) ? value[name as string] : undefined
+  if (rest.length > 0) return isBlank(field.inner, own, rest.join('.'))
+  if (own == null || (typeof own === 'object' && Object.keys(own).length === 0)) return true
+  return JSON.stringify(own) === JSON.stringify(field.absent)
+}
+
+/** Whether a field, or the list around it, is as a fill left it; a decimal may have more digits by now. */
+function isAsFilled({ fields }: Collection, document: Members, path: string, rest: string): boolean {
+  const at = listPathOf(path)
+  const then = withValueAt(document, at.split('.'), JSON.parse(rest.slice(fillMark.length))) as Members | undefined
+  return then !== undefined && stillHolds(valueAt(document, at), valueAt(completeDocument(fields, then), at))
+}
+
+/** Whether a list holds what it held when values of its items were dropped; its items may have more members by now. */
+function stillHolds(now: unknown, then: unknown): boolean {
+  if (Array.isArray(now) && Array.isArray(then))
+    return now.length === then.length && now.every((one, i) => stillHolds(one, then[i]))
+  if (!isRecord(now) || !isRecord(then)) return JSON.stringify(now) === JSON.stringify(then)
+  return Object.entries(then).every(([name, one]) => stillHolds(now[name], one))
+}
+
+/** A document with a value in it; undefined where what it lay in is gone. */
+function withValueAt(within: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
+  if (name === undefined) return value
+  if (name === '*') {
+    if (!Array.isArray(within) || !Array.isArray(value) || within.length !== value.length) return undefined
+    const all = within.map((one, i) => (value[i] === null ? one : withValueAt(one, rest, value[i])))
+    return all.includes(undefined) ? undefined : all
+  }
+  if (!isRecord(within)) return undefined
+  const inner = withValueAt(within[name], rest, value)
+  return inner === undefined ? undefined : { ...within, [name]: inner }
+}
+
+function fitsRules({ rules }: Collection, path: string, whole: Members): boolean {
+  const [name = ''] = path.split('.')
+  const faults: Violation[] = []
+  rules.get(name)?.check(whole[name] ?? null, `/${name}`, faults)
+  return faults.length === 0
+}
+
+/** Whether all that the row refers to anew exists. */
+function* referencesExist(
+  { collections, dialect }: StoreContext,
+  { name }: Collection,
+  key: RowKey,
+  [before, now]: readonly [Members, Members],
+): Steps<boolean> {
+  for (const { collection: target, texts } of collections.values())
+    for (const { ids } of target.dependents.filter(({ collection }) => collection === name)) {
+      const known = ids(before)
+      for (const id of ids(now).filter((one) => !known.includes(one))) {
+        const named = { id, parent: null, account: key.account }
+        if ((yield { text: texts.existsShared, values: rowKeyValues(target, named, dialect) }).length === 0)
+          return false
+      }
+    }
+  return true
+}
+
+/** Whether another row has a value that has to be unique. */
+function* isUniqueTaken(
+  { dialect }: StoreContext,
+  { collection }: PreparedCollection,
+  key: RowKey,
+  whole: Members,
+): Steps<boolean> {
+  const all = cellsIn(collection, whole)
+  const own = key as unknown as Record<string, string | null>
+  for (const { columns } of collection.uniques) {
+    const values = columns.map((name) =>
+      name in own ? (own[name] ?? null) : (all[collection.columns.findIndex((one) => one.name === name)] ?? null),
+    )
+    if (values.includes(null)) continue
+    const same = columns.map((name, i) => `${quoted(name)} = ${dialect.mark(i + 1)}`)
+    const text = `SELECT 1 AS found FROM ${quoted(collection.table)} WHERE ${same.join(' AND ')} AND id <> ${dialect.mark(columns.length + 1)} LIMIT 1`
+    if ((yield { text, values: [...values, key.id] }).length > 0) return true
+  }
+  return false
+}

@@ -1,0 +1,43 @@
+/** Rules: what the stored values of a resource have to be, to judge rows that an earlier declaration allowed. Part 2, fields. */
+import { addViolation } from '../errors/pointer.ts'
+import { type Bounds, boundsOf } from '../fields/bounds.ts'
+import type { ValueCheck } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
+import type { IdCheck } from '../formats/id.ts'
+import type { Settings } from '../settings.ts'
+
+/** What a value of a field has to be. */
+interface FieldRule {
+  readonly bounds: Bounds
+  readonly check: ValueCheck
+  /** Whether items are addressed by it, so that no item could be reached whose value does not fit. */
+  readonly addresses: boolean
+}
+
+export type FieldRules = ReadonlyMap<string, FieldRule>
+
+interface RuledMember {
+  readonly name: string
+  readonly field: Field
+  readonly check: ValueCheck
+  readonly from: 'caller' | 'address' | 'service'
+}
+
+/** The rules of declared fields, and of ids where there is no key. */
+export function fieldRulesOf(
+  members: readonly RuledMember[],
+  key: string | null,
+  isId: IdCheck,
+  settings: Settings,
+): FieldRules {
+  const rules = new Map<string, FieldRule>()
+  const { id } = settings.resource
+  const check: ValueCheck = (value, at, faults) =>
+    isId(value as string) ? value : addViolation(faults, at, 'invalid-format', 'must be an id as the service makes it.')
+  const kind = `id ${typeof id === 'function' ? 'made' : id}`
+  if (key === null) rules.set('id', { bounds: { kind }, check, addresses: true })
+  for (const { name, field, check, from } of members)
+    if (from === 'caller' || name === key || field.options.readOnly)
+      rules.set(name, { bounds: boundsOf(field, settings), check, addresses: name === key })
+  return rules
+}

@@ -1,0 +1,97 @@
+/** Declared rows: reads stored rows in batches, in the form of a declaration, applied or not. The cellar. */
+
+import type { RowKey } from '../flow/found-row.ts'
+import { type Collection, keyColumns, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
+import { type Dialect, quoted } from '../sql/dialect.ts'
+import { incompatibilityOf } from '../sql/field-sources.ts'
+import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
+import { type PreparedCollection, type StoreContext, storeContext } from '../store/context.ts'
+import type { Steps } from '../store/steps.ts'
+
+/** A row as the declaration has it. */
+export interface DeclaredRow {
+  readonly collection: Collection
+  readonly key: RowKey
+  readonly document: Members
+  /** Why the changes of versions make no document of the row; `document` is then as it is stored. */
+  readonly failure: Error | null
+}
+
+/** A collection that has a table already, and what that table was made for. */
+export interface ReadableCollection {
+  readonly shelf: PreparedCollection
+  readonly was: TableLayout
+  /** The name that the collection had then. */
+  readonly name: string
+}
+
+/** What a database is laid out for, and what it is to be laid out for. */
+interface LayoutChange {
+  readonly before: Layout
+  readonly after: Layout
+}
+
+/** The collections whose rows can be read. One whose table is made anew has none. */
+export function readableCollections(
+  collections: readonly Collection[],
+  { before, after }: LayoutChange,
+  dialect: Dialect,
+): ReadableCollection[] {
+  const { collections: shelves }: StoreContext = storeContext(
+    collections,
+    { layout: after, former: null },
+    dialect,
+    () => false,
+  )
+  return collections.flatMap((one) => {
+    const was = formerTableOf(one, collections, before)
+    const shelf = shelves.get(one.name)
+    if (!was || !shelf || incompatibilityOf(one, was, before) !== null) return []
+    const [name = one.name] = Object.entries(before.tables).find(([, table]) => table === was) ?? []
+    return [{ shelf, was, name }]
+  })
+}
+
+/** As many rows are read in one go. */
+const batchSize = 500
+
+/** Hands all rows to `see`, until it says that it has seen enough; gives whether all of them were seen. */
+export function* readEachRow(
+  { collection, shape }: PreparedCollection,
+  dialect: Dialect,
+  see: (row: DeclaredRow) => boolean,
+): Steps<boolean> {
+  const keys = keyColumns(collection)
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
+  let after = keys.map(() => '')
+  for (;;) {
+    const rows = yield { text, values: after }
+    for (const row of rows) {
+      const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
+      const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+      const seen = viewAsDeclared({ collection, shape }, stored)
+      if (!see({ collection, key: { account, parent, id: id as string }, ...seen })) return false
+    }
+    const last = rows.at(-1)
+    if (!last || rows.length < batchSize) return true
+    after = keys.map((name) => last[name] as string)
+  }
+}
+
+function viewAsDeclared(
+  { collection, shape }: Pick<PreparedCollection, 'collection' | 'shape'>,
+  stored: StoredDocument,
+) {
+  try {
+    return { document: viewRow(collection, shape, stored).document, failure: null }
+  } catch (error) {
+    return { document: JSON.parse(stored.doc) as Members, failure: error as Error }
+  }
+}
+
+/** A row as operators find it. */
+export function rowLabel({ key: { id, parent, account } }: Pick<DeclaredRow, 'key'>): string {
+  const own = parent === null ? id : `${parent}/${id}`
+  return account === null ? own : `${own} of ${account}`
+}

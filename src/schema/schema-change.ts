@@ -1,0 +1,94 @@
+/** Schema: the steps from the tables that are there to those that a declaration asks for. Pure. The cellar. */
+import type { Collection } from '../rows/collection.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { formerTableOf, type Layout, layoutOf, mapCollections } from '../sql/layout.ts'
+import { collectionsToMerge } from '../sql/merging.ts'
+import { sharedTables } from './shared-tables.ts'
+import type { SchemaStep } from './step.ts'
+import { tableChanges } from './table-steps.ts'
+import { createTableSteps, refuseFormerName, refuseLaterRows, renameSteps } from './tables.ts'
+
+/** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
+export interface SchemaState {
+  readonly layout: Layout
+  readonly former: Layout | null
+}
+
+/** What stands between a database and a declaration. */
+export interface SchemaChange {
+  readonly before: SchemaState | null
+  readonly after: Layout
+  readonly steps: readonly SchemaStep[]
+  /** The collections whose rows are safe beside nodes of the former declaration only where all nodes merge what they write. */
+  readonly merged: readonly string[]
+}
+
+/** The steps from what is there to what is declared, those that wait for the former nodes last. */
+export function changeBetween(
+  before: SchemaState | null,
+  collections: readonly Collection[],
+  dialect: Dialect,
+): SchemaChange {
+  const all = [...collections]
+  const after = layoutOf(all, before?.layout ?? null, dialect, Object.keys(sharedTables(dialect)))
+  const expand = [...sharedTableSteps(before?.layout ?? null, dialect), ...tableSteps(before?.layout ?? null, after)]
+  const merged = collectionsToMerge(before?.layout.open ? before.former : (before?.layout ?? null), after, all)
+  if (before?.layout.open !== true) return { before, after, steps: expand, merged }
+  if (expand.length > 0) throw unfinishedChange()
+  const rest = tableSteps(before.former, after).filter(({ phase }) => phase === 'contract')
+  return { before, after, steps: rest, merged }
+
+  function tableSteps(was: Layout | null, is: Layout): SchemaStep[] {
+    const steps = sendersFirst(mapCollections(collections, is)).flatMap(({ collection, table }) => {
+      const old = formerTableOf(collection, all, was)
+      if (old) {
+        refuseLaterRows(collection, old)
+        return [...renameSteps(collection, was), ...tableChanges(collection, old, table, { was, dialect })]
+      }
+      refuseFormerName(collection.name, all, was)
+      return createTableSteps(collection, table, dialect)
+    })
+    return steps.toSorted((a, b) => stepRank(a) - stepRank(b))
+  }
+}
+
+/** Rows are written ahead when all tables have what is new, as they give something to rows of others. */
+const stepRank = ({ phase, fill }: SchemaStep): number => (phase === 'contract' ? 2 : fill?.ahead ? 1 : 0)
+
+/** Collections before those that their rows give something to. */
+function sendersFirst(all: ReturnType<typeof mapCollections>): ReturnType<typeof mapCollections> {
+  const done = new Set<string>()
+  const within = (one: (typeof all)[number]): typeof all => {
+    if (done.has(one.collection.name)) return []
+    done.add(one.collection.name)
+    const givers = all.filter(({ collection }) => collection.conversions?.receivers.includes(one.collection.name))
+    return [...givers.flatMap(within), one]
+  }
+  return all.flatMap(within)
+}
+
+const unfinishedChange = (): Error =>
+  new Error(
+    'The change before this one is not finished: some of its steps wait until no node of the declaration before it runs. Run `bylaw migrate apply` with that declaration first.',
+  )
+
+/** Whether a declaration is the one of before, whose nodes may still run beside those of now. */
+export function isFormerDeclaration(
+  { former, layout }: SchemaState,
+  collections: readonly Collection[],
+  dialect: Dialect,
+): boolean {
+  if (!former || layout.alone) return false
+  const after = layoutOf(collections, former, dialect, former.shared)
+  return collections.every(({ name }) => JSON.stringify(after.tables[name]) === JSON.stringify(former.tables[name]))
+}
+
+function sharedTableSteps(before: Layout | null, dialect: Dialect): SchemaStep[] {
+  const missing = Object.entries(sharedTables(dialect)).filter(([name]) => !before?.shared.includes(name))
+  return missing.map(([name, sql]) => ({
+    about: `create ${name}, which all resources share`,
+    phase: 'expand',
+    sql,
+    note: 'New tables; nothing waits for it.',
+  }))
+}

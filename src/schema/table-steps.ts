@@ -1,0 +1,237 @@
+/** Table steps: the steps from the table of a collection as it is to what the declaration needs. The cellar. */
+import { type Collection, keyColumns } from '../rows/collection.ts'
+import { dropView } from '../sql/compile.ts'
+import { type Dialect, quoted } from '../sql/dialect.ts'
+import { incompatibilityOf } from '../sql/field-sources.ts'
+import type { Layout, TableLayout } from '../sql/layout.ts'
+import { isConverted } from '../sql/stored-version.ts'
+import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'
+import type { Phase, SchemaStep } from './step.ts'
+import { createIndexText, createTableStatements, lostFields } from './tables.ts'
+
+/** What differs between two layouts of a table. */
+interface TableDifference {
+  readonly one: Collection
+  readonly was: TableLayout
+  readonly is: TableLayout
+  readonly dialect: Dialect
+  readonly freshColumns: readonly string[]
+  readonly goneColumns: readonly string[]
+  readonly freshIndexes: readonly string[]
+  readonly goneIndexes: readonly string[]
+}
+
+/** The steps that one table needs. */
+export function tableChanges(
+  one: Collection,
+  was: TableLayout,
+  is: TableLayout,
+  { was: layout, dialect }: { readonly was: Layout | null; readonly dialect: Dialect },
+): SchemaStep[] {
+  const reason = incompatibilityOf(one, was, layout)
+  if (reason !== null) return [remakeStep(one, was, is, dialect, reason)]
+  const [old, now] = [Object.keys(was.columns), Object.keys(is.columns)]
+  const same = (name: string) => JSON.stringify(was.indexes[name]) === JSON.stringify(is.indexes[name])
+  const difference: TableDifference = {
+    one,
+    was,
+    is,
+    dialect,
+    freshColumns: now.filter((name) => !old.includes(name)),
+    goneColumns: old.filter((name) => !now.includes(name)),
+    freshIndexes: Object.keys(is.indexes).filter((name) => !same(name)),
+    goneIndexes: Object.keys(was.indexes).filter((name) => !same(name)),
+  }
+  const converted = isConverted(one, was)
+  return [
+    ...expandSteps(difference),
+    ...reservationSteps({ name: one.name, was, is, converted }),
+    ...contractSteps(difference),
+  ]
+}
+
+const isUniqueIndex = (name: string): boolean => name.startsWith('unique')
+
+/** What nodes of before do not notice. */
+function expandSteps(difference: TableDifference): SchemaStep[] {
+  const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
+  const steps: SchemaStep[] = []
+  const relaxed = goneIndexes.filter(isUniqueIndex)
+  if (relaxed.length > 0)
+    steps.push(dropIndexStep(difference, `let ${one.name} be alike in what is unique no longer`, relaxed, 'expand'))
+  if (freshColumns.length > 0)
+    steps.push({
+      about: `add ${freshColumns.join(', ')} to ${one.name}`,
+      phase: 'expand',
+      sql: freshColumns.map(
+        (name) =>
+          `ALTER TABLE ${quoted(is.table)} ADD COLUMN ${ifNotExists(dialect)}${quoted(name)} ${is.columns[name]?.type}`,
+      ),
+      note: `Takes no value from existing rows, so it only holds the table for an instant.${olderVersionNote(difference)}`,
+    })
+  if (is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)) {
+    const fill = { collection: one.name, again: true }
+    const note = 'The structure was used before; the rows get new revisions, so that no tag of that time names them.'
+    steps.push({ about: `count the revisions of ${one.name} on`, phase: 'expand', sql: [], note, fill })
+  }
+  if (needsRowsAhead(difference)) steps.push(...aheadSteps(difference))
+  const otherwise = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
+  if (otherwise.length > 0)
+    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} that are built otherwise`, otherwise, 'expand'))
+  const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
+  if (ready.length > 0) steps.push(indexStep(difference, `index ${one.name}`, ready, 'expand'))
+  return steps
+}
+
+/** What columns are that no field of today has. */
+function olderVersionNote({ one, freshColumns }: TableDifference): string {
+  const own = one.columns.filter(({ name, of }) => of && freshColumns.includes(name)).map(({ name }) => name)
+  return own.length === 0 ? '' : ` What changes make of a row for lists of older versions stands in ${own.join(', ')}.`
+}
+
+/** Whether nodes of today ask for what rows of before do not have, so that those are written before they begin. */
+const needsRowsAhead = ({ one, was, is, freshColumns }: TableDifference): boolean =>
+  is.shape !== was.shape &&
+  (freshColumns.length > 0 || (isConverted(one, was) && (one.conversions?.receivers.length ?? 0) > 0))
+
+/** Rows are written in today's shape, and those that nodes of before write from then on are found by an index. */
+function aheadSteps({ one, is, dialect }: TableDifference): SchemaStep[] {
+  const [how, apart] = dialect.online ? ['CONCURRENTLY IF NOT EXISTS ', { apart: true }] : ['', {}]
+  const key = keyColumns(one).join(', ')
+  return [
+    {
+      about: `find the rows of ${one.name} that nodes of before write`,
+      phase: 'expand',
+      sql: [`CREATE INDEX ${how}${backlogIndex(is)} ON ${quoted(is.table)} (${key}) WHERE shape < ${is.shape}`],
+      note: 'It goes with the end of the change.',
+      ...apart,
+    },
+    {
+      about: `write the rows of ${one.name} ahead`,
+      phase: 'expand',
+      sql: [],
+      note: 'Runs in batches, each a short transaction; what nodes of before know of a row stays beside it.',
+      fill: { collection: one.name, again: false, ahead: true },
+    },
+  ]
+}
+
+/** The index of the rows that are of an older shape. */
+const backlogIndex = ({ table }: TableLayout): string => quoted(`lagging__${table}`)
+
+/** What has to wait until all nodes are of today. */
+function contractSteps(difference: TableDifference): SchemaStep[] {
+  const { one, was, is, dialect, goneColumns, freshIndexes, goneIndexes } = difference
+  const steps: SchemaStep[] = []
+  if (is.shape !== was.shape) steps.push(...refillSteps(difference))
+  const late = freshIndexes.filter(isUniqueIndex)
+  if (late.length > 0) steps.push(indexStep(difference, `index what is new in ${one.name}`, late, 'contract'))
+  const idle = goneIndexes.filter((name) => !isUniqueIndex(name) && !freshIndexes.includes(name))
+  if (idle.length > 0)
+    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'))
+  const columns = goneColumns.map(
+    (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${ifExists(dialect)}${quoted(name)}`,
+  )
+  const views = was.view === is.view ? [] : [dropView(is), is.view]
+  const found = needsRowsAhead(difference) ? [`DROP INDEX IF EXISTS ${backlogIndex(is)}`] : []
+  if (columns.length + views.length + found.length > 0)
+    steps.push({
+      about: `take out of ${one.name} what is indexed or shown no longer`,
+      phase: 'contract',
+      sql: [...found, ...columns, ...views],
+      note: 'Nodes of the former declaration cannot write any more behind it.',
+    })
+  return steps
+}
+
+/** What becomes of fields that are not declared any more. */
+function lossNote(one: Collection, was: TableLayout): string {
+  const gone = lostFields(one, was)
+  const fate = isConverted(one, was)
+    ? 'becomes what the changes of versions make of it'
+    : 'goes to bylaw_dropped, if --allow-loss names it'
+  const filled = one.fields.some(hasFill) ? '; what a fill replaces goes to bylaw_dropped' : ''
+  return (gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`) + filled
+}
+
+const hasFill = ({ fill, inner }: Collection['fields'][number]): boolean => fill !== null || inner.some(hasFill)
+
+/** From now on nobody writes rows of before; those that are there are written again. */
+function refillSteps(difference: TableDifference): SchemaStep[] {
+  const { one, was, is, dialect } = difference
+  const { refuse, validate } = dialect.floor(is.table, is.shape)
+  const loss = lossNote(one, was)
+  const guard: SchemaStep[] =
+    refuse.length === 0
+      ? []
+      : [
+          {
+            about: `let nobody write rows of ${one.name} as they were before`,
+            phase: 'contract',
+            sql: refuse,
+            guards: true,
+            note: 'Nodes of the former declaration are refused from here on, as their rows would lack what is new.',
+          },
+        ]
+  const proof: SchemaStep[] =
+    validate.length === 0
+      ? []
+      : [
+          {
+            about: `prove that no row of ${one.name} is as it was before`,
+            phase: 'contract',
+            sql: validate,
+            apart: true,
+            note: 'Reads the whole table; nobody waits for it.',
+          },
+        ]
+  return [
+    ...guard,
+    {
+      about: `write the rows of ${one.name} again${loss}`,
+      phase: 'contract',
+      sql: [],
+      note: 'Runs in batches, each a short transaction; it can be stopped and goes on where it was.',
+      fill: { collection: one.name, again: false, ...(needsRowsAhead(difference) && { latest: true }) },
+    },
+    ...proof,
+  ]
+}
+
+/** Makes indexes of a table while it is used. */
+export function indexStep(
+  { is, dialect }: Pick<TableDifference, 'is' | 'dialect'>,
+  about: string,
+  names: readonly string[],
+  phase: Phase,
+): SchemaStep {
+  const { online } = dialect
+  const how = online ? 'CONCURRENTLY IF NOT EXISTS ' : ''
+  const note = online
+    ? 'Reads and writes go on meanwhile; it waits for transactions that are open.'
+    : 'Writers wait until it is built.'
+  const unique = names.some(isUniqueIndex) ? ' It fails where rows are alike: make them differ first.' : ''
+  const sql = names.map((name) => createIndexText(is, name, is.indexes[name] as readonly string[], how))
+  return { about, phase, sql, note: note + unique, ...(online && { apart: true }) }
+}
+
+function dropIndexStep(
+  { dialect: { online } }: TableDifference,
+  about: string,
+  names: readonly string[],
+  phase: Phase,
+): SchemaStep {
+  const sql = names.map((name) => `DROP INDEX ${online ? 'CONCURRENTLY ' : ''}IF EXISTS ${quoted(name)}`)
+  return { about, phase, sql, note: 'Lists that need it are slower from here on.', ...(online && { apart: true }) }
+}
+
+/** What no step can do without losing rows is done only where there are none. */
+function remakeStep(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect, reason: string): SchemaStep {
+  const sql = [
+    dropView(was),
+    `DROP TABLE ${ifExists(dialect)}${quoted(was.table)}`,
+    ...createTableStatements(one, is, dialect),
+  ]
+  const note = 'Only where the table has no rows; nodes of the former declaration fail behind it.'
+  return { about: `make ${one.name} anew, as ${reason}`, phase: 'expand', sql, note, empty: was.table }
+}

@@ -1,0 +1,51 @@
+/** Kinds: how fields of today were stored before, and whether their rows can be brought to today's declaration. Pure. The cellar. */
+import type { Collection } from '../rows/collection.ts'
+import type { Layout, TableLayout } from './stored-layout.ts'
+import { isConverted } from './stored-version.ts'
+
+/** A field of today with the path it was stored at before, if it was. */
+export interface FieldSource {
+  readonly path: string
+  readonly kind: string
+  readonly from: string | null
+}
+
+export function fieldSources(
+  fields: Collection['fields'],
+  kinds: TableLayout['kinds'],
+  at = '',
+  before = '',
+): FieldSource[] {
+  return fields.flatMap(({ name, was = name, kind, inner }) => {
+    const path = at + name
+    const from = [before + name, before + was].find((one) => Object.hasOwn(kinds, one)) ?? null
+    return [{ path, kind, from }, ...fieldSources(inner, kinds, `${path}.`, `${from ?? path}.`)]
+  })
+}
+
+/** Why the rows of before cannot be brought to today's declaration; null where they can. */
+export function incompatibilityOf(one: Collection, was: TableLayout, layout: Layout | null): string | null {
+  if (was.identity !== one.identity || was.composite !== one.composite)
+    return `its rows had ${was.identity} and are declared with ${one.identity} now`
+  if ((was.account === undefined) !== (one.account === null))
+    return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
+  if (isConverted(one, was)) return null
+  if (one.parent && !Object.hasOwn(was.kinds, one.parent.field))
+    return `its rows are not children of ${one.parent.collection} and are declared as such now`
+  const isOther = ({ kind, from }: FieldSource) => from !== null && !isSameKind(was.kinds[from] as string, kind, layout)
+  const other = fieldSources(one.fields, was.kinds).find(isOther)
+  if (!other) return null
+  const { path, kind, from } = other
+  return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
+}
+
+/** Whether values of two kinds are held alike; of references, whether both names are those of one table. */
+function isSameKind(was: string, is: string, layout: Layout | null): boolean {
+  const [before, now] = [was, is].map((kind) => /^ref (.*)$/.exec(kind)?.[1])
+  if (was === is || before === undefined || now === undefined) return was === is
+  const tables = Object.entries(layout?.tables ?? {})
+  const named = (name: string) => tables.filter(([key, { called }]) => key === name || called === name)
+  const [known, own] = [named(before), named(now).map(([key]) => key)]
+  // Tables are never forgotten: a name that none has is the first one of a resource that had another one when its table was made.
+  return known.length === 0 ? own.length > 0 : known.some(([key]) => own.includes(key))
+}

@@ -1,0 +1,103 @@
+/** Width: how much of long texts an index takes, where a database takes only so much. Pure. The cellar. */
+import type { Condition } from '../flow/plan.ts'
+import { type Cell, type Collection, type Column, indexesOf } from '../rows/collection.ts'
+import { type Dialect, quoted } from './dialect.ts'
+
+/** The most bytes of a code point, and those that an entry takes for each column besides its value. */
+const [codePoint, overhead] = [4, 8]
+/** The most code points of a key that callers choose, and of an id that begins with a prefix and is made here. */
+const [chosenKey, madeId] = [255, 40]
+const shortText = 10
+const leastPrefix = 25
+
+/**
+ * The columns of an index as it is built: `by_name~300` stands for the first 300 characters of a text that may be too long for it, and
+ * `by_name#` for a digest of it, where values have to be unique.
+ */
+export function fitIndexColumns(
+  one: Collection,
+  names: readonly string[],
+  { maxIndexBytes }: Dialect,
+  unique: boolean,
+): readonly string[] {
+  if (maxIndexBytes === null) return names
+  const texts = names.flatMap(
+    (name) => one.columns.find((column) => column.name === columnOfTerm(name) && isWide(column)) ?? [],
+  )
+  const rest = names.filter((name) => !texts.some((column) => column.name === columnOfTerm(name)))
+  const room = maxIndexBytes - names.length * overhead - rest.reduce((sum, name) => sum + maxBytesOf(one, name), 0)
+  const all = texts.reduce((sum, { most }) => sum + (most as number) * codePoint, 0)
+  if (all <= room) return names
+  const share = Math.max(leastPrefix, Math.floor(room / codePoint / texts.length))
+  const isCut = (name: string) =>
+    texts.some((column) => column.name === columnOfTerm(name) && (column.most as number) > share)
+  return names.map((name) => (isCut(name) ? `${name}${unique ? '#' : `~${share}`}` : name))
+}
+
+const isWide = ({ type, most }: Column): boolean => type === 'text' && most !== null && most > shortText
+
+/** The most bytes of what is no long text: numbers and times, ids, and the keys of resources that have their own. */
+function maxBytesOf({ columns, composite, identity, parent }: Collection, name: string): number {
+  const column = columns.find((one) => one.name === columnOfTerm(name))
+  const isForeign = column && (column.name === parent?.column || /^ref\b/.test(column.form))
+  if (column) return isForeign ? chosenKey * codePoint : madeId
+  return composite || identity.startsWith('the key') ? chosenKey * codePoint : madeId
+}
+
+/** The column that a term of an index is about. */
+export const columnOfTerm = (term: string): string => term.replace(/^-/, '').replace(/[~#]\d*$/, '')
+
+/** A term of an index as it stands in a statement. */
+export function indexTerm(term: string): string {
+  const [, minus, name = '', mark, count] = /^(-?)(.*?)(?:([~#])(\d*))?$/.exec(term) ?? []
+  const value =
+    mark === '#' ? `md5(${quoted(name)})` : mark === '~' ? leftText(quoted(name), Number(count)) : quoted(name)
+  return minus ? `${value} DESC` : value
+}
+
+const leftText = (value: string, count: number): string => `left(${value}, ${count})`
+
+const prefixCache = new WeakMap<Collection, ReadonlyMap<string, number>>()
+
+/** The columns of which an index has only the first characters, and how many. */
+function indexPrefixes(one: Collection, dialect: Dialect): ReadonlyMap<string, number> {
+  const known = prefixCache.get(one)
+  if (known) return known
+  const cut = indexesOf(one).flatMap(({ of, columns }) =>
+    fitIndexColumns(one, columns, dialect, false)
+      .filter((term) => columnOfTerm(term) === columnOfTerm(of[0] as string) && term.includes('~'))
+      .map((term): [string, number] => [columnOfTerm(term), Number(term.split('~')[1])]),
+  )
+  prefixCache.set(one, new Map(cut))
+  return prefixCache.get(one) as ReadonlyMap<string, number>
+}
+
+const signs = { eq: '=', gt: '>=', gte: '>=', lt: '<=', lte: '<=' } as const
+
+/** What a condition says of the first characters of a long text, so that the index of those is used. */
+export function prefixConditions(
+  collection: Collection,
+  one: Condition,
+  bind: (value: Cell) => string,
+  dialect: Dialect,
+): readonly string[] {
+  if (dialect.maxIndexBytes === null) return []
+  const count = indexPrefixes(collection, dialect).get(one.column)
+  if (count === undefined) return []
+  const start = leftText(quoted(one.column), count)
+  const cut = (value: Cell) => bind(typeof value === 'string' ? [...value].slice(0, count).join('') : value)
+  switch (one.is) {
+    case 'eq':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return [`${start} ${signs[one.is]} ${cut(one.value)}`]
+    case 'in':
+      return one.values.length === 0 ? [] : [`${start} IN (${one.values.map(cut).join(', ')})`]
+    case 'like':
+      return one.parts[0] ? [`${start} >= ${cut(one.parts[0])}`] : []
+    default:
+      return []
+  }
+}

@@ -1,0 +1,239 @@
+/** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
+import { type Collection, type Column, indexesOf, type ShapeConversions, type Unique } from '../rows/collection.ts'
+import { viewText } from './compile.ts'
+import type { Dialect } from './dialect.ts'
+import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'
+import { fitIndexColumns } from './index-width.ts'
+import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
+import { isConverted, nameStructure, storedVersionAt } from './stored-version.ts'
+
+export { type Layout, layoutVersionOf, mergingLayoutVersion, type TableLayout } from './stored-layout.ts'
+
+/** A collection with its columns as the database names them. */
+interface MappedCollection {
+  readonly collection: Collection & ShapeConversions
+  readonly table: TableLayout
+  readonly columnName: (column: string) => string
+}
+
+/** Collections as a layout holds them: a field that was renamed keeps its column, with its index and its values. */
+export function mapCollections(
+  collections: Iterable<Collection>,
+  { tables }: Pick<Layout, 'tables'>,
+): MappedCollection[] {
+  const all = [...collections]
+  const names = new Map(all.map((one) => [one.name, columnNamesIn(one, tables[one.name] as TableLayout)]))
+  const named = (collection: string) => (column: string) => {
+    const [sign, name] = column.startsWith('-') ? ['-', column.slice(1)] : ['', column]
+    return sign + (names.get(collection)?.get(name) ?? name)
+  }
+  return all.map((one) => {
+    const own = named(one.name)
+    const { table, called } = tables[one.name] as TableLayout
+    const collection = {
+      ...one,
+      table,
+      ...(called === undefined ? {} : { called }),
+      ...shapeConversions(one, tables[one.name] as TableLayout),
+      parent: one.parent && { ...one.parent, column: own(one.parent.column) },
+      columns: one.columns.map((column) => ({ ...column, name: own(column.name) })),
+      uniques: one.uniques.map((unique) => ({ ...unique, columns: unique.columns.map(own) })),
+      indexes: one.indexes.map((columns) => columns.map(own)),
+      referring: one.referring.map((columns) => columns.map(own)),
+      dependents: one.dependents.map((dependent) => ({
+        ...dependent,
+        column: dependent.column && named(dependent.collection)(dependent.column),
+      })),
+    }
+    return { collection, table: tables[one.name] as TableLayout, columnName: own }
+  })
+}
+
+/** The way between the shapes of a table that different versions made. R196. */
+function shapeConversions(one: Collection, table: TableLayout): ShapeConversions {
+  const { conversions } = one
+  const at = (shape: number) => storedVersionAt(one, table, shape)
+  if (!conversions) return { versionAt: at }
+  const isSame = (shape: number) => !isConverted(one, { ...table, shape })
+  return {
+    versionAt: at,
+    toToday: (shape, document) => (isSame(shape) ? document : conversions.toToday(at(shape), document)),
+    toOlder: (shape, document, rows) => (isSame(shape) ? null : conversions.toOlder(at(shape), document, rows)),
+    joined: (shape) => (isSame(shape) ? [] : conversions.joined(at(shape))),
+    movedValues: (shape, document) => (isSame(shape) ? [] : conversions.movedValues(at(shape), document)),
+  }
+}
+
+function columnNamesIn({ columns }: Collection, table: TableLayout): ReadonlyMap<string, string> {
+  const byField = new Map(Object.entries(table.columns).map(([name, { field = fieldOfColumn(name) }]) => [field, name]))
+  return new Map(columns.map(({ name, field }) => [name, byField.get(field) ?? name]))
+}
+
+/** Layouts that were written before columns named their fields. */
+const fieldOfColumn = (column: string): string => column.replace(/^by_/, '')
+
+/** The layout of today's collections, keeping the shapes and the columns of before. */
+export function layoutOf(
+  collections: Iterable<Collection>,
+  before: Layout | null,
+  dialect: Dialect,
+  shared: readonly string[],
+): Layout {
+  const all = [...collections]
+  const heirs = formerNamesOf(all, before)
+  const inherited = new Set(heirs.values())
+  const kept = Object.entries(before?.tables ?? {}).filter(([name]) => !inherited.has(name) || heirs.get(name) === name)
+  const tables: Record<string, TableLayout> = Object.fromEntries(kept)
+  const taken = new Set(Object.values(before?.tables ?? {}).map(({ table }) => table))
+  for (const one of all) {
+    const heir = heirs.get(one.name)
+    tables[one.name] = tableLayoutOf(
+      { ...one, ...tableNameFor(one, heir, before, taken) },
+      before?.tables[heir ?? ''],
+      before,
+      dialect,
+    )
+  }
+  for (const { collection, table } of mapCollections(all, { tables }))
+    tables[collection.name] = {
+      ...table,
+      indexes: indexesByName(collection, dialect),
+      ...(dialect.distribute && { reserved: reservedNames(collection) }),
+      view: viewText(collection, dialect),
+    }
+  const how = dialect.distribute ? { spread: true as const } : {}
+  return { layout: layoutVersionOf(how), shared, tables, open: before?.open ?? false, ...how }
+}
+
+/** The names that collections have in a layout: a renamed resource keeps its table, with all that is in it. R196. */
+function formerNamesOf(all: readonly Collection[], before: Layout | null): ReadonlyMap<string, string> {
+  const has = (name: string) => before !== null && Object.hasOwn(before.tables, name)
+  const renamed = all.flatMap(({ name, formerNames = [] }): [string, string][] => {
+    const old = has(name) ? undefined : formerNames.find(has)
+    return old === undefined ? [] : [[name, old]]
+  })
+  const gone = new Set(renamed.map(([, old]) => old))
+  const same = all.filter(({ name }) => has(name) && !gone.has(name)).map(({ name }): [string, string] => [name, name])
+  return new Map([...renamed, ...same])
+}
+
+/** The former entry of a collection in a layout; undefined where it has none. */
+export const formerTableOf = (
+  one: Collection,
+  all: readonly Collection[],
+  before: Layout | null,
+): TableLayout | undefined => before?.tables[formerNamesOf(all, before).get(one.name) ?? '']
+
+/** A new table takes no name that one of a renamed resource keeps. */
+function tableNameFor(
+  { name, table, origin }: Collection,
+  heir: string | undefined,
+  before: Layout | null,
+  taken: ReadonlySet<string>,
+): { readonly table: string; readonly called?: string } {
+  const was = heir === undefined ? undefined : before?.tables[heir]
+  if (was)
+    return heir === name && was.called === undefined
+      ? { table: was.table }
+      : { table: was.table, called: was.called ?? (heir as string) }
+  if (taken.has(table)) return { table: `${table}__2`, called: `${name}__2` }
+  return origin === undefined ? { table } : { table, called: origin }
+}
+
+function tableLayoutOf(
+  one: Collection,
+  was: TableLayout | undefined,
+  layout: Layout | null,
+  dialect: Dialect,
+): TableLayout {
+  const before = was && incompatibilityOf(one, was, layout) === null ? was : undefined
+  const all = fieldSources(one.fields, before?.kinds ?? {})
+  const columns: Record<string, TableLayout['columns'][string]> = {}
+  for (const column of one.columns) {
+    const is = { type: dialect.type(column.type), form: column.form, field: column.field }
+    columns[
+      keptColumn(is, before, formerFieldOf(one, column, before, all)) ?? freshColumnName(column, before, columns)
+    ] = is
+  }
+  const added = Object.keys(columns).filter((name) => before && !before.columns[name])
+  const sameColumns = added.length === 0 && before && Object.keys(before.columns).every((name) => columns[name])
+  const shapes = was?.shapes ?? []
+  const { name, ...since } = nameStructure(one, before)
+  const same = sameColumns && shapes[before.shape - 1] === name
+  return {
+    table: one.table,
+    ...(one.called === undefined ? {} : { called: one.called }),
+    identity: one.identity,
+    composite: one.composite,
+    ...(one.account === null ? {} : { account: one.account }),
+    columns,
+    pending: same ? (before.pending ?? []) : added,
+    indexes: {},
+    kinds: Object.fromEntries(all.map(({ path, kind }) => [path, kind])),
+    view: '',
+    shapes: same ? shapes : [...shapes, name],
+    shape: same ? before.shape : shapes.length + 1,
+    ...(same ? { ...(before.since !== undefined && { since: before.since }) } : since),
+  }
+}
+
+/** The field of before whose values a column of today has; null where they are made in another way, so that it is a column of its own. */
+function formerFieldOf(
+  one: Collection,
+  { field, of }: Column,
+  before: TableLayout | undefined,
+  all: readonly FieldSource[],
+): string | null {
+  if (of || !before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
+  const [top, ...rest] = field.split('.')
+  const from = one.conversions?.sourceField(storedVersionAt(one, before, before.shape), top as string) ?? null
+  return from === null ? null : [from, ...rest].join('.')
+}
+
+/** The column that holds the values of a field of before. */
+function keptColumn(
+  is: { readonly type: string; readonly form: string },
+  before: TableLayout | undefined,
+  from: string | null,
+): string | undefined {
+  const found = Object.entries(before?.columns ?? {}).find(([name, one]) => (one.field ?? fieldOfColumn(name)) === from)
+  return found && found[1].type === is.type && found[1].form === is.form ? found[0] : undefined
+}
+
+/** A name that no column has or had; none of a field ends in two underscores and a number. */
+function freshColumnName({ name }: Column, before: TableLayout | undefined, columns: object): string {
+  const taken = { ...before?.columns, ...columns }
+  for (let n = 1; ; n++) {
+    const one = n === 1 ? name : `${name}__${n}`
+    if (!Object.hasOwn(taken, one)) return one
+  }
+}
+
+/** Names cannot meet: no name of a table or a field has two underscores in a row. */
+function indexesByName(one: Collection, dialect: Dialect): Record<string, readonly string[]> {
+  const own = dialect.distribute ? one.uniques.filter((unique) => isColocatedUnique(one, unique)) : one.uniques
+  const unique = own.map(({ columns }) => columns)
+  const at = (columns: readonly string[]) => (dialect.distribute ? ['home', ...columns] : columns)
+  const isWhole = (columns: readonly string[]) => fitIndexColumns(one, columns, dialect, true).join() === columns.join()
+  const free = indexesOf(one).filter(
+    ({ of }) => !unique.some((columns) => columns.join() === of.join() && isWhole(columns)),
+  )
+  return Object.fromEntries([
+    ...unique.map((columns) => [uniqueIndexName(one, columns), at(fitIndexColumns(one, columns, dialect, true))]),
+    ...free.map(({ of, columns }) => [indexName('index', one, of), fitIndexColumns(one, columns, dialect, false)]),
+  ])
+}
+
+/** Whether what is unique can only meet on one machine: the home of a row follows from its id. */
+export const isColocatedUnique = ({ composite }: Collection, { columns }: Unique): boolean =>
+  !composite && columns.includes('id')
+
+const reservedNames = (one: Collection): readonly string[] =>
+  one.uniques.filter((unique) => !isColocatedUnique(one, unique)).map(({ columns }) => uniqueIndexName(one, columns))
+
+const indexName = (kind: string, { table }: Collection, columns: readonly string[]): string =>
+  [kind, table, ...columns].join('__')
+
+/** The name of the index that keeps values unique. */
+export const uniqueIndexName = (one: Collection, columns: readonly string[]): string =>
+  indexName('unique', one, columns)

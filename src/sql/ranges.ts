@@ -1,0 +1,207 @@
+/** Cuts the way through ordered rows into stretches that an index can seek, and tells whether one bounds a list. Pure. The cellar. */
+import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
+import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
+import type { Dialect } from './dialect.ts'
+import { fitIndexColumns } from './index-width.ts'
+
+/** A condition on the columns of an order. */
+export type KeyBound =
+  | { readonly column: string; readonly is: 'at' | 'beyond' | 'before'; readonly value: Cell }
+  | { readonly column: string; readonly is: 'null' | 'present' }
+  /** A comparison of several columns at once, in the order given. */
+  | { readonly columns: readonly string[]; readonly is: 'beyond' | 'before'; readonly values: readonly Cell[] }
+
+/** Rows that follow each other in the order; the stretches of a way follow each other too. */
+export interface KeyRange {
+  readonly bounds: readonly KeyBound[]
+  readonly order: readonly Term[]
+}
+
+/** Stands in a statement for a value that is known when it is asked, so that the same one serves again. */
+export interface Slot {
+  readonly slot: number
+}
+
+/** What they stand for: the account, the owner and where its rows lie, an offset or a bound, and from there on the cells of a place. */
+export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
+const slotCache: Slot[] = []
+
+/** It is bound, and never looked at, as if it were the value. */
+export function slot<T extends Cell>(n: number): T {
+  slotCache[n] ??= Object.freeze({ slot: n })
+  return slotCache[n] as unknown as T
+}
+
+export const isSlot = (value: unknown): value is Slot => typeof value === 'object' && value !== null
+
+const memos = new WeakMap<object, Map<string, unknown>>()
+
+/** What is made of an object is made once, under a name. */
+export function memoize<T>(of: object, name: string, make: () => T): T {
+  const all = memos.get(of) ?? new Map<string, unknown>()
+  if (all.size === 0) memos.set(of, all)
+  const found = all.get(name) ?? make()
+  all.set(name, found)
+  return found as T
+}
+
+/** An order and a place in it without what filters hold fixed, as it is the same in all rows. */
+export function withoutFixedTerms(
+  { order, where }: { readonly order: readonly Term[]; readonly where: readonly Condition[] },
+  place: readonly Cell[],
+): { readonly order: readonly Term[]; readonly place: readonly Cell[] } {
+  const fixed = new Set(where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column))
+  const isLoose = (i: number) => !fixed.has(order[i]?.column as string)
+  return { order: order.filter((_, i) => isLoose(i)), place: place.filter((_, i) => isLoose(i)) }
+}
+
+/** All rows: those with a value of the first term, and those without one, in their order. */
+export function allRanges(order: readonly Term[]): readonly KeyRange[] {
+  const [first] = order
+  if (!first || first.nulls === 'none') return [{ bounds: [], order }]
+  const values: KeyRange = {
+    bounds: [{ column: first.column, is: 'present' }],
+    order: [withoutNulls(first), ...order.slice(1)],
+  }
+  const nulls: KeyRange = { bounds: [{ column: first.column, is: 'null' }], order: order.slice(1) }
+  return first.nulls === 'first' ? [nulls, values] : [values, nulls]
+}
+
+/** The very row at a place, if it is there. */
+const rangeAt = (order: readonly Term[], place: readonly Cell[]): KeyRange => ({
+  bounds: order.map(({ column }, i): KeyBound => {
+    const value = place[i] ?? null
+    return value === null ? { column, is: 'null' } : { column, is: 'at', value }
+  }),
+  order: [],
+})
+
+/** The rows behind a place. */
+export function rangesAfter(order: readonly Term[], place: readonly Cell[]): readonly KeyRange[] {
+  const [first, ...rest] = order
+  if (!first) return []
+  const [value = null, ...others] = place
+  if (isUniform(order) && value !== null) {
+    const bounds: KeyBound[] = [
+      { columns: order.map(({ column }) => column), is: boundDirection(first), values: place },
+    ]
+    return [{ bounds, order: [withoutNulls(first), ...rest] }, ...nullRangeAfter(first, rest)]
+  }
+  const here: KeyBound =
+    value === null ? { column: first.column, is: 'null' } : { column: first.column, is: 'at', value }
+  const equal = rangesAfter(rest, others).map((stretch) => ({ ...stretch, bounds: [here, ...stretch.bounds] }))
+  if (value === null)
+    return first.nulls === 'first'
+      ? [...equal, { bounds: [{ column: first.column, is: 'present' }], order: [withoutNulls(first), ...rest] }]
+      : equal
+  const further: KeyRange = {
+    bounds: [{ column: first.column, is: boundDirection(first), value }],
+    order: [withoutNulls(first), ...rest],
+  }
+  return [...equal, further, ...nullRangeAfter(first, rest)]
+}
+
+type RangeStart = Pick<Extract<Window, { from: 'place' }>, 'position' | 'back' | 'including'>
+
+/** The stretches of the rows that follow a place, or come before it, with slots for its cells. */
+export function rangesFrom(plan: ListRows, { position, back, including }: RangeStart): readonly KeyRange[] {
+  const slots = position.map((cell, i) => (cell === null ? null : slot(slotAt.place + i)))
+  return memoize(plan.order, `${back} ${including} ${position.map((cell) => cell === null)}`, () => {
+    const { order, place: cells } = withoutFixedTerms(plan, slots)
+    const own = including ? [rangeAt(order, cells)] : []
+    return [...own, ...rangesAfter(back ? reverseOrder(order) : order, cells)]
+  })
+}
+
+/** The same order the other way round. */
+export const reverseOrder = (order: readonly Term[]): readonly Term[] =>
+  order.map(({ descending, nulls, ...rest }) => ({
+    ...rest,
+    descending: !descending,
+    nulls: nulls === 'none' ? nulls : nulls === 'first' ? ('last' as const) : ('first' as const),
+  }))
+
+/** Whether one comparison of all columns finds what is behind: one direction, and values everywhere but in the first term. */
+const isUniform = (order: readonly Term[]): boolean =>
+  order.every(({ descending, nulls }, i) => descending === order[0]?.descending && (i === 0 || nulls === 'none'))
+
+const boundDirection = ({ descending }: Term) => (descending ? ('before' as const) : ('beyond' as const))
+const withoutNulls = (term: Term): Term => ({ ...term, nulls: 'none' })
+const nullRangeAfter = ({ column, nulls }: Term, rest: readonly Term[]): KeyRange[] =>
+  nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
+
+const boundedLists = new WeakMap<ListRows['order'], boolean>()
+
+/** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
+export function isBounded(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
+  const before = boundedLists.get(plan.order)
+  if (before !== undefined) return before
+  const found = isServedByIndex(collection, plan, dialect)
+  boundedLists.set(plan.order, found)
+  return found
+}
+
+const maxParts = 16
+
+/** The filters of a list for each member of its only set: what they find one by one, merged, is the list. */
+function splitBySet({ where, order }: ListRows, { distribute }: Dialect): readonly ListRows['where'][] {
+  const [set, ...more] = where.filter(({ is }) => is === 'in')
+  if (set?.is !== 'in' || more.length > 0 || distribute || order.some(({ reach }) => reach)) return [where]
+  const members = [...new Set(set.values)]
+  if (members.length === 0 || members.length > maxParts) return [where]
+  return members.map((value) => where.map((one) => (one === set ? { is: 'eq', column: set.column, value } : one)))
+}
+
+/** The filters of lists that are read in the order of an index, and merged; those of the list itself where no index serves them. */
+export function listParts(collection: Collection, plan: ListRows, dialect: Dialect): readonly ListRows['where'][] {
+  const all = splitBySet(plan, dialect)
+  const [where = plan.where] = all
+  return all.length > 1 && isInIndexOrder(collection, { ...plan, where }, dialect) ? all : [plan.where]
+}
+
+function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
+  const [where = plan.where] = splitBySet(plan, dialect)
+  return isInIndexOrder(collection, { ...plan, where }, dialect)
+}
+
+function isInIndexOrder(collection: Collection, { where, order, parent }: ListRows, dialect: Dialect): boolean {
+  const whose = collection.account === null ? [] : ['account']
+  const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
+  const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
+  const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
+  const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
+  const [first] = wanted
+  if (rest.some(({ is, column }) => ['like', 'in', 'ne', 'among', 'any'].includes(is) || column !== first?.column))
+    return false
+  return indexColumns(collection, dialect).some((index) => indexServes(index, [...owner, ...fixed], wanted))
+}
+
+const indexesByDialect = new WeakMap<Dialect, WeakMap<Collection, readonly (readonly string[])[]>>()
+
+function indexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
+  const own = indexesByDialect.get(dialect) ?? new WeakMap()
+  indexesByDialect.set(dialect, own)
+  const found = own.get(collection) ?? collectIndexColumns(collection, dialect)
+  own.set(collection, found)
+  return found
+}
+
+/** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
+function collectIndexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
+  const key = keyColumns(collection)
+  const unique = (dialect.distribute ? [] : collection.uniques).map(({ columns }) => [...columns, ...key])
+  const free = indexesOf(collection).map(({ columns }) => columns)
+  return [key, ...[...unique, ...free].map((columns) => fitIndexColumns(collection, columns, dialect, false))]
+}
+
+/** Whether the order is that of an index, or the reverse of it, behind the columns that are fixed. */
+function indexServes(index: readonly string[], fixed: readonly string[], order: readonly Term[]): boolean {
+  const start = index.slice(0, fixed.length).map((name) => name.replace(/^-/, ''))
+  if (!fixed.every((column) => start.includes(column))) return false
+  const behind = index.slice(fixed.length)
+  const reverse = behind[0]?.startsWith('-') !== order[0]?.descending
+  return order.every(({ column, descending, nulls }, i) => {
+    const sign = descending !== reverse ? '-' : ''
+    return behind[i] === sign + column && (i === 0 || nulls === 'none')
+  })
+}

@@ -1,0 +1,154 @@
+/** Where: what rows of a list have to meet and how they are ordered, as the text of a statement. Pure. The cellar. */
+
+import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
+import { shardKeyOf } from '../flow/shard-key.ts'
+import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
+import { type Dialect, quoted } from './dialect.ts'
+import { prefixConditions } from './index-width.ts'
+import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
+
+/** Numbers the values of one statement while its text is written, and says its columns. */
+export function statementBinding(dialect: Dialect, { table }: Collection, { order, account }: ListRows) {
+  const values: Cell[] = []
+  const reached = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
+  const say = (column: string): string => {
+    const at = reached.findIndex((one) => one.column === column)
+    const { by, kept } = reached[at]?.reach ?? {}
+    if (by === undefined) return quoted(column)
+    return kept == null ? `reached${at}` : `CASE WHEN ${quoted(by)} IS NULL THEN ${quoted(kept)} ELSE reached${at} END`
+  }
+  const from = [quoted(table), ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
+  const bind = (value: Cell): string => {
+    values.push(value)
+    return dialect.mark(values.length)
+  }
+  return { values, bind, dialect, say, from, account }
+}
+
+/** The rows that one of the own columns leads to, their columns under names that no own one has. */
+function joinClause({ by, collection, column, owned }: JoinedColumn, i: number): string {
+  const [names, whose] = owned ? [`account AS whose${i}, `, ` AND whose${i} = account`] : ['', '']
+  const there = `SELECT id AS led${i}, ${names}${quoted(column)} AS reached${i} FROM ${quoted(collection)}`
+  return `(${there}) AS other${i} ON led${i} = ${quoted(by)}${whose}`
+}
+
+type StatementBinding = ReturnType<typeof statementBinding>
+
+export function whereClause(
+  collection: Collection,
+  plan: ListRows,
+  bounds: readonly KeyBound[],
+  binding: StatementBinding,
+): string {
+  const { where, parent, account } = plan
+  const home = shardKeyIn(collection, plan, binding.dialect)
+  const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
+  const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
+  const headed = keyColumns(collection).length > 1
+  // SQLite takes what begins the primary key for as good as any index, and would read all rows of an owner or an account.
+  const rare = (is: string, text: string) =>
+    headed && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
+  const all = [
+    ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
+    ...whose,
+    ...owner,
+    ...where.flatMap((one) => prefixConditions(collection, one, binding.bind, binding.dialect)),
+    ...where.flatMap((one) =>
+      conditionTexts(one, impliedBound(one.column, bounds), binding).map((text) => rare(one.is, text)),
+    ),
+    ...bounds.map((one) => rare(one.is, boundText(one, binding))),
+  ]
+  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
+}
+
+/** The one home of all rows that are asked for; null where there are several, or rows are not spread. */
+function shardKeyIn({ composite }: Collection, { where, parent }: ListRows, { distribute }: Dialect): number | null {
+  if (!distribute || composite)
+    return distribute && parent && (isSlot(parent.id) ? slot<number>(slotAt.home) : shardKeyOf(parent.id))
+  const own = where.find(({ column }) => column === 'id')
+  return own?.is === 'eq' ? shardKeyOf(String(own.value)) : null
+}
+
+/** The bound of a column that the way behind a place keeps anyway; said again it would be sought from there. */
+function impliedBound(column: string, bounds: readonly KeyBound[]): 'lower' | 'upper' | null {
+  const [first] = bounds.filter((one) => ('columns' in one ? one.columns[0] : one.column) === column)
+  return first?.is === 'beyond' ? 'lower' : first?.is === 'before' ? 'upper' : null
+}
+
+const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
+
+function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding: StatementBinding): string[] {
+  const column = quoted(one.column)
+  const whole = (all: readonly Condition[]) =>
+    all.flatMap((inner) => conditionTexts(inner, null, binding)).join(' AND ') || '1 = 1'
+  switch (one.is) {
+    case 'null':
+      return [`${column} IS NULL`]
+    case 'present':
+      return [`${column} IS NOT NULL`]
+    case 'in':
+      return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
+    case 'like':
+      return likeTexts(column, one.parts, known, binding)
+    case 'among': {
+      const whose = one.owned ? `account = ${binding.bind(binding.account)} AND ` : ''
+      return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${whole(one.where)})`]
+    }
+    case 'any':
+      return [`(${one.of.map((all) => `(${whole(all)})`).join(' OR ')})`]
+    case 'gt':
+    case 'gte':
+      return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+    case 'lt':
+    case 'lte':
+      return known === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+    default:
+      return [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+  }
+}
+
+/** A pattern; what it begins with is a range too, so that an index can be used. */
+function likeTexts(
+  column: string,
+  parts: readonly string[],
+  known: 'lower' | 'upper' | null,
+  { bind, dialect }: StatementBinding,
+): string[] {
+  const pattern = dialect.like(column, bind(dialect.pattern(parts)))
+  const [start = ''] = parts
+  const end = start === '' ? null : prefixEnd(start)
+  const lower = end === null || known === 'lower' ? [] : [`${column} >= ${bind(start)}`]
+  const upper = end === null || known === 'upper' ? [] : [`${column} < ${bind(end)}`]
+  return [...lower, ...upper, pattern]
+}
+
+/** The least text that is greater than all that begin with a text. */
+function prefixEnd(text: string): string | null {
+  const last = [...text].at(-1)?.codePointAt(0) as number
+  if (last === 0x10ffff) return null
+  return text.slice(0, -String.fromCodePoint(last).length) + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1)
+}
+
+function boundText(one: KeyBound, { bind, say }: StatementBinding): string {
+  if ('columns' in one) {
+    const sign = one.is === 'beyond' ? '>' : '<'
+    return `(${one.columns.map(say).join(', ')}) ${sign} (${one.values.map(bind).join(', ')})`
+  }
+  const column = say(one.column)
+  switch (one.is) {
+    case 'null':
+      return `${column} IS NULL`
+    case 'present':
+      return `${column} IS NOT NULL`
+    case 'at':
+      return `${column} = ${bind(one.value)}`
+    default:
+      return `${column} ${one.is === 'beyond' ? '>' : '<'} ${bind(one.value)}`
+  }
+}
+
+/** A term of an order; where nulls stand is said only where there can be some, or no index would serve. */
+export function orderTerm({ column, descending, nulls }: Term, { say }: StatementBinding): string {
+  const place = nulls === 'none' ? '' : ` NULLS ${nulls.toUpperCase()}`
+  return say(column) + (descending ? ' DESC' : '') + place
+}

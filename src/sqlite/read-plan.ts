@@ -1,0 +1,109 @@
+/** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
+import type { Outcome } from '../flow/outcome.ts'
+import type { ListRows, Plan, Read, WritePlan } from '../flow/plan.ts'
+import { isBounded } from '../sql/ranges.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext } from '../store/context.ts'
+import { joinedKey, joinedText } from '../store/joined.ts'
+import { perform } from '../store/perform.ts'
+import { resolveList } from '../store/resolve-list.ts'
+import { type RunStatement, runSteps } from '../store/steps.ts'
+import type { RowCache } from './row-cache.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { ThreadReader } from './thread-reader.ts'
+import type { SqliteTotals } from './totals.ts'
+
+/** As many rows are counted in the loop; where more match, the thread counts. */
+const maxCountInLoop = 2000
+
+export interface SqliteReadDeps {
+  readonly cellar: StoreContext
+  readonly run: RunStatement
+  readonly snapshot: Snapshot
+  /** None for a database in memory, which no other thread can see. */
+  readonly reader: ThreadReader | null
+  readonly totals: SqliteTotals
+  readonly rows: RowCache
+  /** How long a list may take, in milliseconds. */
+  readonly patience: number
+}
+
+/** A plan that changes nothing. */
+type ReadOnlyPlan = Exclude<Plan, WritePlan>
+
+/** Rows and total from one state. R54 */
+export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
+  looking.snapshot.within(() => {
+    if (plan.do === 'list') return readList(looking, plan)
+    return plan.do === 'read' ? readWithJoined(looking, plan) : readInLoop(looking, plan)
+  })
+
+const readInLoop = ({ cellar, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>
+  runSteps(perform(cellar, plan), run)
+
+/** A row with those beside it, each of which may be remembered. */
+function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Outcome {
+  const own = readRow(looking, plan)
+  if (own.is !== 'found' || joined === undefined) return own
+  const document = JSON.parse(own.doc) as Record<string, unknown>
+  const others = joined.map((one) => {
+    const key = joinedKey(preparedCollection(looking.cellar, one.collection), one, document, plan.key.account)
+    const other = key && readRow(looking, { ...plan, collection: one.collection, key })
+    return other?.is === 'found' ? { doc: joinedText(one, other), revision: other.revision } : null
+  })
+  return { ...own, document, joined: others }
+}
+
+function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
+  const before = looking.rows.get(plan)
+  if (before) return before
+  const outcome = readInLoop(looking, plan)
+  looking.rows.put(plan, outcome)
+  return outcome
+}
+
+function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
+  const { cellar, reader, totals } = looking
+  const own = cellar.collections.get(plan.collection) as PreparedCollection
+  const total = plan.countTo === null ? null : totals.get(plan)
+  if (reader !== null && !isBounded(own.collection, resolveList(cellar, plan), cellar.dialect))
+    return readListOnThread(looking, plan, reader, total)
+  if (total !== undefined) return withTotal(readInLoop(looking, { ...plan, countTo: null }), total)
+  if (reader === null || (plan.countTo as number) <= maxCountInLoop)
+    return rememberTotal(totals, plan, readInLoop(looking, plan))
+  const outcome = readInLoop(looking, { ...plan, countTo: maxCountInLoop })
+  if (outcome.is === 'page' && outcome.total === null) return readListOnThread(looking, plan, reader, undefined)
+  return rememberTotal(totals, plan, outcome)
+}
+
+/**
+ * Reads on the thread, whose state may be later than the one held here. A total is only put to its rows if nothing was written in between;
+ * else rows and total are read together. R54
+ */
+async function readListOnThread(
+  { cellar, snapshot, totals, patience }: SqliteReadDeps,
+  plan: ListRows,
+  reader: ThreadReader,
+  total: number | null | undefined,
+): Promise<Outcome> {
+  const until = performance.now() + patience
+  const before = totals.mark([plan.collection])
+  const isStill = (): boolean => {
+    snapshot.end() // what is held may be older than what the thread has read
+    return before === totals.mark([plan.collection])
+  }
+  if (total !== undefined) {
+    const rows = await reader.run(perform(cellar, { ...plan, countTo: null }), until)
+    if (plan.countTo === null) return rows
+    if (isStill()) return withTotal(rows, total)
+  }
+  const outcome = await reader.run(perform(cellar, plan), until)
+  return isStill() ? rememberTotal(totals, plan, outcome) : outcome
+}
+
+function rememberTotal(totals: SqliteTotals, plan: ListRows, outcome: Outcome): Outcome {
+  if (outcome.is === 'page' && plan.countTo !== null) totals.put(plan, outcome.total)
+  return outcome
+}
+
+const withTotal = (outcome: Outcome, total: number | null): Outcome =>
+  outcome.is === 'page' ? { ...outcome, total } : outcome

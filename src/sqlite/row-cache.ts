@@ -1,0 +1,50 @@
+/** Remembers rows that were read, for as long as nobody wrote to them. The cellar. */
+
+import type { FoundRow, RowKey } from '../flow/found-row.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Read, WritePlan } from '../flow/plan.ts'
+import type { Collection } from '../rows/collection.ts'
+import { tombstoneId } from '../sql/compile.ts'
+
+export interface RowCache {
+  readonly get: (plan: Read) => FoundRow | undefined
+  readonly put: (plan: Read, outcome: Outcome) => void
+  /** Forgets what a plan may have changed. */
+  readonly invalidate: (plan: WritePlan) => void
+  readonly clear: () => void
+}
+
+/** Of all rows together. */
+const maxCharacters = 2_097_152
+
+export function rowCache(collections: ReadonlyMap<string, Collection>): RowCache {
+  const known = new Map<string, Map<string, FoundRow>>()
+  /** Those whose rows others are deleted with. */
+  const wide = new Set([...collections.values()].filter(cascades).map(({ name }) => name))
+  let characters = 0
+  const nameOf = (collection: string, key: RowKey) => tombstoneId(collections.get(collection) as Collection, key)
+  const forget = () => {
+    known.clear()
+    characters = 0
+  }
+  return {
+    get: ({ collection, key }) => known.get(collection)?.get(nameOf(collection, key)),
+    put: ({ collection, key }, outcome) => {
+      if (outcome.is !== 'found') return
+      characters += outcome.doc.length + (outcome.hidden?.length ?? 0)
+      if (characters > maxCharacters) forget()
+      const own = known.get(collection) ?? new Map()
+      known.set(collection, own.set(nameOf(collection, key), outcome))
+    },
+    invalidate: (plan) => {
+      if (plan.do === 'raise') return forget()
+      if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'once') return
+      const { collection, key, joined } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
+      if (joined || wide.has(collection)) forget()
+      else known.get(collection)?.delete(nameOf(collection, key))
+    },
+    clear: forget,
+  }
+}
+
+const cascades = ({ dependents }: Collection): boolean => dependents.some(({ onDelete }) => onDelete === 'cascade')

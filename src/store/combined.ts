@@ -1,0 +1,226 @@
+/** Makes one statement of several, for databases that are far away: a row with its key and what it refers to, the same for many, a page with what is beside it. Pure. The cellar. */
+import type { Create, ListRows } from '../flow/plan.ts'
+import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
+import { type CoalescedStatement, claimTable, countStatement, probeStatement, type Statement } from '../sql/compile.ts'
+import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
+import type { KeyRange } from '../sql/ranges.ts'
+import type { PreparedCollection, StoreContext } from './context.ts'
+
+const maxRequiredRows = 5
+const claimColumns = ['hash', 'collection', 'parent', 'id', 'fingerprint', 'time', 'answer']
+
+type StatementText = Pick<Statement, 'text' | 'many'>
+
+const textsByDialect = new WeakMap<Dialect, WeakMap<Collection, Map<string, StatementText>>>()
+
+/** What is made for a collection is made once, under the name of what it does. */
+function makeOnce(collection: Collection, dialect: Dialect, name: string, make: () => StatementText): StatementText {
+  const all = textsByDialect.get(dialect) ?? new WeakMap<Collection, Map<string, StatementText>>()
+  textsByDialect.set(dialect, all)
+  const own = all.get(collection) ?? new Map<string, StatementText>()
+  all.set(collection, own)
+  const found = own.get(name) ?? make()
+  own.set(name, found)
+  return found
+}
+
+/** Reads a row, and many at once. */
+export function coalescableRead(collection: Collection, text: string, dialect: Dialect): StatementText {
+  if (!dialect.coalesces) return { text }
+  return makeOnce(collection, dialect, 'read', () => {
+    const names = keyColumns(collection)
+    const told = [
+      ...rowNameColumns(names, 'own'),
+      ...['revision', 'shape', 'doc', 'hidden'].map((name) => `own.${name}`),
+    ]
+    const types = textTypes(names)
+    const from = `${valueRows(types, dialect)} JOIN ${quoted(collection.table)} AS own ON ${equalColumns('own', names, 0)}`
+    return { text, many: { text: `SELECT ${told.join(', ')} FROM ${from}`, types, at: [...names.keys()] } }
+  })
+}
+
+/** Changes a row at a revision, and many at once; which columns move is part of what it does. */
+export function coalescableUpdate(
+  collection: Collection,
+  moved: readonly number[],
+  text: (collection: Collection, moved: readonly number[], dialect: Dialect) => string,
+  dialect: Dialect,
+): StatementText {
+  return makeOnce(collection, dialect, `change ${moved.join(' ')}`, () => {
+    const single = text(collection, moved, dialect)
+    if (!dialect.coalesces) return { text: single }
+    const names = keyColumns(collection)
+    const columns = moved.map((i) => collection.columns[i] as Collection['columns'][number])
+    const set = ['shape', 'doc', 'hidden', ...columns.map(({ name }) => quoted(name))]
+    const types: CoalescedStatement['types'] = [
+      'bigint',
+      'text',
+      'text',
+      ...columns.map(listTypeOf),
+      ...textTypes(names),
+      'bigint',
+    ]
+    const many = `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
+      FROM ${valueRows(types, dialect)} WHERE ${equalColumns('own', [...names, 'revision'], set.length)} RETURNING ${rowNameColumns(names, 'own').join(', ')}, own.revision`
+    return { text: single, many: { text: many, types, at: names.map((_, i) => set.length + i) } }
+  })
+}
+
+/**
+ * A creation whole in one statement, which makes everything and gives a row, or makes nothing and gives none; null where it takes more.
+ * What it refers to is held first, then the key is taken, and the row is made of what came of both.
+ */
+export function combinedCreate(
+  cellar: StoreContext,
+  own: PreparedCollection,
+  plan: Create,
+  revision: number,
+): Statement | null {
+  const { dialect } = cellar
+  const held = requiredRows(plan)
+  if (
+    !dialect.combines ||
+    plan.id !== 'fresh' ||
+    (plan.claim?.expired ?? null) !== null ||
+    held.length > maxRequiredRows
+  )
+    return null
+  const { collection, shape } = own
+  const { doc, hidden, cells } = plan.row
+  const values: Cell[] = [...rowKeyValues(collection, plan.key, dialect), revision, shape, doc, hidden, ...cells]
+  const targets = held.map(({ collection: name }) => (cellar.collections.get(name) as PreparedCollection).collection)
+  for (const [i, { id }] of held.entries())
+    values.push(...rowKeyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }, dialect))
+  if (plan.claim) {
+    const { hash, fingerprint, time, keeps } = plan.claim
+    const answer = keeps ? JSON.stringify({ doc, revision }) : null
+    values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
+  }
+  const name = `create ${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
+  const birth = { collection, targets, claimed: plan.claim !== null }
+  return { ...makeOnce(collection, dialect, name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
+}
+
+/** What is made, what that refers to, and whether it is made under a key. */
+interface NewRow {
+  readonly collection: Collection
+  readonly targets: readonly Collection[]
+  readonly claimed: boolean
+}
+
+// long because: both texts are made of the same pieces
+function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect): StatementText {
+  const names = keyColumns(collection)
+  const columns = [
+    ...names,
+    'revision',
+    'shape',
+    'doc',
+    'hidden',
+    ...collection.columns.map(({ name }) => quoted(name)),
+  ]
+  const types: ListType[] = [
+    ...textTypes(names),
+    'bigint',
+    'bigint',
+    'text',
+    'text',
+    ...collection.columns.map(listTypeOf),
+  ]
+  const [width, id] = [types.length, names.length - 1]
+  const starts = targets.map((target) => types.push(...textTypes(keyColumns(target))) - keyColumns(target).length)
+  const claim = types.length
+  if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
+
+  const one = (i: number): string => `${dialect.mark(i + 1)}::${types[i]}`
+  const range = (from: number, count: number, value: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
+  const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
+  const claiming = `INSERT INTO ${claimTable} (${claimColumns.join(', ')})`
+  const free = 'ON CONFLICT (hash) DO NOTHING RETURNING hash, id'
+  const holding = targets.map((target, i) => {
+    const match = keyColumns(target).map((name, k) => `own.${name} = ${one((starts[i] as number) + k)}`)
+    return `held${i} AS (SELECT 1 FROM ${quoted(target.table)} AS own WHERE ${match.join(' AND ')}${dialect.rowLocks?.shared})`
+  })
+  const held = targets.map((_, i) => `held${i}`)
+  const from = (tables: readonly string[]) => (tables.length === 0 ? '' : ` FROM ${tables.join(', ')}`)
+  const steps = claimed
+    ? [...holding, `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, one)}${from(held)} ${free})`]
+    : holding
+  const text = `${withClause(steps)}${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
+  if (!dialect.coalesces) return { text }
+
+  const each = (i: number): string => `one.c${i}`
+  const holdingAll = targets.map((target, i) => {
+    const match = equalColumns('own', keyColumns(target), starts[i] as number)
+    return `held${i} AS (SELECT one.c${id} AS of FROM one JOIN ${quoted(target.table)} AS own ON ${match}${dialect.rowLocks?.shared} OF own)`
+  })
+  const present = `one${held.map((name) => ` JOIN ${name} ON ${name}.of = one.c${id}`).join('')}`
+  const claimAll = `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, each)} FROM ${present} ORDER BY one.c${claim} ${free})`
+  const stepsOfAll = [
+    `one AS (SELECT * FROM ${valueRows(types, dialect)})`,
+    ...holdingAll,
+    ...(claimed ? [claimAll] : []),
+  ]
+  const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
+  const all = `${withClause(stepsOfAll)}${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
+  return { text, many: { text: all, types, at: [id] } }
+}
+
+const withClause = (steps: readonly string[]): string => (steps.length === 0 ? '' : `WITH ${steps.join(', ')} `)
+type ListType = CoalescedStatement['types'][number]
+const textTypes = (names: readonly string[]): ListType[] => names.map(() => 'text')
+const listTypeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): ListType =>
+  type === 'integer' ? 'bigint' : 'text'
+/** Whose a row is. */
+const rowNameColumns = (names: readonly string[], table: string): string[] =>
+  names.map((name, i) => `${table}.${name} AS at${i}`)
+/** Columns that are as the values from a number on. */
+const equalColumns = (table: string, names: readonly string[], from: number): string =>
+  names.map((name, i) => `${table}.${name} = one.c${from + i}`).join(' AND ')
+
+/** Lists of values as the rows of a table `one`, whose columns have the numbers of the values. */
+const valueRows = (types: readonly string[], { mark }: Dialect): string =>
+  `unnest(${types.map((type, i) => `${mark(i + 1)}::${type}[]`).join(', ')}) AS one (${types.map((_, i) => `c${i}`).join(', ')})`
+
+interface RequiredRow {
+  readonly collection: string
+  readonly id: string
+}
+
+/** The rows that have to be there: the owner, and what is referred to. */
+function requiredRows({ parent, references, collection, key }: Create): readonly RequiredRow[] {
+  const others = references.filter((one) => one.collection !== collection || one.id !== key.id)
+  const all = [...(parent ? [parent] : []), ...others]
+  return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]
+}
+
+/** What is asked along with the first rows of a page. */
+export interface PageExtras {
+  /** Where else it matters whether there is a row. */
+  readonly ranges: readonly KeyRange[]
+  /** How far matching rows are counted; null where they are not. */
+  readonly countTo: number | null
+}
+
+/** What a statement tells, and besides whether there is a row in one of other stretches, and how many match. */
+export function pageWithExtras(
+  { text, values }: Statement,
+  collection: Collection,
+  plan: ListRows,
+  { ranges, countTo }: PageExtras,
+  dialect: Dialect,
+): Statement {
+  const all = [...values]
+  const told = ['page.*']
+  const asked = (make: (dialect: Dialect) => Statement): string => {
+    const from = all.length
+    const one = make({ ...dialect, mark: (n) => dialect.mark(from + n) })
+    all.push(...one.values)
+    return `(${one.text})`
+  }
+  const probes = ranges.map((stretch) => `EXISTS ${asked((own) => probeStatement(collection, plan, stretch, own))}`)
+  if (probes.length > 0) told.push(`${probes.join(' OR ')} AS beside`)
+  if (countTo !== null) told.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
+  return { text: `SELECT ${told.join(', ')} FROM (${text}) AS page`, values: all }
+}

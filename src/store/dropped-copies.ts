@@ -1,0 +1,208 @@
+/** Dropped copies: values of fields that are no longer declared, kept for a while with the account and the rights they had. The cellar. */
+
+import type { RowKey } from '../flow/found-row.ts'
+import { type Collection, type DocumentTexts, keyColumns } from '../rows/collection.ts'
+import type { Statement } from '../sql/compile.ts'
+import { type Dialect, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { fieldSources } from '../sql/field-sources.ts'
+import type { StoreContext } from './context.ts'
+import type { Steps } from './steps.ts'
+
+const copyTable = 'bylaw_dropped'
+
+/** Names a row in a shared table. */
+export const holderOf = ({ account, parent, id }: Pick<RowKey, 'account' | 'parent' | 'id'>): string =>
+  JSON.stringify([account, parent, id])
+
+const storedNameOf = ({ called, name }: Collection): string => called ?? name
+
+/** The statements that make the table; it is made when something is dropped for the first time. */
+export function copyTableStatements(dialect: Dialect): readonly string[] {
+  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
+  const [home, homeKey] = dialect.distribute ? ['home integer NOT NULL, ', 'home, '] : ['', '']
+  const names = ['collection', 'holder', 'field', 'kind', 'value', 'rights', 'rest']
+  const columns = [...names.map((name) => `${name} ${text} NOT NULL`), `account ${text}`]
+  const numbers = ['written', 'time'].map((name) => `${name} ${integer} NOT NULL`)
+  const key = `PRIMARY KEY (${homeKey}collection, holder, field)`
+  return [
+    `CREATE TABLE IF NOT EXISTS ${copyTable} (${home}${[...columns, ...numbers, key].join(', ')})${dialect.tableOptions}`,
+    ...(dialect.distribute?.(copyTable) ?? []),
+    `CREATE INDEX IF NOT EXISTS ${copyTable}_time ON ${copyTable} (time)`,
+  ]
+}
+
+/** Finds out whether the table is there. */
+export const findCopyTable = ({ name }: Dialect): Statement =>
+  name === 'sqlite'
+    ? { text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [copyTable] }
+    : { text: 'SELECT 1 AS found WHERE to_regclass($1) IS NOT NULL', values: [copyTable] }
+
+/** A value that is about to be dropped. */
+export interface DroppedCopy {
+  readonly key: RowKey
+  readonly field: string
+  readonly kind: string
+  readonly value: unknown
+  /** Who could see and write it. */
+  readonly rights: string
+  /**
+   * What the list around it holds without it, so that it is put back into that very list alone; empty elsewhere. Where a fill replaced
+   * the value, an equals sign and the fill, or the list around it.
+   */
+  readonly rest: string
+  /** When; null for the clock of the database. */
+  readonly time: number | null
+}
+
+/**
+ * Copies a value in the transaction in which it is dropped. It selects from the row, so that no copy is left of one that somebody else has
+ * deleted meanwhile.
+ */
+export function copyStatement(collection: Collection, shape: number, copy: DroppedCopy, dialect: Dialect): Statement {
+  const { key, field, kind, value, rights, rest, time } = copy
+  const texts = [storedNameOf(collection), holderOf(key), field, kind, JSON.stringify(value), rights, rest, key.account]
+  const home = dialect.distribute ? ['home'] : []
+  const names = ['collection', 'holder', 'field', 'kind', 'value', 'rights', 'rest', 'account', 'written', 'time']
+  const values = [
+    ...texts.map((_, i) => `CAST(${dialect.mark(i + 1)} AS ${textType(dialect)})`),
+    '0',
+    time === null ? dialect.now : String(Math.trunc(time)),
+  ]
+  const keys = [...home, ...keyColumns(collection), 'shape']
+  const where = keys.map((name, i) => `${name} = ${dialect.mark(texts.length + i + 1)}`).join(' AND ')
+  // A fill that replaces a former fill keeps the value that a client wrote.
+  const isKept = `excluded.rest LIKE '=%' AND ${copyTable}.rest LIKE '=%' AND ${copyTable}.written = 0`
+  const older = ['kind', 'value', 'rights', 'written'].map(
+    (name) => `${name} = CASE WHEN ${isKept} THEN ${copyTable}.${name} ELSE excluded.${name} END`,
+  )
+  const again = [...older, 'rest = excluded.rest', 'time = excluded.time']
+  return {
+    text: `INSERT INTO ${copyTable} (${[...home, ...names].join(', ')}) SELECT ${[...home, ...values].join(', ')}
+      FROM ${quoted(collection.table)} WHERE ${where}
+      ON CONFLICT (${[...home, 'collection', 'holder', 'field'].join(', ')}) DO UPDATE SET ${again.join(', ')}`,
+    values: [...texts, ...rowKeyValues(collection, key, dialect), shape],
+  }
+}
+
+const textType = ({ name }: Dialect): string => (name === 'sqlite' ? 'TEXT' : 'text')
+
+/** Takes the copies of a row that is deleted. */
+export function deleteCopiesStatement(collection: Collection, key: RowKey, dialect: Dialect): Statement {
+  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
+  const text = `DELETE FROM ${copyTable} WHERE collection = ${dialect.mark(1)} AND holder = ${dialect.mark(2)}${at.text}`
+  return { text, values: [storedNameOf(collection), holderOf(key), ...at.values] }
+}
+
+/** Remembers that a field was written since its value was dropped, so that the value is not put back over what came later. */
+function markWrittenStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
+  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
+  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
+  const text = `UPDATE ${copyTable} SET written = 1 WHERE ${where}${at.text}`
+  return { text, values: [storedNameOf(collection), holderOf(key), field, ...at.values] }
+}
+
+/** Takes the copies that were kept for long enough, by a given time or by the clock of the database. */
+export function* expireCopies({ now, mark }: Dialect, retention: number, due: number | null): Steps<void> {
+  const text = `DELETE FROM ${copyTable} WHERE time <= `
+  if (due !== null) yield { text: text + mark(1), values: [due - retention] }
+  else yield { text: `${text}${now} - CAST(${mark(1)} AS bigint)`, values: [retention] }
+}
+
+/** The fields that copies are kept of, by what their collection is called. */
+export function* readCopiedFields(): Steps<ReadonlyMap<string, readonly string[]>> {
+  const rows = yield { text: `SELECT DISTINCT collection, field FROM ${copyTable}`, values: [] }
+  const found = new Map<string, string[]>()
+  for (const { collection, field } of rows)
+    found.set(collection as string, [...(found.get(collection as string) ?? []), field as string])
+  return found
+}
+
+/** A field that takes the values of a dropped one, if it is not written before they are put back. */
+export interface WatchedField {
+  readonly field: string
+  /** What it is called today. */
+  readonly path: string
+}
+
+/** The watched fields of each collection. Nobody can write to the others, as they are not declared. */
+export function watchedFields(
+  collections: Iterable<Collection>,
+  copies: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly WatchedField[]> {
+  return new Map(
+    [...collections].map((one) => {
+      const fields = copies.get(storedNameOf(one)) ?? []
+      const all = fieldSources(one.fields, Object.fromEntries(fields.map((field) => [field, ''])))
+      return [one.name, all.flatMap(({ path, from }) => (from === null ? [] : [{ field: from, path }]))]
+    }),
+  )
+}
+
+/** Marks the copies of fields that an update changes. In a list any change counts, as its items are told apart by their places alone. */
+export function* markWrittenFields(
+  { dialect, dropped: watched }: Pick<StoreContext, 'dialect' | 'dropped'>,
+  collection: Collection,
+  key: RowKey,
+  [before, now]: readonly [DocumentTexts, DocumentTexts],
+): Steps<void> {
+  const fields = watched?.get(collection.name) ?? []
+  if (fields.length === 0) return
+  const [was, is] = [documentOf(before), documentOf(now)]
+  for (const { field, path } of fields) {
+    const at = path.replace(/\.\*.*$/, '')
+    if (JSON.stringify(valueAt(was, at)) === JSON.stringify(valueAt(is, at))) continue
+    yield markWrittenStatement(collection, key, field, dialect)
+  }
+}
+
+const documentOf = ({ doc, hidden }: DocumentTexts): object => ({ ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
+
+/** The value at a path, of list items a list; undefined where nothing is held there. */
+export function valueAt(value: unknown, path: string): unknown {
+  return valueWithin(value, path.split('.'))
+}
+
+function valueWithin(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return isEmptyValue(value) ? undefined : value
+  if (name !== '*') return isRecord(value) ? valueWithin(value[name], rest) : undefined
+  if (!Array.isArray(value)) return undefined
+  const all = value.map((one) => valueWithin(one, rest) ?? null)
+  return all.every((one) => one === null) ? undefined : all
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Null, and the empty list or metadata that stands where nothing was given. */
+const isEmptyValue = (value: unknown): boolean =>
+  value == null || (typeof value === 'object' && Object.keys(value).length === 0)
+
+/** A copy as it is kept. */
+export interface StoredCopy extends Omit<DroppedCopy, 'key' | 'value' | 'time'> {
+  readonly called: string
+  readonly holder: string
+  /** JSON. */
+  readonly value: string
+  readonly written: boolean
+}
+
+const batchSize = 200
+
+/** Some copies behind a place, in order; those of one row stand together. */
+export function* readCopiesAfter({ mark }: Dialect, after: readonly string[]): Steps<StoredCopy[]> {
+  const key = 'collection, holder, field'
+  const text = `SELECT ${key}, kind, value, rights, rest, written FROM ${copyTable}
+    WHERE (${key}) > (${[1, 2, 3].map(mark).join(', ')}) ORDER BY ${key} LIMIT ${batchSize}`
+  const rows = yield { text, values: after }
+  return rows.map(
+    ({ collection, written, ...row }) => ({ ...row, called: collection, written: Number(written) > 0 }) as StoredCopy,
+  )
+}
+
+/** Takes a copy whose value was put back. */
+export function deleteCopyStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
+  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
+  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
+  const text = `DELETE FROM ${copyTable} WHERE ${where}${at.text}`
+  return { text, values: [storedNameOf(collection), holderOf(key), field, ...at.values] }
+}

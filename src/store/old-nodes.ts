@@ -1,0 +1,71 @@
+/** Old nodes: what a store does during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
+import { Problem } from '../errors/problem.ts'
+import type { ListRows, Plan } from '../flow/plan.ts'
+import { metaTable, type Statement } from '../sql/compile.ts'
+import type { Layout } from '../sql/layout.ts'
+import type { PreparedCollection, StoreContext } from './context.ts'
+import type { Steps } from './steps.ts'
+
+/** Refuses what is asked of columns that rows written by nodes of before do not have yet. */
+export function* refusePendingColumns(
+  { backlog }: StoreContext,
+  { collection, pending }: PreparedCollection,
+  { where, order }: ListRows,
+): Steps<void> {
+  if (pending.size === 0 || backlog) return
+  const asked = [...where, ...order].map(({ column }) => column)
+  if (!asked.some((column) => pending.has(column))) return
+  const [row] = yield readLayoutStatement
+  const layout = JSON.parse(row?.value as string) as Layout
+  for (const column of pending) if (!layout.tables[collection.name]?.pending.includes(column)) pending.delete(column)
+  const missing = collection.columns.find(({ name }) => pending.has(name) && asked.includes(name))
+  if (!missing) return
+  throw new Problem(
+    'dependency-unavailable',
+    `What ${collection.name} have in ${missing.field} is being brought to the newest declaration; lists cannot be filtered or sorted by it yet. Try again later.`,
+  )
+}
+
+/** What a caller is told of a write by a node whose declaration the database has left behind. */
+export const outdatedNodeProblem = (cause: unknown): Problem =>
+  new Problem(
+    'dependency-unavailable',
+    'This node runs a declaration that the database has left behind; nothing was changed. Try again: another node may answer.',
+    { cause },
+  )
+
+const readLayoutStatement: Statement = { text: `SELECT value FROM ${metaTable} WHERE name = 'layout'`, values: [] }
+
+const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide', 'once'])
+
+/** Whether it has to be looked whether rows are behind before a plan is carried out. */
+export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolean =>
+  backlog?.isOver === false && rowPlanKinds.has(plan.do)
+
+/** Whether nodes of the declaration before may read what is written. */
+export const oldNodesMayRead = ({ backlog }: StoreContext, { former }: PreparedCollection): boolean =>
+  backlog?.isOver === false && former !== null
+
+/** Brings up what is behind before anything is asked, some rows in a transaction; all who wait for it wait for the same one. */
+export function sharedCatchUp(
+  lags: () => boolean | Promise<boolean>,
+  raise: () => Promise<unknown>,
+): () => Promise<void> {
+  let raising: Promise<unknown> | null = null
+  return async () => {
+    while (await lags()) {
+      raising ??= raise().finally(() => {
+        raising = null
+      })
+      await raising
+    }
+  }
+}
+
+/** Whether rows have to be brought up first. */
+export function* checkBacklog({ backlog }: StoreContext): Steps<boolean> {
+  if (!backlog) return false
+  const [row] = yield backlog.probe
+  backlog.isOver = Number(row?.behind) === 0
+  return Number(row?.behind) === 2
+}

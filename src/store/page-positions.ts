@@ -1,0 +1,66 @@
+/** Page positions: where the first and the last row of a page stand in the order of its list, for cursors. The cellar. */
+import type { Position } from '../flow/outcome.ts'
+import type { ListRows } from '../flow/plan.ts'
+import { type Cell, cellIn } from '../rows/collection.ts'
+import { documentSeparator } from '../sql/compile.ts'
+import type { PreparedCollection } from './context.ts'
+
+/** Where the first and the last row stand; for an empty page that is the place it was asked from. */
+export function endPositions(
+  own: PreparedCollection,
+  plan: ListRows,
+  { docs, count, positions }: PagePart,
+): [first: Cells | null, last: Cells | null] {
+  if (count === 0) {
+    const asked = plan.window.from === 'place' ? plan.window.position : null
+    return [asked, asked]
+  }
+  const back = plan.window.from === 'place' // nothing is sought before the beginning
+  const [first, last] = [docs.indexOf(documentSeparator), docs.lastIndexOf(documentSeparator)]
+  if (positions === null)
+    return [
+      back ? positionInDocument(own, plan, first < 0 ? docs : docs.slice(0, first)) : null,
+      positionInDocument(own, plan, last < 0 ? docs : docs.slice(last + documentSeparator.length)),
+    ]
+  return [
+    back ? positionInColumns(own, plan, positions[0] as Position) : null,
+    positionInColumns(own, plan, positions.at(-1) as Position),
+  ]
+}
+
+/** The place of a row, from its document. */
+function positionInDocument({ collection }: PreparedCollection, { order }: ListRows, doc: string): Cells {
+  const document = JSON.parse(doc) as Record<string, unknown>
+  return order.map(({ column: name }) => {
+    const column = collection.columns.find((one) => one.name === name)
+    return column ? cellIn(column, document) : (document.id as string)
+  })
+}
+
+/** The place of a row, from the texts of its columns. */
+function positionInColumns({ collection }: PreparedCollection, { order }: ListRows, place: Position): Cells {
+  const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
+  return order.map(({ column, reach }, i) => {
+    const value = place[i] ?? null
+    return value !== null && (reach?.type ?? types.get(column)) === 'integer' ? BigInt(value) : value
+  })
+}
+
+export const positionTexts = (place: Cells | null): Position | null =>
+  place?.map((cell) => (cell === null ? null : String(cell))) ?? null
+
+/** Rows that follow each other, their documents joined. */
+export interface PagePart {
+  readonly count: number
+  readonly docs: string
+  /** Where each row stands; null where its document tells that. */
+  readonly positions: readonly Position[] | null
+  /** Whether the documents are of today's shape. */
+  readonly current: boolean
+  /** Whether there are rows on the side that a cursor came from; null where that was not asked with the rows. */
+  readonly otherSide: boolean | null
+  /** How many rows match, as far as they were counted; null where that was not asked with the rows. */
+  readonly total: number | null
+}
+
+export type Cells = readonly Cell[]

@@ -1,0 +1,262 @@
+/** Lists rows: those of a page as one text, and the places of its ends. The cellar. */
+
+import type { Page } from '../flow/outcome.ts'
+import type { ListRows, Window } from '../flow/plan.ts'
+import { shardKeyOf } from '../flow/shard-key.ts'
+import {
+  aggregateStatement,
+  countStatement,
+  documentSeparator,
+  fillSlots,
+  listStatement,
+  type OffsetAndLimit,
+  probeStatement,
+  type Statement,
+} from '../sql/compile.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { allRanges, type KeyRange, memoize, rangesFrom, slot, slotAt, withoutFixedTerms } from '../sql/ranges.ts'
+import { type PageExtras, pageWithExtras } from './combined.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
+import { type Cells, endPositions, type PagePart, positionTexts } from './page-positions.ts'
+import type { Steps } from './steps.ts'
+
+const emptyPart: PagePart = { count: 0, docs: '', positions: null, current: true, otherSide: null, total: null }
+
+/** What a list is taken with: whether documents come joined, which they can where all are of today's shape. */
+interface ListContext {
+  readonly cellar: StoreContext
+  readonly own: PreparedCollection
+  /** With slots for what differs from one caller, owner and place to the next. */
+  readonly plan: ListRows
+  readonly rowByRow: boolean
+  /** What the first slots stand for. */
+  readonly given: Cells
+}
+
+interface ListWithExtras extends ListContext {
+  /** What is asked along with the first rows. */
+  readonly extras: PageExtras | null
+}
+
+const noEnds = [null, null] as const
+
+export function* readPage(cellar: StoreContext, asked: ListRows): Steps<Page> {
+  const own = preparedCollection(cellar, asked.collection)
+  // Where rows are spread, what they are joined to would have to go from machine to machine first.
+  const rowByRow =
+    cellar.dialect.distribute !== null ||
+    (asked.withPositions && !asked.order.every(({ column }) => own.columnsInDocument.has(column)))
+  const reach = { cellar, own, rowByRow, ...withSlots(asked, cellar.dialect) }
+  const { plan } = reach
+  const joined = yield* readWindow({ ...reach, extras: extrasOf(cellar, plan) })
+  const all = joined.current ? joined : yield* readWindow({ ...reach, rowByRow: true, extras: null })
+  const { limit } = plan.window
+  const more = all.count > limit
+  const shown = inListOrder(plan, more ? withoutLastRow(all) : all)
+  const total = plan.countTo === null ? null : yield* countUpTo(reach, plan.countTo, joined.total)
+  const [first, last] =
+    plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, shown) : noEnds
+  const sides = yield* findNeighbours(reach, { first, last, otherSide: joined.otherSide }, more)
+  return {
+    is: 'page',
+    data: shown.docs,
+    count: shown.count,
+    first: positionTexts(first),
+    last: positionTexts(last),
+    ...sides,
+    total,
+  }
+}
+
+/** Slots stand for what differs from one caller and owner to the next. */
+function withSlots(plan: ListRows, { distribute }: Dialect): Pick<ListContext, 'plan' | 'given'> {
+  const { account, parent } = plan
+  return {
+    plan: { ...plan, account: slot(slotAt.account), parent: parent && { ...parent, id: slot(slotAt.owner) } },
+    given: [account, parent?.id ?? null, distribute && parent && shardKeyOf(parent.id)],
+  }
+}
+
+/** The rows of the window, one more than asked, so that it shows whether others follow. */
+const readWindow = (reach: ListWithExtras): Steps<PagePart> => {
+  const { window } = reach.plan
+  return window.from === 'offset' ? readFromOffset(reach, window.offset) : readFromPosition(reach, window)
+}
+
+/** The rows of a stretch. */
+function* readRange(
+  taking: ListWithExtras,
+  stretch: KeyRange,
+  { offset, limit }: OffsetAndLimit,
+  place: Cells,
+): Steps<PagePart> {
+  const { own, plan, rowByRow, extras, given } = taking
+  const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
+  const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo}`
+  const statement = memoize(stretch, name, () => rangeStatement(taking, stretch, cut))
+  const asked = fillSlots(statement, [...given, offset, ...place])
+  if (rowByRow) {
+    const rows = yield asked
+    const places = rows.map((row) => plan.order.map((_, i) => row[`place${i}`] as string | null))
+    return {
+      count: rows.length,
+      docs: rows.map((row) => viewStoredRow(own, row).doc).join(documentSeparator),
+      positions: places,
+      current: true,
+      otherSide: null,
+      total: null,
+    }
+  }
+  const [row] = yield asked
+  const count = Number(row?.count ?? 0)
+  const extraAnswers = {
+    otherSide: extras && extras.ranges.length > 0 ? Boolean(row?.beside) : null,
+    total: extras?.countTo == null ? null : Number(row?.total),
+  }
+  if (!row || count === 0) return { ...emptyPart, ...extraAnswers }
+  return {
+    count,
+    docs: row.docs as string,
+    positions: null,
+    current: areSameShape(own, Number(row.oldest), Number(row.newest)),
+    ...extraAnswers,
+  }
+}
+
+function rangeStatement(
+  { cellar, own, plan, rowByRow, extras }: ListWithExtras,
+  stretch: KeyRange,
+  cut: OffsetAndLimit,
+): Statement {
+  const { dialect } = cellar
+  const listed = { ...plan, withPositions: rowByRow && plan.withPositions }
+  const statement = listStatement(own.collection, listed, stretch, { ...cut, withWriteOnly: rowByRow }, dialect)
+  if (rowByRow) return statement
+  const joined = aggregateStatement(statement, dialect)
+  return extras ? pageWithExtras(joined, own.collection, plan, extras, dialect) : joined
+}
+
+/** Whether the texts of all shapes from one to another can be answered as they are. */
+function areSameShape({ alike }: PreparedCollection, oldest: number, newest: number): boolean {
+  for (let shape = oldest; shape <= newest; shape++) if (!alike.has(shape)) return false
+  return true
+}
+
+const appendPart = (a: PagePart, b: PagePart): PagePart =>
+  a.count === 0
+    ? { ...b, otherSide: a.otherSide ?? b.otherSide, total: a.total ?? b.total }
+    : b.count === 0
+      ? a
+      : {
+          count: a.count + b.count,
+          docs: a.docs + documentSeparator + b.docs,
+          positions: a.positions && [...a.positions, ...(b.positions ?? [])],
+          current: a.current && b.current,
+          otherSide: a.otherSide,
+          total: a.total,
+        }
+
+/** Rows from an offset on. */
+function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> {
+  const { plan } = taking
+  const wanted = plan.window.limit + 1
+  let all = emptyPart
+  let offset = from
+  let first = taking
+  for (const stretch of memoize(plan.order, 'whole', () => allRanges(withoutFixedTerms(plan, []).order))) {
+    const next = yield* readRange(first, stretch, { offset, limit: wanted - all.count }, [])
+    all = appendPart(all, next)
+    first = { ...taking, extras: null }
+    if (all.count === wanted) break
+    if (next.count > 0) offset = 0
+    else if (offset > 0) offset -= yield* countRows(taking, stretch, offset)
+  }
+  return all
+}
+
+/** Rows behind a place (before it, when going back). */
+function* readFromPosition(
+  taking: ListWithExtras,
+  { position, back, including, limit }: Extract<Window, { from: 'place' }>,
+): Steps<PagePart> {
+  let all = emptyPart
+  let own = taking
+  for (const stretch of rangesFrom(taking.plan, { position, back, including })) {
+    all = appendPart(all, yield* readRange(own, stretch, { offset: 0, limit: limit + 1 - all.count }, position))
+    own = { ...taking, extras: null }
+    if (all.count > limit) break
+  }
+  return all
+}
+
+/** Without its last row. */
+const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart => ({
+  ...rest,
+  docs: docs.slice(0, docs.lastIndexOf(documentSeparator)),
+  count: count - 1,
+  positions: positions?.slice(0, -1) ?? null,
+})
+
+/** In the order of the list: what lies before a place is found from there. */
+function inListOrder({ window }: ListRows, haul: PagePart): PagePart {
+  if (window.from === 'offset' || !window.back || haul.count < 2) return haul
+  return {
+    ...haul,
+    docs: haul.docs.split(documentSeparator).reverse().join(documentSeparator),
+    positions: haul.positions?.toReversed() ?? null,
+  }
+}
+
+/** How many rows match; null where they are more than are counted. R75. */
+function* countUpTo(reach: ListContext, upTo: number, known: number | null): Steps<number | null> {
+  const total = known ?? (yield* countRows(reach, null, countLimit(upTo)))
+  return total > upTo ? null : total
+}
+
+function* countRows({ cellar, own, plan, given }: ListContext, stretch: KeyRange | null, upTo: number): Steps<number> {
+  const make = () => countStatement(own.collection, plan, stretch, slot(slotAt.offset), cellar.dialect)
+  const [row] = yield fillSlots(memoize(stretch ?? plan.order, 'count', make), [...given, upTo])
+  return Number(row?.total)
+}
+
+/** As far as has to be counted to see whether more match. */
+const countLimit = (upTo: number): number => (upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1)
+
+interface PageEnds {
+  readonly first: Cells | null
+  readonly last: Cells | null
+  readonly otherSide: boolean | null
+}
+
+/** Rows on the side that a cursor came from and a total are asked with the rows, where each question is a way there and back. */
+function extrasOf({ dialect }: StoreContext, plan: ListRows): PageExtras | null {
+  const { window, countTo } = plan
+  if (!dialect.combines || (window.from === 'offset' && countTo === null)) return null
+  const back = window.from === 'place' && { ...window, back: !window.back, including: !window.including }
+  return {
+    ranges: back ? rangesFrom(plan, back) : [],
+    countTo: countTo === null ? null : countLimit(countTo),
+  }
+}
+
+/** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
+function* findNeighbours(
+  { cellar, own, plan, given }: ListContext,
+  { first, last, otherSide }: PageEnds,
+  more: boolean,
+): Steps<{ hasBefore: boolean; hasAfter: boolean }> {
+  const { window } = plan
+  if (window.from === 'offset') return { hasBefore: window.offset > 0, hasAfter: more }
+  const neighbours = (other: boolean) =>
+    window.back ? { hasBefore: more, hasAfter: other } : { hasBefore: other, hasAfter: more }
+  if (otherSide !== null) return neighbours(otherSide)
+  const end = window.back ? last : first
+  const from = { position: end ?? window.position, back: !window.back, including: end === window.position }
+  let other = false
+  for (const stretch of rangesFrom(plan, from)) {
+    const probe = memoize(stretch, 'probe', () => probeStatement(own.collection, plan, stretch, cellar.dialect))
+    other = (yield fillSlots(probe, [...given, null, ...from.position])).length > 0
+    if (other) break
+  }
+  return neighbours(other)
+}

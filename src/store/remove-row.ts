@@ -1,0 +1,268 @@
+/** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
+
+import type { FindAccounts } from '../flow/credential-plan.ts'
+import type { AbsentRow, RowKey } from '../flow/found-row.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { ListRows, Remove } from '../flow/plan.ts'
+import { type Collection, type Dependent, keyColumns, type StoredDocument, viewRow } from '../rows/collection.ts'
+import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
+import { insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
+import { deleteCopiesStatement } from './dropped-copies.ts'
+import { expiresBy } from './idempotency-keys.ts'
+import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
+import { type ResultRow, rowConflict, type Steps } from './steps.ts'
+
+/** A row that is to go. */
+interface RowToRemove {
+  readonly collection: Collection
+  readonly key: RowKey
+  readonly revision: number
+}
+
+/** Nothing is deleted before all that depends on it is known, as a refusal must leave everything in place. R138. */
+export function* removeRow(cellar: StoreContext, { collection, key, revision, time, takes }: Remove): Steps<Outcome> {
+  const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
+  const going = new Map([[rowNameOf(first), first]])
+  for (const row of going.values()) {
+    if (cellar.dialect.rowLocks) yield* lockRow(cellar, row)
+    for (const dependent of dependentsOf(row, 'cascade'))
+      for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
+        const { name, account } = below.collection
+        if (!takes.has(name)) return { is: 'withheld', collection: name }
+        if (account !== null && below.key.account !== key.account) return { is: 'used', collection: name } // R170
+        if (!going.has(rowNameOf(below))) going.set(rowNameOf(below), below)
+      }
+  }
+  for (const row of going.values()) {
+    for (const dependent of dependentsOf(row, 'restrict')) {
+      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time }) // one more than can be going themselves
+      if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
+    }
+  }
+  for (const row of going.values()) {
+    const own = preparedCollection(cellar, row.collection.name)
+    const values = [...rowKeyValues(row.collection, row.key, cellar.dialect), row.revision]
+    const [gone] = yield { text: own.texts.remove, values }
+    if (!gone) throw rowConflict(row.collection.name)
+    if (cellar.dialect.distribute)
+      yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentIn(gone), null)
+    if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, cellar.dialect)
+    yield* forgetReferrers(cellar, row.collection, row.key)
+    yield* writeTombstone(cellar, row.collection, row.key, { revision: row.revision, time })
+  }
+  for (const row of sweepTargets(cellar, [...going.values()])) yield* sweepTombstones(cellar, row, time)
+  return { is: 'removed' }
+}
+
+/** From here on nothing new can refer to the row. */
+function* lockRow(cellar: StoreContext, { collection, key, revision }: RowToRemove): Steps<void> {
+  const { texts } = preparedCollection(cellar, collection.name)
+  const [row] = yield {
+    text: texts.lockUnchanged,
+    values: [...rowKeyValues(collection, key, cellar.dialect), revision],
+  }
+  if (!row) throw rowConflict(collection.name)
+}
+
+const rowNameOf = ({ collection, key }: RowToRemove): string => `${collection.name}/${tombstoneId(collection, key)}`
+
+const dependentsOf = ({ collection }: RowToRemove, rule: Dependent['onDelete']): Dependent[] =>
+  collection.dependents.filter(({ onDelete }) => onDelete === rule)
+
+interface SearchLimits {
+  /** As many rows are enough. */
+  readonly most: number
+  readonly time: number
+}
+
+/** The rows that refer to a row. */
+function* findReferring(
+  cellar: StoreContext,
+  row: RowToRemove,
+  dependent: Dependent,
+  { most, time }: SearchLimits,
+): Steps<RowToRemove[]> {
+  const { collection, shape } = preparedCollection(cellar, dependent.collection)
+  const { mark, distribute } = cellar.dialect
+  if (distribute && !isColocatedDependent(dependent))
+    return yield* findReferringByLinks(cellar, row, dependent, { most, time })
+  if (dependent.column === null) return yield* findReferringInLists(cellar, { collection, shape }, row, dependent, most)
+  const whose = sharedAccount(row, collection)
+  const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: row.key.id }), 3 + whose.length, cellar.dialect)
+  const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also}${at.text} LIMIT ${mark(2)}`
+  const values = [row.key.id, most, ...whose, ...at.values]
+  const rows = yield { text: `${selectWithKey(collection, 'revision')} ${where}`, values }
+  return rows.map((one) => rowToRemove(collection, one))
+}
+
+/** Where rows are spread, those that refer to a row have said so beside it: whoever locks it sees what others have written before. */
+function* findReferringByLinks(
+  cellar: StoreContext,
+  row: RowToRemove,
+  dependent: Dependent,
+  { most, time }: SearchLimits,
+): Steps<RowToRemove[]> {
+  const own = preparedCollection(cellar, dependent.collection)
+  const rows: RowToRemove[] = []
+  for (const { key, old } of yield* readReferrers(
+    cellar,
+    row.collection,
+    { key: row.key, time },
+    dependent.collection,
+  )) {
+    const [there] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
+    if (!there) {
+      // On its way: its part of a commit is behind that of what it refers to.
+      const gone = old || (yield* readAbsentRow(cellar, own.collection, key, time)).revision > 0
+      if (!gone) throw rowConflict(dependent.collection)
+    } else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentIn(there)).document).includes(row.key.id))
+      rows.push({ collection: own.collection, key, revision: Number(there.revision) })
+    if (rows.length >= most) break
+  }
+  return rows
+}
+
+/** The account of both, where rows of both belong to accounts: another account's row of the same id is another row. */
+const sharedAccount = ({ collection, key }: RowToRemove, { account }: Collection): readonly (string | null)[] =>
+  collection.account === null || account === null ? [] : [key.account]
+
+const batchSize = 1000
+
+/** The rows that have an id in a list, which no column holds: documents with its text are read, a slice at a time. */
+function* findReferringInLists(
+  cellar: StoreContext,
+  { collection, shape }: Pick<PreparedCollection, 'collection' | 'shape'>,
+  row: RowToRemove,
+  { ids }: Dependent,
+  most: number,
+): Steps<RowToRemove[]> {
+  const { like, mark, pattern } = cellar.dialect
+  const { id } = row.key
+  const whose = sharedAccount(row, collection)
+  const also = whose.length > 0 ? ` AND account = ${mark(4)}` : ''
+  const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
+  const order = keyColumns(collection).join(', ')
+  const text = `${selectWithKey(collection, 'revision, shape, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
+  const found: RowToRemove[] = []
+  for (let offset = 0; ; offset += batchSize) {
+    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), batchSize, offset, ...whose] }
+    found.push(
+      ...rows
+        .filter((row) => ids(viewRow(collection, shape, storedDocumentIn(row)).document).includes(id))
+        .map((row) => rowToRemove(collection, row)),
+    )
+    if (rows.length < batchSize || found.length >= most) return found
+  }
+}
+
+const storedDocumentIn = (row: ResultRow): StoredDocument => ({
+  doc: row.doc as string,
+  hidden: row.hidden as string | null,
+  shape: Number(row.shape),
+})
+
+const selectWithKey = (collection: Collection, columns: string): string =>
+  `SELECT ${keyColumns(collection).join(', ')}, ${columns} FROM ${quoted(collection.table)}`
+
+const rowToRemove = (
+  collection: Collection,
+  { account = null, parent = null, id, revision }: ResultRow,
+): RowToRemove => ({
+  collection,
+  key: { id: id as string, parent: parent as string | null, account: account as string | null },
+  revision: Number(revision),
+})
+
+/** The owner that a key goes below. */
+export const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['parent']> => ({
+  collection: parent?.collection as string,
+  id: key.parent as string,
+})
+
+/** The owner, if it is not there; null where it is, and is kept where something is to be written below it. */
+export function* absentOwner(
+  cellar: StoreContext,
+  { collection: name, id }: NonNullable<ListRows['parent']>,
+  account: string | null,
+  time: number,
+  how: 'exists' | 'existsShared' = 'exists',
+): Steps<AbsentRow | null> {
+  const { collection, texts } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  const [row] = yield { text: texts[how], values: rowKeyValues(collection, key, cellar.dialect) }
+  return row ? null : yield* readAbsentRow(cellar, collection, key, time)
+}
+
+const maxNamed = 10
+
+/** The accounts that have a row of a key, but not all of very many. */
+export function* findAccounts(cellar: StoreContext, { collection: name, key }: FindAccounts): Steps<Outcome> {
+  const { collection } = preparedCollection(cellar, name)
+  const { dialect } = cellar
+  const names = keyColumns(collection).filter((one) => one !== 'account')
+  const at = shardCondition(rowShardKey(collection, key), names.length + 1, dialect)
+  const where = names.map((one, i) => `${one} = ${dialect.mark(i + 1)}`).join(' AND ') + at.text
+  const text = `SELECT account FROM ${quoted(collection.table)} WHERE ${where} ORDER BY account LIMIT ${maxNamed}`
+  const rows =
+    collection.account === null ? [] : yield { text, values: [...names.map((one) => key[one as 'id']), ...at.values] }
+  return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
+}
+
+const storedNameOf = ({ called, name }: Collection): string => called ?? name
+
+/** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
+export function* readAbsentRow(
+  cellar: StoreContext,
+  collection: Collection,
+  key: RowKey,
+  now: number,
+): Steps<AbsentRow> {
+  const { dialect } = cellar
+  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
+  const text = `SELECT time, revision FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
+  const [stone] = yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
+  const { name, retention } = collection
+  const gone = stone !== undefined && (retention === null || expiresBy(cellar, now) < Number(stone.time) + retention)
+  return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
+}
+
+function* writeTombstone(
+  { dialect }: StoreContext,
+  collection: Collection,
+  key: RowKey,
+  { revision, time }: { readonly revision: number; readonly time: number },
+): Steps<void> {
+  const owner = collection.account === null ? null : key.account
+  const stone = { collection: storedNameOf(collection), id: tombstoneId(collection, key), time, revision, owner }
+  yield insertStatement(tombstoneTable, stone, rowShardKey(collection, key), dialect)
+}
+
+/** Takes the tombstone of a row that is made again. */
+export function* deleteTombstone({ dialect }: StoreContext, collection: Collection, key: RowKey): Steps<void> {
+  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
+  const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
+  yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
+}
+
+/** One of each collection, and of each home where rows are spread. */
+function sweepTargets({ dialect: { distribute } }: StoreContext, rows: readonly RowToRemove[]): Iterable<RowToRemove> {
+  const place = ({ collection, key }: RowToRemove) =>
+    `${collection.name} ${distribute ? rowShardKey(collection, key) : ''}`
+  return new Map(rows.map((row) => [place(row), row])).values()
+}
+
+const maxSwept = 10
+
+/** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
+function* sweepTombstones(cellar: StoreContext, { collection, key }: RowToRemove, now: number): Steps<void> {
+  const { dialect } = cellar
+  const { retention } = collection
+  if (retention === null) return
+  const { mark } = dialect
+  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
+  const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
+  const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
+  yield { text, values: [storedNameOf(collection), expiresBy(cellar, now) - retention, maxSwept, ...at.values] }
+}

@@ -1,0 +1,74 @@
+/** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Log } from '../http/server-context.ts'
+import type { Mistake } from '../resources/declaration.ts'
+import type { Service } from '../service.ts'
+import type { CommandInput, Flag } from './command.ts'
+import { commandError } from './command-error.ts'
+
+export const portFlag: Flag = { value: 'N', env: 'PORT', about: 'The port; 3000 unless given, 0 for a free one.' }
+export const hostFlag: Flag = {
+  value: 'H',
+  env: 'HOST',
+  about: 'The address; 127.0.0.1 (this machine alone) unless given, 0.0.0.0 for every network.',
+}
+export const databaseFlag: Flag = {
+  value: 'URL',
+  env: 'DATABASE_URL',
+  about:
+    'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays, or postgres://….',
+}
+
+export const plansFlag: Flag = {
+  value: 'FOLDER',
+  about: 'Where plans are kept; the folder migrations beside the declaration unless given.',
+}
+
+export const plansFolderOf = (given: CommandInput, file: string): string =>
+  given.flagValue('plans')?.text ?? join(dirname(file), 'migrations')
+
+export function portOf(given: CommandInput): number {
+  const { text, from } = given.flagValue('port') ?? { text: '3000', from: '' }
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65_535) return port
+  throw commandError(
+    `${from} has to be a port, not "${text}".`,
+    'Give a whole number from 0 to 65535; 0 takes a free one.',
+  )
+}
+
+export const hostOf = (given: CommandInput): string => given.flagValue('host')?.text ?? '127.0.0.1'
+
+export const databaseOf = (given: CommandInput, { name }: Service): string =>
+  given.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
+
+/** Where published contracts are kept: beside the declaration. */
+export const contractFolder = (file: string): string => join(dirname(file), 'contract')
+
+/** The full numbers of the versions whose contracts are kept there. R187. */
+export async function versionNumbersOf(file: string, service: Service): Promise<ReadonlyMap<string, string>> {
+  const folder = contractFolder(file)
+  return existsSync(folder) ? (await import('./locks.ts')).lockedVersionNumbers(folder, service) : new Map()
+}
+
+/** Whether what consumers were promised is written down for any version. */
+export async function hasLocks(file: string): Promise<boolean> {
+  const folder = contractFolder(file)
+  return existsSync(folder) && (await import('./locks.ts')).readLocks(folder).size > 0
+}
+
+/** Said where nothing is: any change of the declaration is then accepted. */
+export const noLocksText = (file: string): string =>
+  `No contract is locked, so a change that breaks consumers would not be noticed; write down what is promised with:  bylaw contract lock ${file}`
+
+/** Says at start that nothing keeps a change from breaking consumers. */
+export async function warnWithoutLocks(file: string, log: Log): Promise<void> {
+  if (!(await hasLocks(file))) log.warn({}, noLocksText(file))
+}
+
+/** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */
+export async function contractMistakes(file: string, service: Service): Promise<readonly Mistake[]> {
+  const folder = contractFolder(file)
+  return existsSync(folder) ? (await import('./locks.ts')).mistakesAgainstLocks(folder, service) : []
+}

@@ -1,0 +1,22 @@
+/** Misfits: says that there are rows that do not fit what is declared, and what may be done about it. The cellar. */
+import type { Store } from '../flow/store.ts'
+import type { Log } from '../http/server-context.ts'
+import type { Flag } from './command.ts'
+
+export const allowMisfitsFlag: Flag = {
+  about:
+    'Leaves rows as they are that do not fit a declaration that became narrower; the description says what may be answered.',
+}
+
+/** One line at start for all misfits that were recorded. */
+export function warnOfMisfits({ misfits = {} }: Store, log: Log): void {
+  const all = Object.entries(misfits).flatMap(([collection, fields]) =>
+    Object.entries(fields).map(([field, { rows, more }]) => ({ name: `${collection}.${field}`, rows, more })),
+  )
+  if (all.length === 0) return
+  const counts = all.map(({ name, rows, more }) => `${name} of ${more ? 'at least ' : ''}${rows}`)
+  log.warn(
+    { misfits },
+    `Rows do not fit what is declared: ${counts.join(', ')}. They are answered as they are; \`bylaw doctor\` names them.`,
+  )
+}

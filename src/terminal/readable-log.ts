@@ -1,0 +1,47 @@
+/** The log for people: a line a request, coloured where a terminal reads it. */
+import { styleText } from 'node:util'
+import type { Log } from '../http/server-context.ts'
+import type { FatalLog } from './start.ts'
+
+type LogFields = Readonly<Record<string, unknown>>
+type TextStyle = Parameters<typeof styleText>[0]
+
+export function readableLog(): Log & FatalLog {
+  const say = (style: TextStyle, word: string) => (about: object, message: string) =>
+    console.log(isRequest(about) ? requestLine(about) : entryLine(style, word, about as LogFields, message))
+  return {
+    info: say('dim', 'info'),
+    warn: say('yellow', 'warn'),
+    error: say('red', 'error'),
+    fatal: say('red', 'fatal'),
+    written: async () => {},
+  }
+}
+
+interface RequestEntry {
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly ms: number
+}
+
+/** What a client sent must not move the cursor, ring the bell or reverse the line of whoever reads it. */
+const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+const printable = (text: string): string =>
+  text.replace(unprintable, (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`)
+const onOneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
+
+const isRequest = (about: object): about is RequestEntry => 'method' in about && 'path' in about && 'status' in about
+
+const timeOfDay = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
+
+function requestLine({ method, path, status, ms }: RequestEntry): string {
+  const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
+  return `${timeOfDay()} ${styleText(style, String(status))} ${onOneLine(method).padEnd(6)} ${onOneLine(path)} ${styleText('dim', `${ms} ms`)}`
+}
+
+function entryLine(style: TextStyle, word: string, { err, ...about }: LogFields, message: string): string {
+  const rest = Object.entries(about).map(([name, value]) => ` ${name}=${onOneLine(String(value))}`)
+  const cause = err === undefined ? '' : `\n${printable(String(err instanceof Error ? err.stack : err))}`
+  return `${timeOfDay()} ${styleText(style, word)} ${onOneLine(message)}${styleText('dim', rest.join(''))}${cause}`
+}

@@ -1,0 +1,43 @@
+/** Recorded: what versions answered when they were locked, read from their files and asked for again. Part 9, versioning. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { servedLabels } from '../contract/gate.ts'
+import { derivedFieldsAt } from '../proof/derived.ts'
+import { type Deviation, parseExchanges, type RecordedExchange, replayExchanges } from '../proof/exchanges.ts'
+import type { Service } from '../service.ts'
+import { commandError } from './command-error.ts'
+import { openSandbox } from './sandbox.ts'
+
+export const answersPath = (folder: string, label: string): string => join(folder, `${label}.answers.json`)
+
+/** What a version answered when it was locked; nothing where it was not recorded. */
+export function readAnswers(folder: string, label: string): readonly RecordedExchange[] {
+  const path = answersPath(folder, label)
+  const found = existsSync(path) ? parseExchanges(readFileSync(path, 'utf8')) : []
+  if (typeof found !== 'string') return found
+  throw commandError(
+    `${path} holds no recorded answers: ${found}.`,
+    'Take it back from version control, or remove it and lock anew.',
+  )
+}
+
+/** Asks every version for its recorded answers again, each on an empty store; the first that is another one. */
+export async function findDeviation(
+  service: Service,
+  folder: string,
+): Promise<(Deviation & { readonly label: string }) | null> {
+  for (const label of servedLabels(service.declaration)) {
+    const exchanges = readAnswers(folder, label)
+    if (exchanges.length === 0) continue
+    const names = [...service.resources.keys()].flatMap((name) => [...derivedFieldsAt(service.changes, name, label)])
+    const derived = new Set(names)
+    const stage = await openSandbox(service)
+    try {
+      const found = await replayExchanges(exchanges, label, stage.ask, derived)
+      if (found) return { ...found, label }
+    } finally {
+      await stage.close()
+    }
+  }
+  return null
+}

@@ -1,0 +1,83 @@
+/** Keeps versions that are still used from being taken away, and tells of those that are over. Part 9, versions. */
+import type { VersionUse } from '../flow/plan.ts'
+import type { ServedVersion } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import type { Log } from '../http/server-context.ts'
+import type { Hazard, Survey } from '../schema/hazard.ts'
+import type { Service } from '../service.ts'
+import { useTable } from '../sql/compile.ts'
+import { readDatabaseTime, readUsage } from '../store/callers.ts'
+import { isReleased } from '../versions/choose.ts'
+import { commandError } from './command-error.ts'
+
+const aDay = 86_400_000
+
+/** What the store knows of the use of versions. */
+export async function readVersionUses(store: Store): Promise<readonly VersionUse[]> {
+  const outcome = await store.execute({ do: 'usage' })
+  return outcome.is === 'usage' ? outcome.uses : []
+}
+
+/** Refuses to leave out a version that has consumers, unless the reason is given. R203. */
+export async function refuseUsedRetirement(service: Service, store: Store, now: number): Promise<void> {
+  const hazard = retirementHazard(service, await readVersionUses(store), now)
+  if (hazard) throw commandError(hazard.about, hazard.mends.map(([, text]) => text).join(' '))
+}
+
+/** The same before the first step of a change. A node of the former declaration, which starts again between the phases, leaves nothing out. R203. */
+export const retirementSurvey = (service: Service): Survey =>
+  function* ({ change: { before }, dialect }) {
+    const outcome = before?.layout.shared.includes(useTable) ? yield* readUsage() : null
+    const hazard =
+      outcome?.is === 'usage' ? retirementHazard(service, outcome.uses, yield* readDatabaseTime(dialect)) : null
+    return hazard ? [hazard] : []
+  }
+
+function retirementHazard(
+  { declaration, choice, settings }: Service,
+  all: readonly VersionUse[],
+  now: number,
+): Hazard | null {
+  const { versions = {} } = declaration
+  const since = now - settings.versions.idle
+  const used = all.filter(
+    ({ version, last }) =>
+      last > since && !choice.served.includes(version) && typeof versions[version]?.retired !== 'string',
+  )
+  const [first] = used
+  if (!first) return null
+  const { version } = first
+  const own = used.filter((one) => one.version === version)
+  const last = new Date(Math.max(...own.map((one) => one.last))).toISOString()
+  return {
+    about: `${version} is not served any more, but it has ${own.length === 1 ? '1 caller' : `${own.length} callers`} in the last ${Math.round(settings.versions.idle / aDay)} days, the last one at ${last}.`,
+    mends: [
+      ['callers', '`bylaw versions` names them.'],
+      ['mend', `Declare ${version} again, or say why it may go: ${version}: { …, retired: 'all were told' }.`],
+    ],
+  }
+}
+
+/** The operations of a version that are to be left. R198. */
+export const deprecatedOperations = (edition: ServedVersion | undefined) =>
+  [...(edition?.resources.values() ?? [])].flatMap(({ name, declaration: { deprecations = {} } }) =>
+    Object.entries(deprecations).map(([operation, one]) => ({ resource: name, operation, ...one })),
+  )
+
+/** Says which versions are not released yet, and what should have ended. R189, R203. */
+export function warnOfVersionDates({ choice, notices, editions, declaration }: Service, log: Log, now: number): void {
+  for (const version of choice.served) {
+    const { released } = declaration.versions?.[version] ?? {}
+    if (!isReleased(choice, version, now))
+      log.info(
+        { version, released },
+        'The version is not released yet: without --preview it answers as an unknown one.',
+      )
+    const sunset = notices.get(version)?.sunset
+    if (sunset && sunset.at <= now && !choice.ended.has(version))
+      log.warn({ version, sunset: sunset.value }, 'The version is served after its planned end.')
+    for (const { resource, operation, sunset } of deprecatedOperations(editions.get(version)))
+      if (sunset !== undefined && Date.parse(sunset) <= now)
+        log.warn({ version, resource, operation, sunset }, 'The operation is served after its planned end.')
+  }
+}

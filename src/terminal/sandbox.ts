@@ -1,0 +1,54 @@
+/** Stage: a service on an empty store in memory, whose clock and chance always run the same way. Part 9, versioning. */
+import { callerOf } from '../flow/credential.ts'
+import { idSource } from '../formats/id.ts'
+import { fetchDoor } from '../http/fetch.ts'
+import type { ServerContext } from '../http/server-context.ts'
+import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/fixture.ts'
+import type { Service } from '../service.ts'
+import { previewVersions } from '../versions/choose.ts'
+import { openStoreFor } from './start.ts'
+
+const sandboxStart = Date.parse('2026-01-01T00:00:00Z')
+const sandboxSecret = 'a secret of the stage, which nobody else has'
+const silentLog = { error: () => {}, warn: () => {}, info: () => {} }
+
+/** Whoever asks has every scope and no quota; each request comes a second after the one before. */
+export async function openSandbox(service: Service): Promise<TrialService> {
+  const store = await openStoreFor(service, 'sqlite::memory:', 'apply')
+  let asked = 0
+  const now = () => sandboxStart + asked * 1000
+  let drawn = 0
+  const same = (bytes: Uint8Array): void => {
+    for (const i of bytes.keys()) bytes[i] = (drawn++ * 167 + i * 13) & 255
+  }
+  const world = { now, newId: idSource(now, same), newRequestId: () => `request-${asked}`, secrets: [sandboxSecret] }
+  const scopes = Object.keys(service.declaration.scopes ?? {})
+  const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
+  const house: ServerContext = {
+    service: { ...service, quotas: null, choice: previewVersions(service.choice, 'all') },
+    store,
+    world,
+    authenticate: () => caller,
+    log: silentLog,
+    open: () => true,
+    exposed: true,
+  }
+  const door = fetchDoor(house)
+  const keyed = [...service.resources.values()].some(({ settings }) => settings.idempotency.required)
+  const named = service.declaration.versions !== undefined
+  const ask: AskVersion = async (version, { method, path, headers = {}, body }) => {
+    asked++
+    const key = keyed && method === 'POST' ? { 'idempotency-key': `stage-${asked}` } : {}
+    const sent = new Headers({ ...(named ? { version } : {}), ...key, ...headers })
+    if (body && !sent.has('content-type')) sent.set('content-type', 'application/json')
+    const init = { method, headers: sent, ...(body ? { body: JSON.stringify(body) } : {}) }
+    return readAnswer(await door(new Request(`http://localhost${path}`, init)))
+  }
+  return { ask, close: () => store.close() }
+}
+
+async function readAnswer(response: Response): Promise<TrialAnswer> {
+  const text = await response.text()
+  const headers = Object.fromEntries(response.headers)
+  return { status: response.status, headers, body: text === '' ? null : (JSON.parse(text) as JsonBody) }
+}

@@ -1,0 +1,129 @@
+/** Tells with every answer which version it is of, and how that version goes. Part 9, versions. */
+import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import type { Deprecation, VersionDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import type { Settings } from '../settings.ts'
+
+/** What is told of a version, or of an operation in it, made ready at start; times are in milliseconds. */
+export interface VersionNotice {
+  readonly label: string
+  /** The value of `Deprecation`, and from when on it is sent. R198, R199. */
+  readonly deprecation: { readonly value: string; readonly from: number } | null
+  /** R200. */
+  readonly sunset: { readonly value: string; readonly at: number } | null
+  /** Links that are the same for all answers. R201. */
+  readonly links: string
+  /** The version to move to; null where there is none, or the version stays and only the operation goes. */
+  readonly successor: string | null
+  /** The resources that have another name there. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** What is told of each version of a service. */
+export function versionNotices(
+  editions: readonly ServedVersion[],
+  { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
+  served: readonly string[],
+  settings: Settings,
+): ReadonlyMap<string, VersionNotice> {
+  const all = editions.map((edition): [string, VersionNotice] => {
+    const { label } = edition
+    const later = served.find((one) => Number(one.slice(1)) > Number(label.slice(1))) ?? null
+    const next = editions.find((one) => one.label === later)
+    const own = versions[label] ?? {}
+    const notice = noticeOf(label, [own], formatIn(own, settings), later)
+    return [label, { ...notice, names: next ? renamedResources(edition, next) : noNames }]
+  })
+  return new Map(all)
+}
+
+const noNames: ReadonlyMap<string, string> = new Map()
+
+function renamedResources({ resources }: ServedVersion, next: ServedVersion): VersionNotice['names'] {
+  const there = new Map([...next.resources.values()].map(({ name, collection }) => [collection.name, name]))
+  const names = [...resources.values()].map(
+    ({ name, collection }) => [name, there.get(collection.name) ?? name] as const,
+  )
+  return new Map(names.filter(([own, other]) => own !== other))
+}
+
+type DeclaredEnd = Partial<VersionDeclaration & Deprecation>
+
+const formatIn = ({ format }: DeclaredEnd, { deprecation }: Settings): 'true' | 'rfc9745' =>
+  format ?? deprecation.format
+
+/** What is told where operations go, by their routes, and for OPTIONS by the places that have them. R198. */
+export function operationNotices(
+  editions: readonly ServedVersion[],
+  { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
+  notices: ReadonlyMap<string, VersionNotice>,
+  settings: Settings,
+): ReadonlyMap<Route | Endpoint, VersionNotice> {
+  const found = new Map<Route | Endpoint, VersionNotice>()
+  for (const { label, endpoints } of editions) {
+    const own: DeclaredEnd = versions[label] ?? {}
+    const goes = own.deprecated !== undefined || own.sunset !== undefined
+    const { successor, names } = notices.get(label) as VersionNotice
+    const told = (all: readonly DeclaredEnd[]) => ({
+      ...noticeOf(label, [...all, own], formatIn(own, settings), goes ? successor : null),
+      names,
+    })
+    for (const place of endpoints) {
+      const left = [...place.methods.values()].flatMap((route) => {
+        const { deprecations = {} } = route.resource.declaration
+        const deprecation = deprecations[route.operation]
+        if (deprecation) found.set(route, told([deprecation]))
+        return deprecation ?? []
+      })
+      if (left.length > 0) found.set(place, told(left))
+    }
+  }
+  return found
+}
+
+/** What is told of what is declared so: of several that go, the first date, and all links. */
+function noticeOf(
+  label: string,
+  all: readonly DeclaredEnd[],
+  format: 'true' | 'rfc9745',
+  successor: string | null,
+): VersionNotice {
+  const times = (name: 'deprecated' | 'sunset') =>
+    all.flatMap((one) => (one[name] === undefined ? [] : [Date.parse(one[name])]))
+  const first = (moments: readonly number[]) => (moments.length === 0 ? null : Math.min(...moments))
+  const [from, at] = [first(times('deprecated')), first(times('sunset'))]
+  const dated = format === 'rfc9745'
+  const value = dated ? `@${Math.floor((from ?? 0) / 1000)}` : 'true'
+  const links = all.flatMap(({ guide, policy, successor: instead }) => [
+    ...(guide === undefined ? [] : [`<${guide}>; rel="deprecation"; type="text/html"`]),
+    ...(policy === undefined ? [] : [`<${policy}>; rel="sunset"`]),
+    ...(instead === undefined ? [] : [successorLink(instead)]),
+  ])
+  return {
+    label,
+    deprecation: from === null ? null : { value, from: dated ? Number.NEGATIVE_INFINITY : from },
+    sunset: at === null ? null : { value: new Date(at).toUTCString(), at },
+    links: [...new Set(links)].join(', '),
+    successor,
+    names: noNames,
+  }
+}
+
+/** Completes the headers of an answer; `successor` is the same place in the version to move to, if it is there. R193, R198 to R201. */
+export function addVersionHeaders(
+  headers: Record<string, string>,
+  { label, deprecation, sunset, links }: VersionNotice,
+  successor: () => string | null,
+  now: number,
+): void {
+  headers.Version = label
+  if (deprecation === null && sunset === null) return
+  const deprecated = deprecation !== null && deprecation.from <= now
+  if (deprecated) headers.Deprecation = deprecation.value
+  if (sunset !== null) headers.Sunset = sunset.value
+  if (!deprecated && sunset === null) return
+  const next = successor()
+  const told = next === null ? links : links === '' ? successorLink(next) : `${links}, ${successorLink(next)}`
+  if (told !== '') headers.Link = headers.Link === undefined ? told : `${headers.Link}, ${told}`
+}
+
+export const successorLink = (path: string): string => `<${path}>; rel="successor-version"`
