@@ -1,0 +1,115 @@
+/** Judges names: an exported name has one home, a file name one meaning, and no name is a word that the house gave up. */
+import { isHouse, lineAt, mask, type Source } from './source.ts'
+
+const declaration = /^(export\s+)?(?:async\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
+
+interface Declared {
+  readonly name: string
+  readonly path: string
+  readonly line: number
+  readonly exported: boolean
+}
+
+function declaredIn({ path, text }: Source): Declared[] {
+  const { bare } = mask(text)
+  return [...bare.matchAll(declaration)].map(({ 1: exported, 2: name = '', index }) => ({
+    name,
+    path,
+    line: lineAt(bare, index),
+    exported: exported !== undefined,
+  }))
+}
+
+/** No exported name is defined in two files: whoever reads it knows what it is. */
+export function homes(files: readonly Source[]): string[] {
+  const known = new Map<string, string>()
+  return files
+    .filter(({ path }) => isHouse(path))
+    .flatMap(declaredIn)
+    .filter(({ exported }) => exported)
+    .flatMap(({ name, path, line }) => {
+      const other = known.get(name)
+      known.set(name, other ?? path)
+      return other === undefined || other === path
+        ? []
+        : `${path}:${line} exports ${name}, which ${other} defines too. One name has one meaning: name it by what differs.`
+    })
+}
+
+/** File names that mean the same in several rooms: the parts of both stores, and commands named as what they are about. */
+const shared: Readonly<Record<string, readonly string[]>> = {
+  'clock.ts': ['postgres', 'sqlite'],
+  'failure.ts': ['postgres', 'sqlite'],
+  'read-plan.ts': ['postgres', 'sqlite'],
+  'totals.ts': ['postgres', 'sqlite'],
+  'migrate.ts': ['cli', 'postgres', 'sqlite'],
+  'open.ts': ['postgres', 'sqlite', 'terminal'],
+  'undrop.ts': ['postgres', 'rewrite'],
+  'contract.ts': ['cli', 'contract'],
+  'keys.ts': ['auth', 'cli'],
+  'verify.ts': ['cli', 'proof'],
+}
+
+/** A file name stands in one room, unless it means the same in others. */
+export function fileNames(files: readonly Source[]): string[] {
+  const rooms = new Map<string, string[]>()
+  for (const { path } of files.filter((one) => isHouse(one.path))) {
+    const [, room = '', file] = path.split('/')
+    if (file !== undefined) rooms.set(file, [...(rooms.get(file) ?? []), room])
+  }
+  return [...rooms].flatMap(([file, all]) => {
+    const stray = all.filter((room) => !shared[file]?.includes(room))
+    return all.length === 1 || stray.length === 0
+      ? []
+      : `${file} stands in the rooms ${all.join(', ')}. Name each by what differs, or add it to \`shared\` in test/help/words.ts if it means the same.`
+  })
+}
+
+/** Words that had many meanings, and what to say instead. */
+const givenUp: Readonly<Record<string, string>> = {
+  told: 'what is rendered, written or reported',
+  beside: 'joined, extra or otherSide',
+  edition: 'ServedVersion',
+  epoch: 'StoredVersion',
+  scene: 'the context it is, as EndpointContext',
+  ground: 'the context it is',
+  shelf: 'PreparedCollection',
+  haul: 'PagePart',
+  doomed: 'RowToRemove',
+  gift: 'MovedValue',
+  birth: 'NewRow',
+  glance: 'what is read',
+  desk: 'what it holds, as AuthDeps',
+  guests: 'what it holds',
+  passage: 'VersionedPath',
+  lag: 'Backlog',
+  fused: 'combined',
+  gather: 'coalesce',
+  aside: 'keptForOthers',
+  brought: 'asStored',
+  strain: 'overload',
+  crowd: 'concurrency',
+  veiled: 'unreadable',
+  muted: 'masked',
+  audible: 'readable',
+  stretch: 'KeyRange',
+}
+
+/** Top-level names and file names do without the words that were given up. */
+export function words(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path))
+    .flatMap((source) => [
+      { name: source.path.replace(/^.*\/|\.ts$/g, ''), path: source.path, line: 1 },
+      ...declaredIn(source),
+    ])
+    .flatMap(({ name, path, line }) =>
+      name
+        .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/)
+        .filter((word) => Object.hasOwn(givenUp, word.toLowerCase()))
+        .map(
+          (word) =>
+            `${path}:${line} names ${name} with "${word}", which had many meanings. Say ${givenUp[word.toLowerCase()]}.`,
+        ),
+    )
+}

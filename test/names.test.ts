@@ -1,0 +1,42 @@
+/** One word has one meaning: exported names, file names, and the words that were given up. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Source, sources } from './help/source.ts'
+import { fileNames, homes, words } from './help/words.ts'
+
+const files = sources(new URL('../', import.meta.url))
+const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
+const quiet = (complaints: readonly string[]): void => assert.deepEqual(complaints, [])
+
+describe('names of the house', () => {
+  test('an exported name is defined in one file', () => quiet(homes(files)))
+  test('a file name has one meaning', () => quiet(fileNames(files)))
+  test('the words that were given up name nothing', () => quiet(words(files)))
+})
+
+describe('the judges of names', () => {
+  test('an exported name in two files is reported with both', () => {
+    const two = { 'src/lists/sort.ts': 'export const order = 1', 'src/auth/allow.ts': '\nexport type order = string' }
+    assert.match(
+      homes(made(two)).join(),
+      /src\/auth\/allow\.ts:2 exports order, which src\/lists\/sort\.ts defines too/,
+    )
+    quiet(homes(made({ 'src/lists/sort.ts': 'const order = 1', 'src/auth/allow.ts': 'const order = 2' })))
+  })
+  test('a file name in two rooms is reported unless it means the same', () => {
+    assert.match(
+      fileNames(made({ 'src/lists/sort.ts': '', 'src/auth/sort.ts': '' })).join(),
+      /sort\.ts stands in the rooms lists, auth/,
+    )
+    quiet(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
+    assert.match(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/lists/clock.ts': '' })).join(), /clock\.ts/)
+  })
+  test('a word that was given up is reported with its line and the word to use', () => {
+    const [complaint = ''] = words(
+      made({ 'src/lists/sort.ts': '\nfunction tellBesideRow() {}\nfunction besideRow() {}' }),
+    )
+    assert.match(complaint, /src\/lists\/sort\.ts:2 names tellBesideRow with "Beside".*joined/)
+    assert.match(words(made({ 'src/store/shelf.ts': '' })).join(), /PreparedCollection/)
+    quiet(words(made({ 'src/lists/sort.ts': '// told\nconst inside = "beside"' })))
+  })
+})
