@@ -8,7 +8,7 @@ import { samples } from './samples.ts'
 type Told = Record<string, unknown>
 type Item = { readonly name: string; readonly size: number }
 
-/** Things whose newest change is told in parts; a thing has a name, a size and a word. */
+/** A resource of things with the given newest change; a thing has a name, a size and a word. */
 function things(change: Told, fields: Told = {}, versions: Told = {}): Resource {
   const made = service({
     name: 'things',

@@ -1,4 +1,4 @@
-/** Derive: the fields of older versions that have index columns of their own, filled by what the changes make of a document. Part 9, versions. */
+/** Columns of older versions: indexed values of their changed fields, computed from documents. Part 9, versions. */
 import { createHash } from 'node:crypto'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
@@ -20,16 +20,16 @@ import { samples } from './samples.ts'
 
 type ColumnUse = 'filter' | 'sort'
 
-/** Stands between a field and the step that took it away; no declared field has it in its name. */
+/** Separates a field from the step that removed it. Declared names never contain it. */
 const columnMark = ':'
 const columnName = (path: string, { place }: Pick<ChangeStep, 'place'>): string => path + columnMark + place
 
-/** Whether a name is that of such a column, which is the same in all later versions. */
+/** Whether a name is that of a version column; later changes never rename these. */
 export const isVersionColumn = (name: string): boolean => name.includes(columnMark)
 
 const topOf = (path: string): string => path.split('.', 1)[0] as string
 
-/** The field that a step took away or made another one; undefined where the newer version answers for it. */
+/** The old field that a step removed or changed; undefined if the newer version's field can answer in its place. */
 function changedField(step: FieldStep, top: string, asks: ColumnUse): Field | undefined {
   const { change, own, concepts } = step
   const { renamed = {}, removed = {}, retyped = {}, mapped = {}, shown = {}, response } = change
@@ -48,7 +48,7 @@ function changedField(step: FieldStep, top: string, asks: ColumnUse): Field | un
   return fieldBefore(is, now, change as Change, { resources: {}, concepts })
 }
 
-/** A field at a path, the first name of which is known. */
+/** The field at a dotted path, given the field of its first name. */
 function fieldAtPath(field: Field, path: string): Field | undefined {
   let at: Field | undefined = field
   for (const name of path.split('.').slice(1)) at = at?.fields?.[name]
@@ -57,7 +57,7 @@ function fieldAtPath(field: Field, path: string): Field | undefined {
 
 type FieldStep = Pick<ChangeStep, 'change' | 'own' | 'concepts'>
 
-/** Whether a field of before has to be answered for by itself: lists ask it, or are in its order. */
+/** Whether an old field needs a column of its own: lists filter or sort by it, or a declared order contains it. */
 function isQueried(step: FieldStep, path: string, asks: ColumnUse): boolean {
   const field = changedField(step, topOf(path), asks)
   if (!field) return false
@@ -69,7 +69,7 @@ function isQueried(step: FieldStep, path: string, asks: ColumnUse): boolean {
   return orders.includes(is + path.slice(topOf(path).length))
 }
 
-/** The column that answers for a field of before; null where it is asked of the fields of the newer version. */
+/** The column for a filter or sort by an old field; null if the newer version's fields answer it. */
 export function versionColumnName(
   step: FieldStep & Pick<ChangeStep, 'place'>,
   path: string,
@@ -80,14 +80,14 @@ export function versionColumnName(
 }
 
 interface ServedHistory {
-  /** The steps to the oldest version, the newest first. */
+  /** The steps back to the oldest version, newest first. */
   readonly steps: readonly ChangeStep[]
-  /** The oldest version that is served and has the resource. */
+  /** The oldest served version that has the resource. */
   readonly served: string
   readonly settings: Settings
 }
 
-/** A resource with the columns that its older versions ask, as long as one of them is served. */
+/** Adds the columns by which older versions filter and sort, as long as one of these versions is served. */
 export function withVersionColumns(today: Resource, past: ServedHistory, elsewhere: FindMovedField): Resource {
   const { steps, served } = past
   const isServed = ({ change }: ChangeStep): boolean => majorOf(served) < majorOf(change.version as string)
@@ -110,7 +110,7 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
   return { ...today, collection: { ...collection, columns: [...collection.columns, ...wanted], olderColumns: spare } }
 }
 
-/** The resource as the version before a step had it. */
+/** The resource in the version before a step. */
 function resourceBefore({ change, around }: ChangeStep, { settings }: ServedHistory): Resource {
   const made = declarationBefore(around, change as Change)
   const name = change.was ?? (change.resource as string)
@@ -126,11 +126,11 @@ interface ColumnSource {
   readonly today: Resource
   readonly old: Resource
   readonly column: Column
-  /** The steps from today to the version that has the field, the newest first. */
+  /** The steps from the newest version back to the one that has the field, newest first. */
   readonly steps: readonly ChangeStep[]
 }
 
-/** The column of an older field. What does not fit that field, or cannot be made, is null. */
+/** The column of an older field. A value that does not fit the field, or whose computation throws, is null. */
 function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewhere: FindMovedField): Column {
   const top = topOf(column.field)
   const member = old.byName.get(top) as Member
@@ -148,7 +148,7 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
       const found = faults.length > 0 ? null : valueAt(fitting, column.field)
       return typeof found === 'string' && !isStorableText(found) ? null : found
     } catch {
-      return null // `bylaw verify` finds it, and whoever writes today has nothing to do with it
+      return null // `bylaw verify` reports it; a write by a client of the newest version must not fail because of it
     }
   }
   const step = steps.at(-1) as ChangeStep
@@ -159,13 +159,13 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
   return { ...own, form: `${column.form} made ${made}` }
 }
 
-/** What no document of JSON that is taken has, and no database stores. */
+/** Lone surrogates and NUL: requests may not contain them, and no database stores them. */
 const isStorableText = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000')
 
 const unsteadyMessage = ({ change: { version, resource } }: ChangeStep, path: string): string =>
   `changes.${version}.${resource}.response: It makes another \`${path}\` of the same item each time, so that no list can be asked for it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`
 
-/** What an older version makes a field of: nothing that is never answered, or that not all who see the field see. R169. */
+/** Removes write-only fields and nulls fields that need another read scope: a column must not reveal them. R169. */
 function maskUnreadable(
   { members }: Resource,
   { read: scope }: Member,
@@ -181,7 +181,7 @@ function valueAt(value: unknown, path: string): unknown {
   return at ?? null
 }
 
-/** Names what is made of the same documents: another function is another column, and functions have no names of their own. */
+/** Identifies a function by its results for fixed samples: functions have no names, and a changed one is a new column. */
 const digestCells = (cells: readonly Cell[]): string =>
   createHash('sha256')
     .update(JSON.stringify(cells.map((one) => (typeof one === 'bigint' ? String(one) : one))))

@@ -1,18 +1,18 @@
-/** Failure: a change that throws while it converts a document to another version. Part 9, versions. */
+/** Conversion error: a change function that throws while it converts a document to another version. Part 9, versions. */
 import type { Resource } from '../resources/resource.ts'
 
 type FailedDocument = Readonly<Record<string, unknown>>
 
-/** Says which document could not be converted; the cause is for the log alone. */
+/** Names the document that could not be converted; the cause is only for the log. */
 export class ConversionError extends Error {
-  /** The resource, under the name that it has today. */
+  /** The current name of the resource. */
   readonly resource: string
   /** The id or key of the document; null where it has none yet. */
   readonly id: string | null
   /** The index of the document among those that were converted together. */
   readonly at: number
 
-  /** Whether it was to be raised to the newest version, so that no version can show it. */
+  /** Whether a stored document failed to convert to the newest version: then no version can show it. */
   readonly stored: boolean
 
   constructor(
@@ -29,13 +29,13 @@ export class ConversionError extends Error {
   }
 }
 
-/** The failed conversion that an error is, or was caused by. */
+/** Finds a conversion error in a chain of causes. */
 export function conversionErrorIn(error: unknown): ConversionError | null {
   if (error instanceof ConversionError) return error
   return error instanceof Error && error.cause !== undefined ? conversionErrorIn(error.cause) : null
 }
 
-/** Runs a conversion of one document; whatever it throws is a failure of that document. */
+/** Runs a conversion of one document and wraps whatever it throws in a `ConversionError`. */
 export function runConversion<T>(
   resource: Resource,
   document: FailedDocument,
@@ -51,6 +51,6 @@ export function runConversion<T>(
   }
 }
 
-/** The id of a document, or the value of the key in its place. */
+/** The id of a document, or else its key. */
 export const documentId = ({ key }: Resource, document: FailedDocument): unknown =>
   document.id ?? (key && document[key])

@@ -1,4 +1,4 @@
-/** Program: where each value of a document in one version comes from in another one. All steps between them are made one at start. Part 9, versions. */
+/** Conversion: where each value of a document in another version comes from, with steps combined. Part 9, versions. */
 import type { RowJoin } from '../flow/plan.ts'
 import { type Change, type Comparison, oldValuesByNew, referencedResource } from '../resources/change.ts'
 import {
@@ -8,44 +8,44 @@ import {
   type VersionedDeclaration,
 } from '../resources/declaration.ts'
 
-/** One change of one resource, and what it was made to. */
+/** One change of one resource, with the declaration that it led to. */
 export interface ChangeStep {
   readonly change: Partial<Change>
-  /** The resource as the version of the change has it. */
+  /** The resource as declared in the version that made the change. */
   readonly own: ResourceDeclaration
   readonly concepts: Concepts
-  /** All as that version has it. */
+  /** The whole declaration of that version. */
   readonly around: VersionedDeclaration
-  /** Names the step among those of its resource: the version, and which one of several of it, counted from the newest. */
+  /** Identifies the step in its resource: the version, with a number if it made several, counted from the newest. */
   readonly place: string
 }
 
 export type VersionDocument = Record<string, unknown>
 type MapValue = (value: unknown) => unknown
 
-/** Where a value comes from: the document, what the function of a change made of it, or another row. */
+/** Where a value comes from: the document, the result of a change function, or another row. */
 export interface ValueSource {
   readonly from: 'document' | 'made' | 'row'
-  /** Which function, or which row; what comes from a row is named by what keeps it where there is none. */
+  /** The index of the function or joined row. For a row, `name` is the field that keeps the value without one. */
   readonly at: number
   readonly name: string
-  /** How another row has it today. */
+  /** How the other row stores it now. */
   readonly there?: MovedField
   readonly map: MapValue | null
-  /** Where it comes from when a function does not say. */
+  /** The source to use if this one gives no value. */
   readonly otherwise: ValueSource | null
 }
 
 type ValueSources = ReadonlyMap<string, ValueSource>
 
-/** A function of a change, and what it is given. */
+/** A function of a change, and the fields that it receives. */
 interface ChangeFunction {
   readonly sources: readonly (readonly [name: string, source: ValueSource])[]
   readonly make: (document: never) => Readonly<VersionDocument>
 }
 
 export interface VersionMapping {
-  /** The resource whose rows it begins with, under the name that it has today. */
+  /** The resource whose rows are converted, by its current name. */
   readonly of: string
   readonly sources: ValueSources
   readonly makers: readonly ChangeFunction[]
@@ -54,7 +54,7 @@ export interface VersionMapping {
 
 const documentSource = (name: string): ValueSource => ({ from: 'document', at: 0, name, map: null, otherwise: null })
 
-/** The program that leaves everything as it is. */
+/** The mapping that changes nothing. */
 export const identityMapping = (of: string, names: readonly string[]): VersionMapping => ({
   of,
   sources: new Map(names.map((name) => [name, documentSource(name)])),
@@ -67,7 +67,7 @@ const mapSource = (source: ValueSource, map: MapValue): ValueSource => {
   return { ...source, map: first === null ? map : (value) => map(first(value)) }
 }
 
-/** A value that no table knows stays what it is; nothing stays nothing. */
+/** Values that the table does not list stay as they are. */
 const lookUpValue =
   (values: ReadonlyMap<string, string>): MapValue =>
   (value) =>
@@ -86,34 +86,34 @@ function addChangeFunction(
   }
 }
 
-/** A field that rows of another resource have, as the version of a step had it. */
+/** A field that now belongs to another resource, as it was in the version of a step. */
 export interface MovedField {
-  /** The name that the resource has today. */
+  /** The current name of that resource. */
   readonly resource: string
-  /** The value in a row of today. */
+  /** Reads the value from a current row. */
   readonly read: (row: Readonly<VersionDocument>) => unknown
-  /** What has to change in a row of today for it to have another value. */
+  /** The changes to a current row that give the field another value. */
   readonly put: (row: Readonly<VersionDocument>, value: unknown) => VersionDocument
-  /** The fields of today that it is made of. */
+  /** The current fields that it is computed from. */
   readonly fields: readonly string[]
-  /** Whether the resource had no such field as a former version has it. */
+  /** Whether the resource lacked this field in the given older version. */
   readonly isNew: (label: string) => boolean
-  /** What a comparison and an order ask of the fields of today; null where they cannot be asked. */
+  /** Translate a filter and a sort to current fields; null if that is impossible. */
   readonly ask: (comparison: Comparison) => readonly Comparison[] | null
   readonly order: () => readonly string[] | null
 }
 
-/** Where another resource has a field; undefined where it moved on from there. */
+/** Finds a field in another resource; undefined if it has moved on from there to a third one. */
 export type FindMovedField = (step: ChangeStep, resource: string, field: string) => MovedField | undefined
 
-/** Where a row itself keeps what moved, as long as it leads to no row that could have it; no declared field has such a name. */
+/** The field that keeps a moved value in the row itself while it links to no other row. Declared names never contain `@`. */
 export const keptFieldName = ({ change: { version } }: ChangeStep, name: string): string => `${name}@${version}`
 
-/** The resource that a reference or the parent of a step leads to. */
+/** The resource that a reference or the parent of a step links to. */
 export const linkTarget = ({ own, concepts }: ChangeStep, by: string): string | undefined =>
   referencedResource(own.fields, by, own.parent, concepts)
 
-/** One version further back: from what is stored to what is answered. */
+/** Extends a mapping (stored to answered) by one step back to an older version. */
 export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: FindMovedField): VersionMapping {
   const { change, own: now, concepts } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, shown = {}, moved = {} } = change
@@ -139,7 +139,8 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
     const link = program.sources.get(by)
     const target = linkTarget(step, by)
     const there = target === undefined ? undefined : elsewhere(step, target, to)
-    if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name)) // check/moved.ts refuses it before
+    // check/moved-fields.ts refuses such a declaration before.
+    if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name))
     const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
     const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
     const kept = keptFieldName(step, name)
@@ -149,7 +150,7 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
   return { ...program, sources, makers, joined: beside }
 }
 
-/** What the own row keeps is never answered, so that it is read beside what is. */
+/** A kept value is write-only, so the answered document lacks it: join the row with itself to read it. */
 function keptFieldSource(of: string, name: string, beside: RowJoin[]): ValueSource {
   const known = beside.findIndex(({ withWriteOnly }) => withWriteOnly)
   const at = known >= 0 ? known : beside.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
@@ -159,7 +160,7 @@ function keptFieldSource(of: string, name: string, beside: RowJoin[]): ValueSour
 const lostFieldMessage = ({ change: { version, resource } }: ChangeStep, name: string): string =>
   `changes.${version}.${resource}.moved.${name}: Where it is now has changed in a later version by more than a name.`
 
-/** One version further on: from what is sent to what is stored. What moved is told under the name of what keeps it. */
+/** Extends a mapping (sent to stored) by one step to a newer version. A moved field goes to the field that keeps it. */
 export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping {
   const { change } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
@@ -181,11 +182,11 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
   return { ...program, sources, makers }
 }
 
-/** Gives the values of a document in the other version, in the order of some names; undefined where nothing says one. */
+/** Returns the values in the other version, in the order of the given names; undefined without a source. */
 export type Conversion = (document: Readonly<VersionDocument>, rows?: JoinedDocuments) => unknown[]
 type JoinedDocuments = readonly (Readonly<VersionDocument> | null)[]
 
-/** What values are read from. */
+/** What sources read from. */
 interface ConversionInput {
   readonly document: Readonly<VersionDocument>
   readonly rows: JoinedDocuments
@@ -193,11 +194,11 @@ interface ConversionInput {
 }
 type ReadValue = (places: ConversionInput) => unknown
 
-/** What a value comes from that another row has; null where it comes from the own one. */
+/** The part of a source that reads another row; null if the value comes from its own row alone. */
 export const joinedSource = (source: ValueSource | null | undefined): ValueSource | null =>
   !source || source.from === 'row' ? (source ?? null) : joinedSource(source.otherwise)
 
-/** A program made ready to run. */
+/** Compiles a mapping. */
 export function compileConversion({ sources, makers }: VersionMapping, names: readonly string[]): Conversion {
   const readers = names.map((name) => directName(sources.get(name)) ?? readerOf(sources.get(name)))
   const makings = makers.map(({ sources, make }) => {
@@ -222,7 +223,7 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
   }
 }
 
-/** The name of a value that stands in the document as it is, as most do: nothing is called for it. */
+/** The name of a value that is copied unchanged, as most are: it is read without a function call. */
 const directName = (source: ValueSource | null | undefined): string | null =>
   source?.from === 'document' && source.map === null && source.otherwise === null ? source.name : null
 

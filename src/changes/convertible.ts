@@ -20,7 +20,7 @@ interface ConversionFault {
   readonly says: string
 }
 
-/** Converts documents of a resource, under the name that it has today, to each version that is served and has older fields. */
+/** Converts a document of a resource (current name) to each served version with older fields; returns the faults. */
 export function convertibleChecker(
   declared: DeclaredVersions,
 ): (resource: string, document: Readonly<VersionDocument>) => ConversionFault[] {
@@ -50,7 +50,7 @@ export function convertibleChecker(
     })
 }
 
-/** The first value that the fields of a version do not allow. What other rows have is not known here. */
+/** The first value that the version's fields refuse. Values from other rows are unknown here, and not checked. */
 function firstMisfit({ members }: Resource, values: readonly unknown[]): string[] {
   for (const [i, { name, check, from, writeOnly }] of members.entries()) {
     const faults: Violation[] = []

@@ -1,4 +1,4 @@
-/** Version: the declaration that each version follows, and the steps that lead from it to what is stored. Part 9, versions. */
+/** History: the declaration of each version, and the steps from it to the newest one. Part 9, versions. */
 import {
   type Change,
   type Comparison,
@@ -20,19 +20,19 @@ import {
 } from './conversion.ts'
 import { olderNames, translateFilter, translateSort } from './queries.ts'
 
-/** A resource on its way through the versions: its name in one of them, and the changes since then, the newest first. */
+/** A resource in one version: its name there, and the changes since then, newest first. */
 export interface ResourceHistory {
   readonly name: string
   readonly steps: readonly ChangeStep[]
 }
 
-/** A version as it follows from the newest one. */
+/** A version, derived from the newest declaration by undoing later changes. */
 export interface VersionAt<D extends VersionedDeclaration> {
   readonly label: string
   readonly declaration: D
-  /** By the names that resources have today; what is not a part of the version is missing. */
+  /** By current resource name; resources that the version does not have are missing. */
   readonly histories: ReadonlyMap<string, ResourceHistory>
-  /** The names of this version for the types of errors of today. */
+  /** This version's names of the current error types. */
   readonly errors: ReadonlyMap<string, string>
 }
 
@@ -85,7 +85,7 @@ function historyBefore(
   return { name, steps }
 }
 
-/** Finds where a version's fields are today, in whatever form. */
+/** Finds where the field of a version is now, under any name and in any form. */
 export function movedFieldFinder(
   all: readonly VersionAt<VersionedDeclaration>[],
   membersOf: (today: string) => readonly string[],
@@ -100,7 +100,7 @@ export function movedFieldFinder(
   return elsewhere
 }
 
-/** Whether a former version had a field that a later one has, under whatever name. */
+/** Whether a former version had a field of a later one, under any name. */
 function hadField(
   all: readonly VersionAt<VersionedDeclaration>[],
   today: string,

@@ -1,4 +1,4 @@
-/** Moving: what a body of an older version says of fields that other rows have today. Part 9, versions. */
+/** Joined writes: what a body of an older version writes to fields that other rows have now. Part 9, versions. */
 
 import { mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -6,22 +6,22 @@ import type { JoinedTexts } from './answer.ts'
 import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
 import { olderDocument, type ResourceConversion } from './writes.ts'
 
-/** What is written to another row. */
+/** A write to another row. */
 export interface JoinedWrite {
   readonly by: string
   readonly today: Resource
-  /** What changes of the row as it is. */
+  /** Returns the fields of the row that change. */
   readonly patch: (row: VersionDocument) => VersionDocument
 }
 
-/** A field of a body that another row has today, with its value as it was when it moved. */
+/** A field of a body that another row has now, with its value as it was in the version that moved it. */
 interface MovedBodyValue {
   readonly source: ValueSource
   readonly name: string
   readonly value: unknown
 }
 
-/** What stands in a body of the fields that other rows have today; a patch is merged with what these rows have. */
+/** The values in a body for fields that other rows have now; a patch is merged with the values of these rows. */
 function movedBodyValues(
   own: ResourceConversion,
   body: VersionDocument,
@@ -46,7 +46,7 @@ function movedBodyValues(
   return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
-/** What is written of a body to other rows, by these rows. */
+/** The writes of a body to other rows, one for each row. */
 export function joinedWrites(
   own: ResourceConversion,
   body: VersionDocument,
@@ -65,7 +65,7 @@ export function joinedWrites(
   })
 }
 
-/** What would be written to another row stays with the own one as long as that leads to none. */
+/** Keeps the value of a moved field in this row while its link is null, and clears it otherwise. */
 export function keepUnlinkedValues(
   own: ResourceConversion,
   body: VersionDocument,

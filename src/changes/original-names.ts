@@ -1,4 +1,4 @@
-/** Original names: the names that fields had in the first version, under which older rows keep them. Part 9, versions. */
+/** Original names: the first names of resources, which stored rows, references and keys keep. Part 9, versions. */
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { type ShapedField, shapeName } from '../rows/shape.ts'
@@ -17,7 +17,7 @@ export function resourceAt(
     : null
 }
 
-/** The names of each resource, the first one first, by the one that it has today. */
+/** All names of each resource, oldest first, by its current name. */
 export const originalNames = (
   today: ReadonlyMap<string, Resource>,
   all: readonly VersionAt<VersionedDeclaration>[],
@@ -31,14 +31,14 @@ export const originalNames = (
 
 type OriginalNames = ReadonlyMap<string, readonly string[]>
 
-/** The first name of a resource; of one that took the name of another one later, a name of its own. */
+/** The first name of a resource. One that later took the former name of another gets a name of its own. */
 function originalName(origins: OriginalNames, name: string): string {
   const first = origins.get(name)?.[0] ?? name
   const isTaken = first === name && [...origins].some(([other, names]) => other !== name && names[0] === first)
   return isTaken ? `${name}__2` : first
 }
 
-/** What is remembered under names stays under the first one: references, keys, and the table with its rows. R196. */
+/** References, idempotency keys and the table keep the first name, so that stored data outlives a rename. R196. */
 export function withOriginalNames(today: Resource, origins: OriginalNames): Resource {
   const first = (name: string) => originalName(origins, name)
   const told = (field: ShapedField): ShapedField => ({

@@ -1,4 +1,4 @@
-/** What a comparison or an order of an older version asks of the fields of today, and what their names are in it. Part 9, versions. */
+/** Queries: translates filters and sorts of older versions to current fields, and error messages back. Part 9, versions. */
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { listInWords } from '../formats/naming.ts'
 import { type Comparison, oldValuesByNew } from '../resources/change.ts'
@@ -6,26 +6,26 @@ import { resolveConcepts } from '../resources/declaration.ts'
 import { isVersionColumn, versionColumnName } from './columns.ts'
 import { type ChangeStep, type FindMovedField, linkTarget } from './conversion.ts'
 
-/** A term of an order: a field, with a minus sign where it is descending. */
+/** A field name, with a leading minus sign for descending. */
 type SortTerm = string
 
-/** The top of a path with dots, and the rest. */
+/** Splits a dotted path into its first name and the rest, which begins with the dot. */
 function splitPath(path: string): [top: string, rest: string] {
   const dot = path.indexOf('.')
   return dot < 0 ? [path, ''] : [path.slice(0, dot), path.slice(dot)]
 }
 
-/** What is asked of a row that another field of the own one, `by`, leads to. */
+/** A filter or sort on the row that the field `by` links to. */
 export interface JoinedQuery<T> {
   readonly by: string
-  /** The other resource, under the name that it has today. */
+  /** The current name of the linked resource. */
   readonly resource: string
   readonly asks: readonly T[]
-  /** What is asked of what the own row keeps where it leads to no other. */
+  /** The same query on the value that this row keeps while it links to no other. */
   readonly own: T
 }
 
-/** What a comparison asks of today's fields, all of which has to hold; null where it cannot be asked. Steps are given the newest first. */
+/** Translates a filter to current fields, all of which must match; null if that is impossible. Steps are newest first. */
 export function translateFilter(
   steps: readonly ChangeStep[],
   comparison: Comparison,
@@ -44,14 +44,14 @@ export function translateFilter(
   return all
 }
 
-/** The own field that leads there may have another name later. */
+/** A later version may have renamed the linking field. */
 const followLinkName = <T>({ change: { renamed = {} } }: ChangeStep, one: JoinedQuery<T>): JoinedQuery<T> =>
   Object.hasOwn(renamed, one.by) ? { ...one, by: renamed[one.by] as string } : one
 
 const filterBefore = (step: ChangeStep, one: Comparison, elsewhere: FindMovedField) =>
   isVersionColumn(one.field) ? [one] : (joinedFilter(step, one, elsewhere) ?? ownFilter(step, one))
 
-/** What is asked of a field that another row has; undefined where the own one has it. */
+/** Filters by a field that moved to another row; undefined if it did not move, or cannot be translated there. */
 function joinedFilter(
   step: ChangeStep,
   one: Comparison,
@@ -85,7 +85,7 @@ function ownFilter({ change, own, concepts, place }: ChangeStep, one: Comparison
   return mapFilterValues({ ...one, field: is }, up)
 }
 
-/** A comparison with values that each mean several others. */
+/** Rewrites a comparison, where each older value may stand for several newer ones. */
 function mapFilterValues(one: Comparison, up: (value: unknown) => unknown[]): Comparison[] {
   switch (one.is) {
     case 'eq':
@@ -99,7 +99,7 @@ function mapFilterValues(one: Comparison, up: (value: unknown) => unknown[]): Co
   }
 }
 
-/** The order of today that an order by an old field is; null where there is none. */
+/** Translates a sort term of an older version to current terms; null if that is impossible. */
 export function translateSort(
   steps: readonly ChangeStep[],
   term: SortTerm,
@@ -146,7 +146,7 @@ function sortBefore(
 
 const reverseTerm = (term: SortTerm): SortTerm => (term.startsWith('-') ? term.slice(1) : `-${term}`)
 
-/** The names that a field of today has in the older version: none where it has no part in it. */
+/** The older names of a current field. A field that was added stands for all fields that the same change removed. */
 export function olderNames(steps: readonly ChangeStep[], name: string): readonly string[] {
   return steps.reduce<readonly string[]>(
     (names, { change }) =>
@@ -159,16 +159,16 @@ export function olderNames(steps: readonly ChangeStep[], name: string): readonly
   )
 }
 
-/** The names that a field of today has. */
+/** Returns the older names of a current field. */
 type NamesOfField = (field: string) => readonly string[]
 
 interface FieldNaming {
   readonly names: NamesOfField
-  /** Whether a function of a change makes a field of today. */
+  /** Whether a change function computes a current field. */
   readonly made?: (field: string) => boolean
 }
 
-/** Names what is wrong with the fields of today as the version names it. */
+/** Reports violations of current fields under the names that the version gives them. */
 export function withOlderNames<T>({ names, made }: FieldNaming, make: () => T): T {
   try {
     return make()
@@ -181,7 +181,7 @@ export function withOlderNames<T>({ names, made }: FieldNaming, make: () => T): 
   }
 }
 
-/** A value that a change made and that its field does not take: the client sent what it was made of, under other rules. */
+/** For a computed value that its field refuses: the client sent only the inputs, so the violation names these. */
 function madeValueViolations(one: Violation, names: NamesOfField): Violation[] {
   const [, top = ''] = one.pointer?.split('/') ?? []
   const old = names(top)
@@ -193,7 +193,7 @@ function madeValueViolations(one: Violation, names: NamesOfField): Violation[] {
   return pointers.map((pointer) => ({ ...one, message, type, pointer }))
 }
 
-/** A violation under the names that its field has in a version. */
+/** Reports a violation under the older names of its field. */
 export function renameViolation(one: Violation, names: NamesOfField): Violation[] {
   const [, top, ...rest] = one.pointer?.split('/') ?? []
   if (top === undefined) return [one]

@@ -1,4 +1,4 @@
-/** Form: how a version sends and takes what is stored, both ways. Part 9, versions. */
+/** Representation: how a version answers stored rows, and converts request bodies and queries. Part 9, versions. */
 import type { RowJoin } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import {
@@ -27,7 +27,7 @@ import { convertCreate, convertPatch, convertReplace } from './writes.ts'
 
 export type { JoinedTexts } from './answer.ts'
 
-/** A field of a version that rows of another resource have today, and the fields that it is made of there. */
+/** A field of a version that now belongs to another resource, and the fields there that it is computed from. */
 interface MovedFieldOrigin {
   readonly name: string
   readonly today: Resource
@@ -35,11 +35,11 @@ interface MovedFieldOrigin {
 }
 
 export interface Representation extends AnswerRenderer {
-  /** The resource as it is stored. */
+  /** The resource in its newest version, as it is stored. */
   readonly today: Resource
-  /** The other rows that an answer is completed from. */
+  /** The other rows that an answer needs. */
   readonly joined: readonly RowJoin[]
-  /** The fields of a new item, of one in place of another, and of a changed one, as they are stored. */
+  /** Convert the body of a create, replace or patch to the document to store. */
   readonly create: (body: VersionDocument, hand: Permissions) => VersionDocument
   readonly replace: (
     body: VersionDocument,
@@ -55,14 +55,14 @@ export interface Representation extends AnswerRenderer {
     hand: Permissions,
     rows?: JoinedTexts,
   ) => VersionDocument
-  /** The names that a field of today has, of the own row or of another one that has fields of it. */
+  /** The names in this version of a current field, of this row or of a joined one. */
   readonly names: (field: string, collection?: string) => readonly string[]
-  /** What a comparison and an order ask of today's fields; null where they cannot be asked. */
+  /** Translate a filter and a sort term to current fields; null if impossible. A null `ask` needs no translation. */
   readonly ask: ((comparison: Comparison) => readonly (Comparison | ResolvedQuery<Comparison>)[] | null) | null
   readonly order: (term: string) => readonly (string | ResolvedQuery<string>)[] | null
-  /** The fields that other rows have today. */
+  /** The fields of this version that now belong to other resources. */
   readonly moved: readonly MovedFieldOrigin[]
-  /** What a body writes to other rows, which have fields of it today; a patch is merged with what they have. */
+  /** What a body writes to other rows, which now have some of its fields; a patch is merged with their values. */
   readonly joinedWrites: (
     body: VersionDocument,
     document: VersionDocument,
@@ -70,14 +70,14 @@ export interface Representation extends AnswerRenderer {
   ) => readonly JoinedWrite[]
 }
 
-/** What is asked of a row that a field of the own one leads to, or of what stands in its place where it leads to none. */
+/** A filter or sort on a linked row, or on the value that this row keeps while it has no link. */
 interface ResolvedQuery<T> extends Pick<JoinedQuery<T>, 'by' | 'asks' | 'own'> {
   readonly today: Resource
-  /** The own field that keeps what no other row has; null where each row leads to one. */
+  /** The field that keeps the value while the link is null; null if the link is required. */
   readonly kept: string | null
 }
 
-/** The form of the newest version: everything is as it is stored. */
+/** The representation of the newest version: everything is as it is stored. */
 export const storedRepresentation = (today: Resource): Representation => ({
   today,
   joined: [],
@@ -93,7 +93,7 @@ export const storedRepresentation = (today: Resource): Representation => ({
   joinedWrites: () => [],
 })
 
-/** The form of an older version, from the changes since then, the newest first. */
+/** The representation of an older version, from the changes since then, newest first. */
 export function olderRepresentation(
   resource: Resource,
   today: Resource,
@@ -135,7 +135,7 @@ export function olderRepresentation(
   }
 }
 
-/** The fields of a version that other rows have, each with what it is made of there. */
+/** The fields of a version that now belong to other resources, each with the fields it is computed from. */
 function movedFieldOrigins(
   resource: Resource,
   { sources, joined }: VersionMapping,
@@ -151,7 +151,7 @@ function movedFieldOrigins(
 
 const memberNames = ({ members }: Resource): string[] => members.map(({ name }) => name)
 
-/** With the resources that are led to, as they are today. */
+/** Adds the linked resources in their newest version. */
 const resolveQueries = <T extends object | string>(
   found: readonly (T | JoinedQuery<T>)[] | null,
   { sources }: VersionMapping,
@@ -164,7 +164,7 @@ const resolveQueries = <T extends object | string>(
     return { by: one.by, asks: one.asks, own: one.own, today: resources.get(one.resource) as Resource, kept }
   }) ?? null
 
-/** The names of the fields that another row has today: of the one, else of all that it has. */
+/** This version's names for a field of a joined collection; for any other field, all names that come from there. */
 function movedFieldNames({ sources, joined }: VersionMapping, collection: string, field: string): readonly string[] {
   const all = [...sources].flatMap(([name, source]) => {
     const row = joinedSource(source)

@@ -1,18 +1,18 @@
-/** Samples: documents of all kinds that a resource could have, the same ones at any time, to tell functions apart by what they make of them. Part 9, versions. */
+/** Samples: fixed documents with all kinds of values, to tell change functions apart by results. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { VersionDocument } from './conversion.ts'
 
 const sampleCount = 96
-/** How often a value is looked for that fits its field. */
+/** Attempts at a value that fits its field. */
 const mostTries = 6
 const longest = 400
 
-/** A number below another one; each call gives the next. */
+/** Returns the next pseudo-random number below a limit. */
 type NextNumber = (below: number) => number
 
-/** Chance that follows from a name alone, so that a field has the same values whatever else is declared. */
+/** Seeded by the name alone, so that the samples of a field do not depend on the other declarations. */
 function numbersFor(name: string): NextNumber {
   let state = 0x811c9dc5
   for (let i = 0; i < name.length; i++) state = Math.imul(state ^ name.charCodeAt(i), 0x01000193)
@@ -79,7 +79,7 @@ const words = [
 ]
 const separators = [' ', ' ', ' ', ', ', '-', '/', ':', '.', '|', '_', '  ', '\n']
 
-// long because: one line a kind of field
+// long because: one line per kind of field
 function sampleValue({ kind, options, values = [], item, fields = {} }: Field, next: NextNumber): unknown {
   const time = (): string => new Date(next(0xffffffff) * 1000).toISOString()
   const code = (length: number): string => Array.from({ length }, () => String.fromCharCode(65 + next(26))).join('')
@@ -130,7 +130,7 @@ function sampleValue({ kind, options, values = [], item, fields = {} }: Field, n
   }
 }
 
-/** Few words and many, short ones and as long as may be. */
+/** From short to the longest allowed, with few words and many. */
 function sampleText({ min, max }: Field['options'], next: NextNumber): string {
   const [least, most] = [Number(min ?? 0), Math.min(Number(max ?? longest), longest)]
   const joint = pickFrom(separators, next)

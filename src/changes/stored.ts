@@ -1,4 +1,4 @@
-/** Epoch: how rows that were stored before a version changed a resource are brought to what it is today, and back for nodes that wait to be replaced. Part 9, versions. */
+/** Stored rows: converts them between the versions that wrote them and the newest one. Part 9, versions. */
 import { type Change, majorOf, versionLabels } from '../resources/change.ts'
 import type { VersionedDeclaration, Versions } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -30,7 +30,7 @@ interface DeclaredHistory {
   readonly settings: Settings
 }
 
-/** Resources whose rows know which version they were written for. R196. */
+/** Adds the conversions of rows that other versions stored, and the columns and indexes of older versions. R196. */
 export function withStoredVersions(
   today: ReadonlyMap<string, Resource>,
   declared: DeclaredHistory,
@@ -56,13 +56,13 @@ export function withStoredVersions(
   return versions ? withVersionLabels(made, versions) : made
 }
 
-/** With the versions that are declared, by which it is known whether a database has rows of another one. */
+/** Adds the labels of all declared versions, from which the version of stored rows is derived. */
 function withVersionLabels(all: ReadonlyMap<string, Resource>, versions: Versions): ReadonlyMap<string, Resource> {
   const labels = versionLabels({ versions })
   return new Map([...all].map(([name, one]) => [name, { ...one, collection: { ...one.collection, versions: labels } }]))
 }
 
-/** With indexes for what older versions declare to be in an order of several terms, some of which only they have. */
+/** Adds indexes for the orders of several terms that older versions declare, if a term is a column that only they have. */
 function withOrderIndexes(
   today: Resource,
   served: readonly VersionAt<VersionedDeclaration>[],
@@ -93,7 +93,7 @@ function withOrderIndexes(
   return own.length === 0 ? today : { ...today, collection: { ...collection, indexes } }
 }
 
-/** With fields for what moved to other rows, where a row may lead to none. */
+/** Adds fields that keep a moved value in the row itself while its optional link is null. */
 function withKeptFields(
   today: Resource,
   all: readonly VersionAt<VersionedDeclaration>[],
@@ -118,11 +118,11 @@ function withKeptFields(
   return { ...today, members, byName, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
 }
 
-/** Where nothing is kept the older version shows what stands for it, so that this is what its lists are asked for. */
+/** An older version shows the default where no value is kept, so its filters and sorts must see the default too. */
 const defaultedCell = ({ cell, form }: Column, usual: unknown): Partial<Column> =>
   usual == null ? {} : { cell: (value) => cell(value ?? usual), form: `${form} else ${JSON.stringify(usual)}` }
 
-/** A field of an older version as one that is stored and never answered. */
+/** Turns a field of an older version into a write-only one. */
 function keptField({ byName, collection }: Resource, name: string, kept: string) {
   const member = byName.get(name)
   if (!member) return []
@@ -176,14 +176,14 @@ function withConversions(
   }
 }
 
-/** Whether documents hold something else since then. */
+/** Whether a step changes stored documents. */
 export function changesDocuments({
   change: { renamed, removed, added, retyped, required, mapped, moved },
 }: ChangeStep): boolean {
   return [renamed, removed, added, retyped, required, mapped, moved].some((one) => Object.keys(one ?? {}).length > 0)
 }
 
-/** The way from a former version to today, and back. */
+/** Converts documents between a former version and the newest one. */
 interface StoredConversion {
   readonly toToday: ConvertDocument
   readonly toOlder: ConvertDocument
@@ -217,7 +217,8 @@ function conversionOf(
   return {
     toToday: (document) => {
       const made = runConversion(today, document, 0, () => raise(whole(document)), true)
-      for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null // another row has it
+      // The linked row has the value.
+      for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null
       return made
     },
     receivers: given.map(({ collection }) => collection),
@@ -227,17 +228,17 @@ function conversionOf(
     joined: down.joined,
     source: (field) => {
       const source = up.sources.get(field)
-      const isKept = given.some(({ name }) => name === field) // only where no other row has it
+      const isKept = given.some(({ name }) => name === field) // kept only while there is no linked row
       return isDirect(source) && !isKept && isDirect(down.sources.get(source.name)) ? source.name : null
     },
   }
 }
 
-/** Whether a value stands in the document as it is. Where it does so both ways, nodes of both versions write the same column. */
+/** Whether a value is copied unchanged. If so both ways, nodes of both versions write the same column. */
 const isDirect = (source: ValueSource | undefined): source is ValueSource =>
   source?.from === 'document' && source.map === null && source.otherwise === null
 
-/** The fields of a former version that other rows have today: what they were, and where they are. */
+/** The fields of a former version that other rows have now, with their old values and new places. */
 function movedFieldsOf(down: VersionMapping, up: VersionMapping) {
   const all = [...down.sources.values()].flatMap((source) => joinedSource(source) ?? [])
   return [...new Map(all.map((one) => [one.name, one])).values()].flatMap(({ name, at, there }) => {
@@ -250,7 +251,7 @@ function movedFieldsOf(down: VersionMapping, up: VersionMapping) {
   })
 }
 
-/** What a document gives to another row: nothing where it has none, or keeps it itself. */
+/** The value that a document passes to another row; none if it has no value, or keeps it itself. */
 function movedValueOf(
   { value, by, name, put, ...there }: ReturnType<typeof movedFieldsOf>[number],
   today: Resource,
@@ -262,7 +263,7 @@ function movedValueOf(
   return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
 }
 
-/** What nothing says is left to what stands for it. */
+/** Omits fields without a value, so that their defaults apply. */
 function documentConverter(program: VersionMapping, { members }: Resource): ConvertDocument {
   const names = members.map(({ name }) => name)
   const convert = compileConversion(program, names)

@@ -1,4 +1,4 @@
-/** Taking: what a body of an older version makes of the row as it is stored. Part 9, versions. */
+/** Writes: converts the body of an older version to the row as it is stored. Part 9, versions. */
 
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
@@ -16,7 +16,7 @@ import type { Conversion, VersionDocument, VersionMapping } from './conversion.t
 import { runConversion } from './conversion-error.ts'
 import { withOlderNames } from './queries.ts'
 
-/** A resource in an older version and as it is stored, with the way between them in both directions. */
+/** A resource in an older version and in the newest, with the conversions in both directions. */
 export interface ResourceConversion {
   readonly resource: Resource
   readonly today: Resource
@@ -24,20 +24,20 @@ export interface ResourceConversion {
   readonly up: VersionMapping
   readonly convertDown: Conversion
   readonly convertUp: Conversion
-  /** The names that a field of today has, of the own row or of another one that has fields of it. */
+  /** The names in this version of a current field, of this row or of a joined one. */
   readonly names: (field: string, collection?: string) => readonly string[]
-  /** Whether a function of a change makes a field of today. */
+  /** Whether a change function computes a current field. */
   readonly made: (field: string) => boolean
 }
 
-/** Where an item stands, who writes it, and the other rows that the version completes it from, as the caller sees them. */
+/** The item's address, the writer's permissions, and the joined rows of the older document as the caller sees them. */
 interface WriteContext {
   readonly address: ItemAddress
   readonly hand: Permissions
   readonly rows?: JoinedTexts
 }
 
-/** The caller's hand, for the fields of today: a refusal names the field as the version does. */
+/** The caller's permissions on current fields; a refusal names the field as the version does. */
 export const versionPermissions = (
   { names }: Pick<ResourceConversion, 'names'>,
   { refuse, ...hand }: Permissions,
@@ -67,7 +67,8 @@ export function convertReplace(
   const { address, hand, rows } = writer
   if (seen === null) {
     const document = replaceDocument(resource, body, null, address, hand)
-    const { [today.key ?? '']: _, ...all } = settableValues(own, newItemValues(own, body, document, hand)) // the address has the key
+    // The key comes from the address.
+    const { [today.key ?? '']: _, ...all } = settableValues(own, newItemValues(own, body, document, hand))
     return withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
   }
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
@@ -89,19 +90,19 @@ export function convertPatch(
   return changeStored(own, { body, was, next, sent: next }, seen, writer)
 }
 
-/** Members that a caller gives, the key among them where it makes an item. */
+/** Whether a caller may send the field; the key counts, as creating an item may need it. */
 const isSettable = ({ byName, key }: Resource, name: string): boolean =>
   byName.get(name)?.from === 'caller' || name === key
 
-/** What the caller of today would have sent. */
+/** The body that a client of the newest version would have sent. */
 function settableValues({ today }: ResourceConversion, values: VersionDocument): VersionDocument {
   const told = Object.entries(values).filter(([name, value]) => value !== undefined && isSettable(today, name))
   return Object.fromEntries(told)
 }
 
 /**
- * The fields of today of a new item. A field that the caller may not write has its default, whatever the older version
- * has in its place; it stays in only where what was sent decides its value, so that it is refused. R169, R195.
+ * The current fields of a new item. A field that the caller may not write is left out, so that it gets its default,
+ * unless the sent values determine it: then it stays in, to be refused. R169, R195.
  */
 function newItemValues(
   own: ResourceConversion,
@@ -120,7 +121,7 @@ function newItemValues(
   return values
 }
 
-/** The fields of today of the same item, had the caller sent nothing; null where a converter cannot do without. */
+/** The current fields of the same item with nothing sent; null if a change function throws without the sent values. */
 function unsentValues(
   own: ResourceConversion,
   body: VersionDocument,
@@ -138,17 +139,17 @@ function unsentValues(
   }
 }
 
-/** Whether a write must not show what the stored value is: nobody who may try values is shown it. R169. */
+/** Whether a write must not depend on the stored value, as the caller could find it out by trying values. R169. */
 export const isConcealed = (member: Member, hand: Permissions): boolean =>
   member.writeOnly
     ? member.immutable || missingScopes(member, hand).length > 0
     : member.read !== null && !hand.scopes.has(member.read)
 
-/** Whether a caller who may not read the item is refused a field whatever it sends, so that no refusal depends on the stored value. R119, R169. */
+/** Whether a caller without read access is refused this field whatever it sends: no refusal reveals a value. R119, R169. */
 export const isAlwaysRefused = (member: Member, hand: Permissions): boolean =>
   hand.blind && (member.immutable || missingScopes(member, hand).length > 0)
 
-/** The stored document as far as its writer may know of it: the rest is null, so that no comparison depends on it. */
+/** Sets fields that the writer may not know to null, so that no comparison depends on them. */
 export function maskConcealed(
   { today }: Pick<ResourceConversion, 'today'>,
   seen: VersionDocument,
@@ -159,7 +160,7 @@ export function maskConcealed(
   return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
 }
 
-/** The whole older document of a stored one, write-only values included. */
+/** Converts a stored document to the older version, write-only fields included. */
 export function olderDocument(
   { resource, today, convertDown }: ResourceConversion,
   seen: VersionDocument,
@@ -174,13 +175,13 @@ export function olderDocument(
   return Object.fromEntries(resource.members.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null]))
 }
 
-/** The fields of today of an older document; undefined where it says nothing of one. */
+/** Converts an older document to current fields; undefined where it has no value for one. */
 function storedValues({ today, resource, convertUp }: ResourceConversion, document: VersionDocument): VersionDocument {
   const values = runConversion(resource, document, 0, () => convertUp(document))
   return Object.fromEntries(today.members.map(({ name }, i) => [name, values[i]]))
 }
 
-/** An older document as the caller knows it, as it is wanted, and with nothing changed but what the caller sent. */
+/** The older document before the write, after it (`next`), and with only the sent fields changed (`sent`). */
 interface OlderWrite {
   readonly body: VersionDocument
   readonly was: VersionDocument
@@ -189,8 +190,8 @@ interface OlderWrite {
 }
 
 /**
- * What an older document changes of the stored one: only what it says otherwise, so that nothing it does not know is lost.
- * A field that the caller may not write changes by what was sent alone, to be refused, and not by what was left out.
+ * Applies a write of an older version: only fields whose value changes, so that fields it does not know are not lost.
+ * A field that the caller may not write counts as changed, and is refused, only by what was sent, not by what was omitted.
  */
 function changeStored(
   own: ResourceConversion,
@@ -213,7 +214,7 @@ function changeStored(
   return withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
 }
 
-/** The merge patch that makes a value what it is to be: keys of metadata that are gone have to be named. */
+/** The merge patch from one value to another: metadata keys that are gone must be set to null. */
 function mergePatchFor({ kind, fields = {} }: Field, seen: unknown, value: unknown): unknown {
   if (!isObject(value) || !isObject(seen)) return value
   if (kind === 'metadata') return { ...Object.fromEntries(Object.keys(seen).map((key) => [key, null])), ...value }

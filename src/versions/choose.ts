@@ -1,4 +1,4 @@
-/** Chooses the version of a call: named by its path, its query or its header, else by the features of the caller or by default. Part 9, versions. */
+/** Chooses the version of a call: from its path, query or header, else by features or a default. Part 9, versions. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, type CarriedVersion, headerLines } from '../flow/call.ts'
 import { listInWords } from '../formats/naming.ts'
@@ -7,22 +7,22 @@ import type { VersionedDeclaration } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 import { successorLink } from './notices.ts'
 
-/** What is chosen among. */
+/** The versions that a call can choose, and how. */
 export interface VersionChoice {
-  /** The labels that are served, and those that were, with the end of each where it has one. */
+  /** The served labels, and when versions end: the enforced sunset, or the distant past for retired ones. */
   readonly served: readonly string[]
   readonly ended: ReadonlyMap<string, number>
-  /** When versions are released that have not always been. */
+  /** The release times of versions. */
   readonly released: ReadonlyMap<string, number>
   readonly carriers: readonly ('path' | 'query' | 'header')[]
-  /** Where nothing names one; null where something has to. R192. */
+  /** The version of calls that name none; null if they must name one. R192. */
   readonly usual: string | null
-  /** Whether that is the newest one, whichever is. */
+  /** Whether that is always the newest version. */
   readonly latest: boolean
   readonly fromFeatures: ((features: ReadonlySet<string>, open: readonly string[]) => string | null | undefined) | null
 }
 
-/** What a service that declares its versions so is chosen among. */
+/** Prepares the choice from a declaration and its settings. */
 export function versionChoice(
   { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
   changes: readonly Change[],
@@ -47,13 +47,13 @@ export function versionChoice(
   }
 }
 
-/** The same choice with versions that answer before they are released: those named, or all. */
+/** The same choice, with some versions (or all) available before their release. */
 export function previewVersions(choice: VersionChoice, labels: readonly string[] | 'all'): VersionChoice {
   const waiting = labels === 'all' ? [] : [...choice.released].filter(([label]) => !labels.includes(label))
   return { ...choice, released: new Map(waiting) }
 }
 
-/** The highest version all of whose changes are among the features; null where that is none with changes. R191. */
+/** The highest version whose changes up to it are all among the features; null if no change applies. R191. */
 function versionByFeatures(
   features: ReadonlySet<string>,
   changes: readonly Change[],
@@ -66,7 +66,7 @@ function versionByFeatures(
   return served.filter((label) => majorOf(label) >= first && has(label)).at(-1) ?? null
 }
 
-/** The path of a call without its version, and the version, if it names one. */
+/** The path of a call without its version, and the version if the call names one. */
 export interface NamedVersion {
   readonly path: string
   readonly carried: CarriedVersion | null
@@ -77,19 +77,19 @@ interface VersionMention {
   readonly by: 'path' | 'query' | 'header'
 }
 
-/** What of a call a version is read from, besides its header. */
+/** Where a version can be named, besides the header. */
 interface VersionSources {
   readonly path: string
-  /** The values that its query has for the version. */
+  /** The values of the query's version parameter. */
   readonly queried: readonly string[]
   readonly now: number
-  /** The same path in the version that follows one, if it is there. */
+  /** The same path in the version that follows the given one, if it exists there. */
   readonly toward: (label: string, path: string) => string | null
 }
 
 const versionPrefix = /^\/(v\d+)(?=\/|$)/
 
-/** What a call says of its version. R188 to R190, R204. */
+/** Reads the version that a call names; conflicting or unavailable versions are refused. R188 to R190, R204. */
 export function readVersion(
   call: Call,
   { path, queried, now, toward }: VersionSources,
@@ -99,7 +99,7 @@ export function readVersion(
   const [, inPath] = carriers.includes('path') ? (versionPrefix.exec(path) ?? []) : []
   const inQuery = carriers.includes('query') ? queried : []
   const header = call.headers.version === undefined || !carriers.includes('header') ? [] : headerLines(call, 'version')
-  if (inPath === undefined && inQuery.length === 0 && header.length === 0) return { path, carried: null } // as most
+  if (inPath === undefined && inQuery.length === 0 && header.length === 0) return { path, carried: null }
   const mentions: VersionMention[] = [
     ...(inPath === undefined ? [] : [{ label: inPath, by: 'path' as const }]),
     ...inQuery.map((label) => ({ label, by: 'query' as const })),
@@ -128,7 +128,7 @@ export const isReleased = ({ released }: VersionChoice, label: string, now: numb
 export const openVersions = (choice: VersionChoice, now: number): readonly string[] =>
   choice.served.filter((one) => !isEnded(choice, one, now) && isReleased(choice, one, now))
 
-/** R189, R204. */
+/** Refuses a version that is not open: ended, not released, or unknown. R189, R204. */
 function admitVersion(
   { label, by }: VersionMention,
   choice: VersionChoice,
@@ -152,7 +152,7 @@ function admitVersion(
   })
 }
 
-/** The version where none is named: by what the caller has, or the usual one. R191, R192. */
+/** The version of a call that names none: by the caller's features, else the default. R191, R192. */
 export function unnamedVersion(features: ReadonlySet<string>, choice: VersionChoice, now: number): CarriedVersion {
   const { usual, latest, fromFeatures } = choice
   const open = openVersions(choice, now)

@@ -1,24 +1,24 @@
-/** Tells with every answer which version it is of, and how that version goes. Part 9, versions. */
+/** Notices: the headers that give the version of an answer, its deprecation and its end. Part 9, versions. */
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Deprecation, VersionDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 
-/** What is told of a version, or of an operation in it, made ready at start; times are in milliseconds. */
+/** The notice of a version or of an operation in it, prepared at start; times are in milliseconds. */
 export interface VersionNotice {
   readonly label: string
-  /** The value of `Deprecation`, and from when on it is sent. R198, R199. */
+  /** The value of `Deprecation`, and when it is first sent. R198, R199. */
   readonly deprecation: { readonly value: string; readonly from: number } | null
-  /** R200. */
+  /** The value of `Sunset`, and its time. R200. */
   readonly sunset: { readonly value: string; readonly at: number } | null
   /** Links that are the same for all answers. R201. */
   readonly links: string
-  /** The version to move to; null where there is none, or the version stays and only the operation goes. */
+  /** The version to move to; null if there is none, or if only the operation ends and the version stays. */
   readonly successor: string | null
-  /** The resources that have another name there. */
+  /** Resources that have another name in that version. */
   readonly names: ReadonlyMap<string, string>
 }
 
-/** What is told of each version of a service. */
+/** The notices of all versions of a service. */
 export function versionNotices(
   editions: readonly ServedVersion[],
   { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
@@ -51,7 +51,7 @@ type DeclaredEnd = Partial<VersionDeclaration & Deprecation>
 const formatIn = ({ format }: DeclaredEnd, { deprecation }: Settings): 'true' | 'rfc9745' =>
   format ?? deprecation.format
 
-/** What is told where operations go, by their routes, and for OPTIONS by the places that have them. R198. */
+/** The notices of deprecated operations, by route, and by endpoint for OPTIONS. R198. */
 export function operationNotices(
   editions: readonly ServedVersion[],
   { versions = {} }: Pick<VersionedDeclaration, 'versions'>,
@@ -80,7 +80,7 @@ export function operationNotices(
   return found
 }
 
-/** What is told of what is declared so: of several that go, the first date, and all links. */
+/** Makes a notice: of several declarations, the earliest dates and all links. */
 function noticeOf(
   label: string,
   all: readonly DeclaredEnd[],
@@ -108,7 +108,7 @@ function noticeOf(
   }
 }
 
-/** Completes the headers of an answer; `successor` is the same place in the version to move to, if it is there. R193, R198 to R201. */
+/** Adds the version headers; `successor` finds the same path in the version to move to. R193, R198 to R201. */
 export function addVersionHeaders(
   headers: Record<string, string>,
   { label, deprecation, sunset, links }: VersionNotice,

@@ -1,11 +1,10 @@
-/** Counts which version is used by whom, in memory, and writes it to the store now and then, off the way of requests. Part 9, versions. */
+/** Usage: counts in memory which caller uses which version, and writes the counts off the request path. Part 9, versions. */
 import type { VersionUse } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 
 const pendingUses = new WeakMap<Store, Map<string, VersionUse>>()
-const mostCounted = 10_000 // what is counted between two times of writing it down
+const mostCounted = 10_000 // pairs of version and caller that are counted between two writes
 
-/** Counts a request. */
 export function countVersionUse(store: Store, version: string, caller: string, time: number): void {
   const all = pendingUses.get(store) ?? new Map<string, VersionUse>()
   pendingUses.set(store, all)
@@ -15,7 +14,7 @@ export function countVersionUse(store: Store, version: string, caller: string, t
   all.set(name, { version, caller, requests: (before?.requests ?? 0) + 1, last: time })
 }
 
-/** Writes down what was counted; what the store does not take is counted on. */
+/** Writes the counts to the store; after a failed write, the counts are restored. */
 export async function flushUsage(store: Store): Promise<void> {
   const all = pendingUses.get(store)
   if (!all || all.size === 0) return
@@ -39,7 +38,7 @@ function restoreCount(store: Store, use: VersionUse): void {
   all.set(name, { ...use, requests: use.requests + (before?.requests ?? 0), last })
 }
 
-/** Every few seconds, until it is stopped; the rest is written then. */
+/** Flushes the counts at an interval, and once more when the returned function stops it. */
 export function flushUsageEvery(store: Store, every: number): () => Promise<void> {
   const timer = setInterval(() => void flushUsage(store).catch(() => {}), every).unref()
   return async () => {
