@@ -1,4 +1,4 @@
-/** Shows the statements that plans become, and how SQLite carries the hot ones out. The cellar. */
+/** Tests the statements that plans compile to, and how SQLite runs the frequent ones. The cellar. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -50,7 +50,7 @@ const [carts, lines] = Object.entries(around.resources).map(
   ([name, one]) => makeResource(name, one, around).collection,
 ) as [Collection, Collection]
 
-/** One text a dialect, in the order of `dialects`. */
+/** Compares one text per dialect, in the order of `dialects`. */
 function shown(text: (dialect: Dialect) => string, ...expected: readonly string[]): void {
   assert.deepEqual(dialects.map(text), expected)
 }
@@ -149,7 +149,7 @@ const plan = (
   withPositions: false,
 })
 
-/** The statements of a list: one for each stretch of its order. */
+/** The statements of a list, one for each key range of its order. */
 const listed = (collection: Collection, asked: ListRows, dialect: Dialect): Statement[] =>
   allRanges(asked.order).map((stretch) => listStatement(collection, asked, stretch, { offset: 0, limit: 21 }, dialect))
 

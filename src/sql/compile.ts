@@ -1,4 +1,4 @@
-/** Compiles what a plan asks for into statements. Pure: text and values, nothing is run here. The cellar. */
+/** Compiles plans into SQL statements, as text and values. Pure: it runs nothing. The cellar. */
 import { apiKeyCollection } from '../flow/credential.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
@@ -11,35 +11,35 @@ export interface Statement {
   readonly text: string
   readonly values: readonly Cell[]
   /**
-   * Says that it needs no transaction around it: a read that holds nothing, or a write that is whole by itself. Such a write either ends
-   * its story or changed nothing.
+   * Set if the statement needs no transaction: a read that takes no lock, or a write after which nothing follows that has to
+   * commit with it.
    */
   readonly autocommit?: 'read' | 'write'
-  /** The same for several requests at once, where it can be. */
+  /** The statement that coalesces several of this kind into one; missing where they cannot be coalesced. */
   readonly many?: CoalescedStatement
-  /** Says that its story needs nothing of it: what follows may be sent before it is done. */
+  /** Set if the operation does not use the rows, so that the next statement may be sent before this one is done. */
   readonly pipelined?: true
 }
 
-/** What several statements that differ in nothing but their values are in one. */
+/** One statement in place of several that differ only in their values. */
 export interface CoalescedStatement {
-  /** Takes a list for each value; its rows tell as `at0`, `at1` and so on whose they are. */
+  /** Takes an array for each value. A result row names the row that it is about in its columns `at0`, `at1` and so on. */
   readonly text: string
-  /** What the lists are of. */
+  /** The element types of the arrays. */
   readonly types: readonly ('text' | 'bigint')[]
-  /** Which of the values name the row that a statement is about. */
+  /** The indexes of the values that identify the row of a statement. */
   readonly at: readonly number[]
 }
 
-/** The texts of a collection's statements, made once. */
+/** The SQL texts of a collection, compiled once. */
 export interface StatementTexts {
   readonly read: string
-  /** The same, keeping the row from being written by others. */
+  /** As `read`, with a lock: no other transaction can change or delete the row. */
   readonly readForUpdate: string
   readonly exists: string
-  /** The same, keeping the row from being deleted until the transaction ends. */
+  /** As `exists`, with a lock: the row cannot be deleted until the transaction ends. */
   readonly existsShared: string
-  /** Finds a row at a revision, and keeps it from being changed or referred to. */
+  /** Finds a row at a revision and locks it: nobody can change it or refer to it until the transaction ends. */
   readonly lockUnchanged: string
   readonly insert: string
   readonly remove: string
@@ -52,18 +52,18 @@ export const claimTable = 'bylaw_keys'
 export const quotaTable = 'bylaw_quotas'
 export const useTable = 'bylaw_uses'
 export const credentialTable = apiKeyCollection
-/** The values that have to be unique, where no index can see all rows. */
+/** The unique values of rows on shards, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
-/** Which rows refer to a row, where these lie elsewhere. */
+/** Which rows refer to a row, where they may be on another shard. */
 export const linkTable = 'bylaw_links'
-/** The nodes that serve, and since when they were last seen. */
+/** The running nodes, and when each was last seen. */
 export const nodeTable = 'bylaw_nodes'
-/** The plan files that were carried out. */
+/** The plan files that were applied. */
 export const planTable = 'bylaw_plans'
-/** Who changes the schema at the moment. */
+/** The lease of the process that changes the schema. */
 export const leaseTable = 'bylaw_leases'
 
-/** A table in a statement that seeks a row by its key. */
+/** A table that is searched by its primary key; where rows have accounts, SQLite needs an index hint for it. */
 const tableByKey = ({ account, table }: Collection, { byKey }: Dialect): string =>
   account === null ? quoted(table) : quoted(table) + byKey(table)
 
@@ -88,13 +88,13 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
   }
 }
 
-/** Finds a row that has no value in a column. */
+/** Finds a row whose column is null. */
 export const blankStatement = ({ table }: Collection, column: string): Statement => ({
   text: `SELECT 1 AS found FROM ${quoted(table)} WHERE ${quoted(column)} IS NULL LIMIT 1`,
   values: [],
 })
 
-/** New texts for a row, and new cells where they moved: every other index entry stays as it is. */
+/** Updates the texts of a row and only the cells that changed, so that all other index entries stay as they are. */
 export function updateText(collection: Collection, moved: readonly number[], dialect: Dialect): string {
   const { columns } = collection
   const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
@@ -105,28 +105,30 @@ export function updateText(collection: Collection, moved: readonly number[], dia
   return `UPDATE ${tableByKey(collection, dialect)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
 }
 
-/** What names a row among all that were deleted. R137. */
+/**
+ * Identifies a row among the tombstones of its collection: its account and parent, if they are part of its key, and its id.
+ * R137.
+ */
 export function tombstoneId({ account, composite }: Collection, key: RowKey): string {
   if (account === null && !composite) return key.id
   const before = [...(account === null ? [] : [key.account ?? '']), ...(composite ? [key.parent ?? ''] : [])]
   return [...before.map(encodeURIComponent), key.id].join('/')
 }
 
-/** A statement with values in its slots. */
+/** Replaces the slots of a statement by values. */
 export const fillSlots = ({ text, values }: Statement, cells: readonly Cell[]): Statement => ({
   text,
   values: values.map((value) => (isSlot(value) ? (cells[value.slot] as Cell) : value)),
 })
 
-/** How many rows to pass over, and how many to take. */
 export interface OffsetAndLimit {
   readonly offset: Cell
   readonly limit: number
-  /** With what is never answered, which rows of other shapes are made from. */
+  /** Whether to read the write-only fields too, which documents of other shapes are converted from. */
   readonly withWriteOnly?: boolean
 }
 
-/** The rows of one stretch of a list. */
+/** The rows of one key range of a list. */
 export function listStatement(
   collection: Collection,
   plan: ListRows,
@@ -148,7 +150,7 @@ export function listStatement(
   )
 }
 
-/** Finds out whether a stretch has a row. */
+/** Finds out whether a key range has a row. */
 export const probeStatement = (
   collection: Collection,
   plan: ListRows,
@@ -170,7 +172,7 @@ function selectStatement(
     : selectDirectly(what, collection, plan, stretch, cut, dialect)
 }
 
-/** What is passed over is asked for its keys, which an index has; the rows of the page alone are fetched. */
+/** Skips rows by their keys alone, which the index contains, and fetches only the rows of the page. */
 function selectViaKeys(
   what: string,
   collection: Collection,
@@ -220,25 +222,26 @@ function selectDirectly(
     .map((text) => (merged && dialect.cutsParts ? `(${text}${ordered(say)} LIMIT 0 + ${Math.trunc(limit)})` : text))
     .join(' UNION ALL ')
   const order = ordered(merged ? (column) => `sorted${stretch.order.findIndex((one) => one.column === column)}` : say)
-  // Written out: SQLite plans a statement anew each time a bound limit is set, PostgreSQL plans badly for any limit. As a sum: for a
-  // small number SQLite takes reading and sorting a whole table for cheaper than an index that leaves a little to be sorted.
+  // The limit is a literal: SQLite plans a statement again each time a bound limit is set, and PostgreSQL plans badly if it
+  // does not know the limit. It is a sum: for a small literal, SQLite prefers to read and sort the whole table to an index
+  // that leaves a little to sort.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
-  // What parts are merged by is not told: an integer may be too large for who reads the rows.
+  // The columns that parts are merged by are left out of the result: an integer may be too large for the driver.
   const told = what.split(', ').map((one) => one.split(' AS ').at(-1))
   const text = `${all}${order}${cut}`
   return { text: merged ? `SELECT ${told.join(', ')} FROM (${text}) AS merged` : text, values }
 }
 
-/** What stands between joined documents, and nowhere inside them. */
+/** Separates joined documents. It cannot occur inside one, as JSON.stringify writes no line breaks. */
 export const documentSeparator = ',\n'
 
-/** The rows of a list in one: a page costs half of what its rows cost one by one. */
+/** Aggregates the rows of a list into one row: a page costs half of what its rows cost one by one. */
 export const aggregateStatement = ({ text, values }: Statement, { documentsAggregate }: Dialect): Statement => ({
   text: `SELECT count(*) AS count, min(shape) AS oldest, max(shape) AS newest, ${documentsAggregate} AS docs FROM (${text}) AS page`,
   values,
 })
 
-/** How many rows match, or match within a stretch, counted no further than needed. */
+/** Counts the rows that match, in a whole list or in a key range, up to a limit. */
 export function countStatement(
   collection: Collection,
   plan: ListRows,
@@ -248,7 +251,7 @@ export function countStatement(
 ): Statement {
   const binding_ = statementBinding(dialect, collection, plan)
   const where = whereClause(collection, plan, stretch?.bounds ?? [], binding_)
-  const from = stretch === null ? quoted(collection.table) : binding_.from // a whole list has no order to be counted by
+  const from = stretch === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
   const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }
@@ -256,7 +259,7 @@ export function countStatement(
 const viewName = ({ table }: { readonly table: string }): string => quoted(`${table}_view`)
 export const dropView = (one: { readonly table: string }): string => `DROP VIEW IF EXISTS ${viewName(one)}`
 
-/** Every field under its own name, for people who ask with SQL. */
+/** A view with a column for every field that is not write-only, for people who query with SQL. */
 export function viewText(one: Collection, dialect: Dialect): string {
   const columns = one.fields
     .filter(({ writeOnly }) => !writeOnly)

@@ -1,4 +1,4 @@
-/** Dialect: the few questions that the databases answer differently. The cellar. */
+/** Dialect: how the SQL and the locks of the databases differ. The cellar. */
 import { createHash } from 'node:crypto'
 import type { RowKey } from '../flow/found-row.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
@@ -6,47 +6,56 @@ import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
-  /** The mark of the n-th value, counted from 1. */
+  /** The placeholder of the n-th value, counted from 1. */
   readonly mark: (n: number) => string
   readonly type: (type: 'text' | 'integer') => string
-  /** A match that compares exact code points, and the pattern of literal parts with anything between. R70. */
+  /** A match that compares exact code points. R70. */
   readonly like: (column: string, pattern: string) => string
+  /** The pattern of literal parts with anything between them. */
   readonly pattern: (parts: readonly string[]) => string
+  /** Hints to the planner that few rows meet a condition. */
   readonly rare: (condition: string) => string
-  /** What stands behind a table whose row is sought by the primary key alone, and not by an index of an id in all accounts. */
+  /**
+   * An index hint to find a row by its primary key, where the planner might choose the index of the id over all accounts.
+   */
   readonly byKey: (table: string) => string
-  /** The documents of all rows in one text, in the order of the rows, a comma and a new line between them. */
+  /** Joins the documents of all rows into one text, in the order of the rows, separated by a comma and a new line. */
   readonly documentsAggregate: string
-  /** Whether lists that are merged are each cut where their page is, as they would all be read and sorted else. */
+  /** Whether each part of a merged list has its own limit; without one, PostgreSQL would read and sort all parts. */
   readonly cutsParts: boolean
-  /** Whether rows that a page passes over are asked for their keys alone, as they would all be fetched else. */
+  /** Whether skipped rows are read by their keys alone; otherwise PostgreSQL would fetch them all. */
   readonly passesKeys: boolean
-  /** The most bytes of an entry of an index; null where there is no such limit. */
+  /** The largest size of an index entry in bytes; null if there is no limit. */
   readonly maxIndexBytes: number | null
-  /** What stands behind the columns of a table. */
+  /** The options after the column list of CREATE TABLE. */
   readonly tableOptions: string
-  /** What makes a read hold its rows until the transaction ends, where others write at the same time; null where nobody does. */
+  /**
+   * The clauses that lock the rows of a read until the transaction ends; null where only one transaction writes at a time.
+   */
   readonly rowLocks: {
-    /** They can be changed, but not deleted. */
+    /** The row can be changed, but not deleted. */
     readonly shared: string
-    /** They can be neither changed nor deleted. */
+    /** The row can be neither changed nor deleted. */
     readonly update: string
-    /** They can be neither changed nor referred to. */
+    /** The row can be neither changed, nor deleted, nor referred to. */
     readonly exclusive: string
   } | null
-  /** Whether several steps of a story are better one statement, as each is a way there and back. */
+  /** Whether several steps of an operation are combined into one statement, to save round trips. */
   readonly combines: boolean
-  /** Whether the same of several requests is better one statement, as each one is parsed, answered and committed by itself. */
+  /** Whether the same statements of several requests are coalesced into one, to parse, answer and commit only once. */
   readonly coalesces: boolean
-  /** What spreads the rows of a table over machines by their home, their first column; null where all lie together. */
+  /** The statements that distribute a table over shards by `home`, its first column; null if the database is not sharded. */
   readonly distribute: ((table: string) => readonly string[]) | null
   /** The time of the database, in milliseconds. */
   readonly now: string
-  /** The same, where the clock of a machine that may be wrong is not believed. */
+  /**
+   * The time that expiry is judged by. On SQLite it is at most 5 minutes ahead of the last certain time, as the clock may be
+   * wrong.
+   */
   readonly due: string
-  /** Whether the schema can change while rows are read and written; steps are then told so that they can be carried out twice. */
+  /** Whether the schema changes while rows are read and written; steps are then written so that they can run twice. */
   readonly online: boolean
-  /** Refuses rows of shapes below one: what does so for all that is written from now on, and what proves it of the rows that are there. */
+  /** Refuses rows below a shape number: `refuse` refuses new writes of them, `validate` checks the rows that exist. */
   readonly floor: (
     table: string,
     shape: number,
@@ -57,12 +66,14 @@ export interface Dialect {
 
 const maxNameBytes = 63
 
-/** A name as an identifier; PostgreSQL cuts longer ones, so that different ones could become the same. */
+/**
+ * A name as an identifier. It is shortened here, as PostgreSQL would cut long names, so that different ones could collide.
+ */
 export function quoted(name: string): string {
   return `"${truncatedName(name).replaceAll('"', '""')}"`
 }
 
-/** A name as it is found in the database. */
+/** A name as the database stores it: a long one is cut and ends in a digest. */
 export function truncatedName(name: string): string {
   if (Buffer.byteLength(name) <= maxNameBytes) return name
   const tail = createHash('sha256').update(name).digest('hex').slice(0, 16)
@@ -72,10 +83,10 @@ export function truncatedName(name: string): string {
     .replace(/\ufffd+$/, '')}_${tail}`
 }
 
-/** What the database says to nodes whose declaration it has left behind. */
 const wallTime = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 const databaseTime = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)'
 
+/** The error that the database raises for nodes of an old declaration. */
 const belowFloor = 'The rows of this table are written in a newer shape now.'
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -83,14 +94,14 @@ export const sqliteDialect: Dialect = {
   name: 'sqlite',
   mark: (n) => `?${n}`,
   type: (type) => (type === 'text' ? 'TEXT' : 'INTEGER'),
-  like: (column, pattern) => `+${column} GLOB ${pattern}`, // the sign keeps SQLite from seeking by the pattern itself
+  like: (column, pattern) => `+${column} GLOB ${pattern}`, // the plus keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
-  tableOptions: ' STRICT', // with rowids: documents are too long to lie in the tree of their keys
+  tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
-  cutsParts: false, // SQLite merges what is in order, and no faster where it is cut
+  cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
   passesKeys: false,
   rowLocks: null,
   combines: false,
@@ -152,10 +163,12 @@ export const postgresDialect: Dialect = {
   member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${viewCasts[type]}`,
 }
 
-/** The table that all others lie beside: rows of one home are on one machine. */
+/** The table that all others are colocated with: rows of one shard key are on one machine. */
 const colocationTable = 'bylaw_tombstones'
 
-/** PostgreSQL with Citus. A statement that makes rows in two tables is none that Citus brings to one machine, so that none is fused. */
+/**
+ * PostgreSQL with Citus. Nothing is combined, as Citus cannot route a statement that writes to two tables to one machine.
+ */
 export const citusDialect: Dialect = {
   ...postgresDialect,
   combines: false,
@@ -166,11 +179,11 @@ export const citusDialect: Dialect = {
   ],
 }
 
-/** The columns that find a row, in the order of its primary key; where rows are spread, first the one that says where it is. */
+/** The columns that identify a row, in the order of its primary key; on a sharded database the shard key comes first. */
 export const rowKeyColumns = (collection: Collection, { distribute }: Dialect): readonly string[] =>
   distribute ? ['home', ...keyColumns(collection)] : keyColumns(collection)
 
-/** The values that find a row, in the order of its primary key. */
+/** The values of `rowKeyColumns` for a row. */
 export function rowKeyValues(collection: Collection, key: RowKey, { distribute }: Dialect): readonly Cell[] {
   const { account, composite } = collection
   const own = composite ? [key.parent, key.id] : [key.id]
@@ -178,11 +191,11 @@ export function rowKeyValues(collection: Collection, key: RowKey, { distribute }
   return distribute ? [rowShardKey(collection, key), ...all] : all
 }
 
-/** Where a row is: beside its owner, if it is told apart below that. */
+/** The shard key of a row. A row that is identified below its owner has that of its owner, so that both are colocated. */
 export const rowShardKey = ({ composite }: Collection, { id, parent }: Pick<RowKey, 'id' | 'parent'>): number =>
   shardKeyOf(composite ? (parent ?? '') : id)
 
-/** What a statement about a shared table says besides, where rows are spread: the home of the row that is meant, as its n-th value. */
+/** The extra condition on the shard key, which is the n-th value; empty if the database is not sharded. */
 export const shardCondition = (
   home: number,
   n: number,
@@ -190,7 +203,7 @@ export const shardCondition = (
 ): { text: string; values: readonly Cell[] } =>
   distribute ? { text: ` AND home = ${mark(n)}`, values: [home] } : { text: '', values: [] }
 
-/** A new row of a shared table: where rows are spread, its home comes first. */
+/** Inserts a row into a shared table; on a sharded database its shard key comes first. */
 export function insertStatement(
   table: string,
   row: Readonly<Record<string, Cell>>,

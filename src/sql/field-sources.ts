@@ -1,9 +1,9 @@
-/** Kinds: how fields of today were stored before, and whether their rows can be brought to today's declaration. Pure. The cellar. */
+/** Field sources: where the old declaration stored each field, and whether rows can be converted. Pure. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import type { Layout, TableLayout } from './stored-layout.ts'
 import { isConverted } from './stored-version.ts'
 
-/** A field of today with the path it was stored at before, if it was. */
+/** A current field and the path that it was stored at before; null if it is new. */
 export interface FieldSource {
   readonly path: string
   readonly kind: string
@@ -23,7 +23,7 @@ export function fieldSources(
   })
 }
 
-/** Why the rows of before cannot be brought to today's declaration; null where they can. */
+/** Why rows of the old declaration cannot be converted to the current one; null if they can. */
 export function incompatibilityOf(one: Collection, was: TableLayout, layout: Layout | null): string | null {
   if (was.identity !== one.identity || was.composite !== one.composite)
     return `its rows had ${was.identity} and are declared with ${one.identity} now`
@@ -39,13 +39,13 @@ export function incompatibilityOf(one: Collection, was: TableLayout, layout: Lay
   return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
 }
 
-/** Whether values of two kinds are held alike; of references, whether both names are those of one table. */
+/** Whether values of two kinds are stored alike; two references are, if their names mean the same table. */
 function isSameKind(was: string, is: string, layout: Layout | null): boolean {
   const [before, now] = [was, is].map((kind) => /^ref (.*)$/.exec(kind)?.[1])
   if (was === is || before === undefined || now === undefined) return was === is
   const tables = Object.entries(layout?.tables ?? {})
   const named = (name: string) => tables.filter(([key, { called }]) => key === name || called === name)
   const [known, own] = [named(before), named(now).map(([key]) => key)]
-  // Tables are never forgotten: a name that none has is the first one of a resource that had another one when its table was made.
+  // Layouts keep all tables, so an unknown name is the first name of a resource that was renamed before its table was made.
   return known.length === 0 ? own.length > 0 : known.some(([key]) => own.includes(key))
 }

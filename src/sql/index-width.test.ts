@@ -1,4 +1,4 @@
-/** Shows how indexes are built where texts may be too long for them, and what conditions say besides. */
+/** Tests how indexes shorten texts that may be too long, and the additional conditions on their first characters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

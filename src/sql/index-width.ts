@@ -1,18 +1,18 @@
-/** Width: how much of long texts an index takes, where a database takes only so much. Pure. The cellar. */
+/** Index width: shortens long texts in indexes, where the database limits the size of an entry. Pure. The cellar. */
 import type { Condition } from '../flow/plan.ts'
 import { type Cell, type Collection, type Column, indexesOf } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 
-/** The most bytes of a code point, and those that an entry takes for each column besides its value. */
+/** The most bytes of a code point, and the overhead of each column in an index entry. */
 const [codePoint, overhead] = [4, 8]
-/** The most code points of a key that callers choose, and of an id that begins with a prefix and is made here. */
+/** The most code points of a key that clients choose, and of a generated id with its prefix. */
 const [chosenKey, madeId] = [255, 40]
 const shortText = 10
 const leastPrefix = 25
 
 /**
- * The columns of an index as it is built: `by_name~300` stands for the first 300 characters of a text that may be too long for it, and
- * `by_name#` for a digest of it, where values have to be unique.
+ * The columns of an index as it is built. `by_name~300` means the first 300 characters of a text that may be too long, and
+ * `by_name#` a digest of it, for unique indexes.
  */
 export function fitIndexColumns(
   one: Collection,
@@ -36,7 +36,7 @@ export function fitIndexColumns(
 
 const isWide = ({ type, most }: Column): boolean => type === 'text' && most !== null && most > shortText
 
-/** The most bytes of what is no long text: numbers and times, ids, and the keys of resources that have their own. */
+/** The most bytes of a value that is not a long text: a number, a time, a generated id, or a key that clients choose. */
 function maxBytesOf({ columns, composite, identity, parent }: Collection, name: string): number {
   const column = columns.find((one) => one.name === columnOfTerm(name))
   const isForeign = column && (column.name === parent?.column || /^ref\b/.test(column.form))
@@ -44,10 +44,10 @@ function maxBytesOf({ columns, composite, identity, parent }: Collection, name: 
   return composite || identity.startsWith('the key') ? chosenKey * codePoint : madeId
 }
 
-/** The column that a term of an index is about. */
+/** The column of an index term, without its sign and mark. */
 export const columnOfTerm = (term: string): string => term.replace(/^-/, '').replace(/[~#]\d*$/, '')
 
-/** A term of an index as it stands in a statement. */
+/** An index term as SQL. */
 export function indexTerm(term: string): string {
   const [, minus, name = '', mark, count] = /^(-?)(.*?)(?:([~#])(\d*))?$/.exec(term) ?? []
   const value =
@@ -74,7 +74,7 @@ function indexPrefixes(one: Collection, dialect: Dialect): ReadonlyMap<string, n
 
 const signs = { eq: '=', gt: '>=', gte: '>=', lt: '<=', lte: '<=' } as const
 
-/** What a condition says of the first characters of a long text, so that the index of those is used. */
+/** An additional condition on the first characters of a long text, so that the index on these can be used. */
 export function prefixConditions(
   collection: Collection,
   one: Condition,

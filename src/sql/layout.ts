@@ -1,4 +1,4 @@
-/** Layout: what the tables of a declaration look like, as it is remembered in the database. Pure. The cellar. */
+/** Layout: the tables of a declaration, as the database remembers them. Pure. The cellar. */
 import { type Collection, type Column, indexesOf, type ShapeConversions, type Unique } from '../rows/collection.ts'
 import { viewText } from './compile.ts'
 import type { Dialect } from './dialect.ts'
@@ -9,14 +9,14 @@ import { isConverted, nameStructure, storedVersionAt } from './stored-version.ts
 
 export { type Layout, layoutVersionOf, mergingLayoutVersion, type TableLayout } from './stored-layout.ts'
 
-/** A collection with its columns as the database names them. */
+/** A collection with the column names of the database. */
 interface MappedCollection {
   readonly collection: Collection & ShapeConversions
   readonly table: TableLayout
   readonly columnName: (column: string) => string
 }
 
-/** Collections as a layout holds them: a field that was renamed keeps its column, with its index and its values. */
+/** Maps collections to a layout: a renamed field keeps its column, with its index and its values. */
 export function mapCollections(
   collections: Iterable<Collection>,
   { tables }: Pick<Layout, 'tables'>,
@@ -49,7 +49,7 @@ export function mapCollections(
   })
 }
 
-/** The way between the shapes of a table that different versions made. R196. */
+/** The conversions between the shapes of a table that different versions made. R196. */
 function shapeConversions(one: Collection, table: TableLayout): ShapeConversions {
   const { conversions } = one
   const at = (shape: number) => storedVersionAt(one, table, shape)
@@ -69,10 +69,10 @@ function columnNamesIn({ columns }: Collection, table: TableLayout): ReadonlyMap
   return new Map(columns.map(({ name, field }) => [name, byField.get(field) ?? name]))
 }
 
-/** Layouts that were written before columns named their fields. */
+/** For layouts of early releases, whose columns do not name their fields. */
 const fieldOfColumn = (column: string): string => column.replace(/^by_/, '')
 
-/** The layout of today's collections, keeping the shapes and the columns of before. */
+/** The layout of the current collections; it keeps the shapes and the columns of the old layout. */
 export function layoutOf(
   collections: Iterable<Collection>,
   before: Layout | null,
@@ -105,7 +105,7 @@ export function layoutOf(
   return { layout: layoutVersionOf(how), shared, tables, open: before?.open ?? false, ...how }
 }
 
-/** The names that collections have in a layout: a renamed resource keeps its table, with all that is in it. R196. */
+/** The names of collections in the old layout: a renamed resource keeps its table and its rows. R196. */
 function formerNamesOf(all: readonly Collection[], before: Layout | null): ReadonlyMap<string, string> {
   const has = (name: string) => before !== null && Object.hasOwn(before.tables, name)
   const renamed = all.flatMap(({ name, formerNames = [] }): [string, string][] => {
@@ -117,14 +117,14 @@ function formerNamesOf(all: readonly Collection[], before: Layout | null): Reado
   return new Map([...renamed, ...same])
 }
 
-/** The former entry of a collection in a layout; undefined where it has none. */
+/** The old table layout of a collection; undefined if it is new. */
 export const formerTableOf = (
   one: Collection,
   all: readonly Collection[],
   before: Layout | null,
 ): TableLayout | undefined => before?.tables[formerNamesOf(all, before).get(one.name) ?? '']
 
-/** A new table takes no name that one of a renamed resource keeps. */
+/** A renamed resource keeps its table; a new table does not take a name that is in use. */
 function tableNameFor(
   { name, table, origin }: Collection,
   heir: string | undefined,
@@ -177,7 +177,10 @@ function tableLayoutOf(
   }
 }
 
-/** The field of before whose values a column of today has; null where they are made in another way, so that it is a column of its own. */
+/**
+ * The old field whose values a current column holds; null if its values are made in another way, so that it needs a new
+ * column.
+ */
 function formerFieldOf(
   one: Collection,
   { field, of }: Column,
@@ -190,7 +193,7 @@ function formerFieldOf(
   return from === null ? null : [from, ...rest].join('.')
 }
 
-/** The column that holds the values of a field of before. */
+/** The existing column that holds the values of an old field in the same form. */
 function keptColumn(
   is: { readonly type: string; readonly form: string },
   before: TableLayout | undefined,
@@ -200,7 +203,7 @@ function keptColumn(
   return found && found[1].type === is.type && found[1].form === is.form ? found[0] : undefined
 }
 
-/** A name that no column has or had; none of a field ends in two underscores and a number. */
+/** A name that no old or current column has; a field's name cannot end in two underscores and a number. */
 function freshColumnName({ name }: Column, before: TableLayout | undefined, columns: object): string {
   const taken = { ...before?.columns, ...columns }
   for (let n = 1; ; n++) {
@@ -209,7 +212,7 @@ function freshColumnName({ name }: Column, before: TableLayout | undefined, colu
   }
 }
 
-/** Names cannot meet: no name of a table or a field has two underscores in a row. */
+/** Index names cannot collide, as no declared name has two underscores in a row. */
 function indexesByName(one: Collection, dialect: Dialect): Record<string, readonly string[]> {
   const own = dialect.distribute ? one.uniques.filter((unique) => isColocatedUnique(one, unique)) : one.uniques
   const unique = own.map(({ columns }) => columns)
@@ -224,7 +227,7 @@ function indexesByName(one: Collection, dialect: Dialect): Record<string, readon
   ])
 }
 
-/** Whether what is unique can only meet on one machine: the home of a row follows from its id. */
+/** Whether equal values can only be on one shard: the columns include the id, which the shard key is made from. */
 export const isColocatedUnique = ({ composite }: Collection, { columns }: Unique): boolean =>
   !composite && columns.includes('id')
 

@@ -1,14 +1,17 @@
-/** Merging: which rows nodes of two declarations may write in turn only if all of them merge what they write. Pure. The cellar. */
+/** Merging: which collections require all nodes to merge their writes during a rolling upgrade. Pure. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import { fieldSources } from './field-sources.ts'
 import { formerTableOf, type Layout, type TableLayout } from './layout.ts'
 import { isConverted } from './stored-version.ts'
 
-/** Nodes of this release say by their name that they merge; those of earlier ones are named by host and process alone. */
+/**
+ * Nodes of this release show by their name that they merge writes; nodes of earlier releases are named by host and process
+ * alone.
+ */
 export const nodeName = (host: string, pid: number): string => `${host}+2:${pid}`
 export const isEarlierReleaseNode = (node: string): boolean => /:\d+$/.test(node) && !/\+2:\d+$/.test(node)
 
-/** The collections whose rows are safe beside nodes of the former declaration only where all nodes merge what they write. */
+/** The collections that old and new nodes can write at the same time only if all nodes merge their writes. */
 export const collectionsToMerge = (was: Layout | null, is: Layout, collections: readonly Collection[]): string[] =>
   collections.flatMap((one) => {
     const old = formerTableOf(one, collections, was)
@@ -16,7 +19,7 @@ export const collectionsToMerge = (was: Layout | null, is: Layout, collections: 
     return isOther && (isConverted(one, old) || hasOtherLists(one, old)) ? [one.name] : []
   })
 
-/** Earlier releases answer a list as their own declaration wrote it last where it has another name, or stands in an object. */
+/** Nodes of earlier releases answer a list that was renamed or lies in an object as they themselves wrote it last. */
 const hasOtherLists = ({ fields }: Collection, { kinds }: TableLayout): boolean =>
   fieldSources(fields, kinds).some(
     ({ path, kind, from }) => kind === 'list' && from !== null && (from !== path || /^[^*]*\.[^*]*$/.test(path)),

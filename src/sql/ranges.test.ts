@@ -1,4 +1,4 @@
-/** Stretches: how the way through ordered rows is cut, nulls and mixed directions included. The cellar. */
+/** Key ranges: tests how ordered rows are split, with nulls and mixed directions. The cellar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -98,7 +98,7 @@ test('terms that filters hold fixed are left out, with their part of the place',
 
 type Row = Record<string, Cell>
 
-/** Whether a row lies in a stretch, as a database would say. */
+/** Whether a row is in a key range, as a database would decide. */
 function lies(row: Row, bound: KeyBound): boolean {
   if ('columns' in bound) {
     const i = bound.columns.findIndex((column, at) => row[column] !== bound.values[at])
@@ -111,7 +111,7 @@ function lies(row: Row, bound: KeyBound): boolean {
   return bound.is === 'at' ? value === bound.value : bound.is === 'beyond' ? value > bound.value : value < bound.value
 }
 
-/** Less than 0 where the first row stands before the second. */
+/** Less than 0 if the first row is before the second. */
 function compared(a: Row, b: Row, order: readonly Term[]): number {
   for (const { column, descending, nulls } of order) {
     const [left, right] = [a[column] ?? null, b[column] ?? null]

@@ -1,4 +1,4 @@
-/** Cuts the way through ordered rows into stretches that an index can seek, and tells whether one bounds a list. Pure. The cellar. */
+/** Key ranges: splits ordered rows into ranges that an index can seek; tells if one bounds a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
 import type { Dialect } from './dialect.ts'
@@ -8,25 +8,28 @@ import { fitIndexColumns } from './index-width.ts'
 export type KeyBound =
   | { readonly column: string; readonly is: 'at' | 'beyond' | 'before'; readonly value: Cell }
   | { readonly column: string; readonly is: 'null' | 'present' }
-  /** A comparison of several columns at once, in the order given. */
+  /** A row comparison: `(a, b) > (1, 2)`. */
   | { readonly columns: readonly string[]; readonly is: 'beyond' | 'before'; readonly values: readonly Cell[] }
 
-/** Rows that follow each other in the order; the stretches of a way follow each other too. */
+/** Consecutive rows of an order. Lists of ranges have the order in which their rows are read. */
 export interface KeyRange {
   readonly bounds: readonly KeyBound[]
   readonly order: readonly Term[]
 }
 
-/** Stands in a statement for a value that is known when it is asked, so that the same one serves again. */
+/** A placeholder in a cached statement, for a value that is known when the statement runs. */
 export interface Slot {
   readonly slot: number
 }
 
-/** What they stand for: the account, the owner and where its rows lie, an offset or a bound, and from there on the cells of a place. */
+/**
+ * What slots stand for: the account, the owner, its shard key, an offset or the limit of a count, then the cells of a
+ * position.
+ */
 export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
 const slotCache: Slot[] = []
 
-/** It is bound, and never looked at, as if it were the value. */
+/** A slot with the type of the value that replaces it; callers only bind it. */
 export function slot<T extends Cell>(n: number): T {
   slotCache[n] ??= Object.freeze({ slot: n })
   return slotCache[n] as unknown as T
@@ -36,7 +39,7 @@ export const isSlot = (value: unknown): value is Slot => typeof value === 'objec
 
 const memos = new WeakMap<object, Map<string, unknown>>()
 
-/** What is made of an object is made once, under a name. */
+/** Caches a value by an object and a name. */
 export function memoize<T>(of: object, name: string, make: () => T): T {
   const all = memos.get(of) ?? new Map<string, unknown>()
   if (all.size === 0) memos.set(of, all)
@@ -45,7 +48,7 @@ export function memoize<T>(of: object, name: string, make: () => T): T {
   return found as T
 }
 
-/** An order and a place in it without what filters hold fixed, as it is the same in all rows. */
+/** An order and a position without the terms that filters fix to one value, as all rows are equal there. */
 export function withoutFixedTerms(
   { order, where }: { readonly order: readonly Term[]; readonly where: readonly Condition[] },
   place: readonly Cell[],
@@ -55,7 +58,7 @@ export function withoutFixedTerms(
   return { order: order.filter((_, i) => isLoose(i)), place: place.filter((_, i) => isLoose(i)) }
 }
 
-/** All rows: those with a value of the first term, and those without one, in their order. */
+/** All rows: those with a value of the first term and those without one, in the order of the list. */
 export function allRanges(order: readonly Term[]): readonly KeyRange[] {
   const [first] = order
   if (!first || first.nulls === 'none') return [{ bounds: [], order }]
@@ -67,7 +70,7 @@ export function allRanges(order: readonly Term[]): readonly KeyRange[] {
   return first.nulls === 'first' ? [nulls, values] : [values, nulls]
 }
 
-/** The very row at a place, if it is there. */
+/** The row at a position, if it still exists. */
 const rangeAt = (order: readonly Term[], place: readonly Cell[]): KeyRange => ({
   bounds: order.map(({ column }, i): KeyBound => {
     const value = place[i] ?? null
@@ -76,7 +79,7 @@ const rangeAt = (order: readonly Term[], place: readonly Cell[]): KeyRange => ({
   order: [],
 })
 
-/** The rows behind a place. */
+/** The rows after a position. */
 export function rangesAfter(order: readonly Term[], place: readonly Cell[]): readonly KeyRange[] {
   const [first, ...rest] = order
   if (!first) return []
@@ -103,7 +106,7 @@ export function rangesAfter(order: readonly Term[], place: readonly Cell[]): rea
 
 type RangeStart = Pick<Extract<Window, { from: 'place' }>, 'position' | 'back' | 'including'>
 
-/** The stretches of the rows that follow a place, or come before it, with slots for its cells. */
+/** The ranges of the rows after a position, or before it with `back`, with slots for its cells. */
 export function rangesFrom(plan: ListRows, { position, back, including }: RangeStart): readonly KeyRange[] {
   const slots = position.map((cell, i) => (cell === null ? null : slot(slotAt.place + i)))
   return memoize(plan.order, `${back} ${including} ${position.map((cell) => cell === null)}`, () => {
@@ -113,7 +116,7 @@ export function rangesFrom(plan: ListRows, { position, back, including }: RangeS
   })
 }
 
-/** The same order the other way round. */
+/** The reverse order, nulls included. */
 export const reverseOrder = (order: readonly Term[]): readonly Term[] =>
   order.map(({ descending, nulls, ...rest }) => ({
     ...rest,
@@ -121,7 +124,7 @@ export const reverseOrder = (order: readonly Term[]): readonly Term[] =>
     nulls: nulls === 'none' ? nulls : nulls === 'first' ? ('last' as const) : ('first' as const),
   }))
 
-/** Whether one comparison of all columns finds what is behind: one direction, and values everywhere but in the first term. */
+/** Whether one row comparison finds the rows after a position: one direction, and no nulls except in the first term. */
 const isUniform = (order: readonly Term[]): boolean =>
   order.every(({ descending, nulls }, i) => descending === order[0]?.descending && (i === 0 || nulls === 'none'))
 
@@ -132,7 +135,7 @@ const nullRangeAfter = ({ column, nulls }: Term, rest: readonly Term[]): KeyRang
 
 const boundedLists = new WeakMap<ListRows['order'], boolean>()
 
-/** True where the rows of a page lie next to each other in one index: filters by equality come first, then the order. */
+/** Whether the rows of a page are adjacent in one index: the columns of equality filters come first, then the order. */
 export function isBounded(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
   const before = boundedLists.get(plan.order)
   if (before !== undefined) return before
@@ -143,7 +146,7 @@ export function isBounded(collection: Collection, plan: ListRows, dialect: Diale
 
 const maxParts = 16
 
-/** The filters of a list for each member of its only set: what they find one by one, merged, is the list. */
+/** The filters of a list for each value of its only `in` filter: the rows of all of them, merged, are the list. */
 function splitBySet({ where, order }: ListRows, { distribute }: Dialect): readonly ListRows['where'][] {
   const [set, ...more] = where.filter(({ is }) => is === 'in')
   if (set?.is !== 'in' || more.length > 0 || distribute || order.some(({ reach }) => reach)) return [where]
@@ -152,7 +155,10 @@ function splitBySet({ where, order }: ListRows, { distribute }: Dialect): readon
   return members.map((value) => where.map((one) => (one === set ? { is: 'eq', column: set.column, value } : one)))
 }
 
-/** The filters of lists that are read in the order of an index, and merged; those of the list itself where no index serves them. */
+/**
+ * The filters of the parts that are read in index order and merged; the filters of the list itself if no index serves the
+ * parts.
+ */
 export function listParts(collection: Collection, plan: ListRows, dialect: Dialect): readonly ListRows['where'][] {
   const all = splitBySet(plan, dialect)
   const [where = plan.where] = all
@@ -186,7 +192,7 @@ function indexColumns(collection: Collection, dialect: Dialect): readonly (reado
   return found
 }
 
-/** The columns of all indexes, descending ones with a minus sign, the primary key among them; every one ends in it. */
+/** The columns of all indexes and of the primary key, descending ones with a minus sign. Each ends in the primary key. */
 function collectIndexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
   const key = keyColumns(collection)
   const unique = (dialect.distribute ? [] : collection.uniques).map(({ columns }) => [...columns, ...key])
@@ -194,7 +200,7 @@ function collectIndexColumns(collection: Collection, dialect: Dialect): readonly
   return [key, ...[...unique, ...free].map((columns) => fitIndexColumns(collection, columns, dialect, false))]
 }
 
-/** Whether the order is that of an index, or the reverse of it, behind the columns that are fixed. */
+/** Whether the index has the order, or its reverse, after the fixed columns. */
 function indexServes(index: readonly string[], fixed: readonly string[], order: readonly Term[]): boolean {
   const start = index.slice(0, fixed.length).map((name) => name.replace(/^-/, ''))
   if (!fixed.every((column) => start.includes(column))) return false

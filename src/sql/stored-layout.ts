@@ -1,50 +1,52 @@
-/** Remembered: what a database remembers of its tables. Pure. The cellar. */
+/** Stored layout: what a database remembers of its tables. Pure. The cellar. */
 
-/** What is stored of one collection, as far as its tables depend on it. */
+/** The stored layout of one collection's table. */
 export interface TableLayout {
   readonly table: string
-  /** What tombstones and keys call the collection, where that is not its name. */
+  /** The name of the collection in tombstones and idempotency keys, if it differs from its own. */
   readonly called?: string
   readonly identity: string
   readonly composite: boolean
-  /** What the account that rows belong to is called; missing where they belong to nobody. */
+  /** The declared name of the account that rows belong to; missing if they belong to no account. */
   readonly account?: string
-  /** Columns by their name in the database: their type, how their values are made, and the field that they repeat. */
+  /**
+   * Columns by their name in the database: their type, how their values are made, and the field whose values they repeat.
+   */
   readonly columns: Readonly<Record<string, { readonly type: string; readonly form: string; readonly field?: string }>>
-  /** The columns that rows of before do not have until the change is finished. */
+  /** The columns that old rows lack until the change is finished. */
   readonly pending: readonly string[]
   /** Index names and their columns; unique ones begin with `unique`. */
   readonly indexes: Readonly<Record<string, readonly string[]>>
-  /** What no index can keep unique, as rows are spread; there are rows of their own for these values. */
+  /** The unique indexes that cannot cover all shards; their values are reserved in a shared table instead. */
   readonly reserved?: readonly string[]
   /** The kinds of fields by their path. */
   readonly kinds: Readonly<Record<string, string>>
-  /** The statement that makes the view. */
+  /** The statement that creates the view. */
   readonly view: string
-  /** The structure of documents by the number of their shape, counted from 1: a new one for every change of documents or columns. */
+  /** The structure of documents by shape number, counted from 1; each change of documents or columns adds one. */
   readonly shapes: readonly string[]
   /** The number of the shape that is written now. */
   readonly shape: number
-  /** The version that all rows are of at least, where no name of a structure says it. */
+  /** The version that all rows have at least, if no structure name contains it. */
   readonly since?: string
 }
 
 export interface Layout {
-  /** The version of this layout itself: a newer one is not understood. */
+  /** The version of the layout format; a newer one is refused. */
   readonly layout: number
   /** The tables that all collections share. */
   readonly shared: readonly string[]
   readonly tables: Readonly<Record<string, TableLayout>>
-  /** Whether steps that wait for the nodes of before are still to be done. */
+  /** Whether steps are left that wait until all old nodes have stopped. */
   readonly open: boolean
-  /** Whether nodes of the declaration before can run no more, though steps are still to be done. */
+  /** Set if old nodes cannot run any more, though steps are left. */
   readonly alone?: true
-  /** Whether rows are spread over machines by their home; missing where all lie together. */
+  /** Set if rows are distributed over shards by their shard key. */
   readonly spread?: true
 }
 
-/** The version of a layout between the phases of a change that nodes of earlier releases cannot serve: they do not merge writes. */
+/** The format version during a change that nodes of earlier releases cannot serve, as they do not merge writes. */
 export const mergingLayoutVersion = 4
 
-/** Releases before that of rows that are spread know of no other version. */
+/** Releases that do not support shards understand only version 2. */
 export const layoutVersionOf = ({ spread }: Pick<Layout, 'spread'>): number => (spread ? 3 : 2)

@@ -1,8 +1,8 @@
-/** Epoch: which version the rows of a table are of, as it is remembered in the database. Pure. The cellar. */
+/** Stored version: the version of the rows of a table, as the database remembers it. Pure. The cellar. */
 import { type Collection, storedVersionOf } from '../rows/collection.ts'
 import type { TableLayout } from './stored-layout.ts'
 
-const versionNumber = (epoch: string): number => Number(epoch.slice(1)) // of the first version, whose epoch has no name, 0
+const versionNumber = (epoch: string): number => Number(epoch.slice(1)) // 0 for the first version, whose name is empty
 
 export const isLaterVersion = (one: string, other: string): boolean => versionNumber(one) > versionNumber(other)
 
@@ -13,8 +13,8 @@ type VersionedCollection = Pick<Collection, 'conversions' | 'shape'>
 type RememberedShapes = Pick<TableLayout, 'shapes' | 'since'>
 
 /**
- * The version that the rows of a shape are of. Rows never become older, so a shape whose declaration left the version out, and
- * did not name it, is of that version too: what converts rows of the first version would destroy its values.
+ * The version of the rows of a shape. It never decreases: a shape without a version in its name has that of the shapes
+ * before it, as the conversion of rows of the first version would destroy its values.
  */
 export function storedVersionAt(
   { conversions, shape: own }: VersionedCollection,
@@ -26,13 +26,13 @@ export function storedVersionAt(
   return found === '' && isOwn ? storedVersionOf(own) : found
 }
 
-/** Whether the changes of versions say what becomes of the rows of before. */
+/** Whether version changes convert the stored rows, as the declared version is later than theirs. */
 export const isConverted = (one: VersionedCollection, was: RememberedShapes & Pick<TableLayout, 'shape'>): boolean =>
   one.conversions !== undefined && isLaterVersion(storedVersionOf(one.shape), storedVersionAt(one, was, was.shape))
 
 const structureOf = (shape: string): string => shape.replace(/^v\d+ /, '')
 
-/** The name of the structure that is written from now on, and the version of its rows where the name does not say it. */
+/** The name of the structure that is written from now on, and the version of its rows if the name does not contain it. */
 export function nameStructure(
   one: VersionedCollection & Pick<Collection, 'versions'>,
   was: (RememberedShapes & Pick<TableLayout, 'shape'>) | undefined,
@@ -40,7 +40,7 @@ export function nameStructure(
   const { conversions, shape, versions = [] } = one
   const [oldest = 'v1'] = versions
   const own = storedVersionOf(shape)
-  const first = conversions || oldest === 'v1' ? '' : oldest // without changes all versions that are declared are alike
+  const first = conversions || oldest === 'v1' ? '' : oldest // without changes, all declared versions are alike
   const epoch = newestVersion([own, first, was ? storedVersionAt(one, was, was.shape) : ''])
   const isNamed = own !== '' || (was !== undefined && storedVersionOf(was.shapes[was.shape - 1] as string) !== '')
   const since = isNamed ? was?.since : epoch

@@ -1,4 +1,4 @@
-/** Where: what rows of a list have to meet and how they are ordered, as the text of a statement. Pure. The cellar. */
+/** Where: the conditions and the order of a list as SQL. Pure. The cellar. */
 
 import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
@@ -7,7 +7,7 @@ import { type Dialect, quoted } from './dialect.ts'
 import { prefixConditions } from './index-width.ts'
 import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
 
-/** Numbers the values of one statement while its text is written, and says its columns. */
+/** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
 export function statementBinding(dialect: Dialect, { table }: Collection, { order, account }: ListRows) {
   const values: Cell[] = []
   const reached = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
@@ -25,7 +25,7 @@ export function statementBinding(dialect: Dialect, { table }: Collection, { orde
   return { values, bind, dialect, say, from, account }
 }
 
-/** The rows that one of the own columns leads to, their columns under names that no own one has. */
+/** Joins the rows that an own column refers to, with aliases that no own column has. */
 function joinClause({ by, collection, column, owned }: JoinedColumn, i: number): string {
   const [names, whose] = owned ? [`account AS whose${i}, `, ` AND whose${i} = account`] : ['', '']
   const there = `SELECT id AS led${i}, ${names}${quoted(column)} AS reached${i} FROM ${quoted(collection)}`
@@ -45,7 +45,7 @@ export function whereClause(
   const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
   const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
   const headed = keyColumns(collection).length > 1
-  // SQLite takes what begins the primary key for as good as any index, and would read all rows of an owner or an account.
+  // SQLite rates a prefix of the primary key as high as any index; it would read all rows of an owner or an account.
   const rare = (is: string, text: string) =>
     headed && ['eq', 'null', 'at'].includes(is) ? binding.dialect.rare(text) : text
   const all = [
@@ -61,7 +61,7 @@ export function whereClause(
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
 }
 
-/** The one home of all rows that are asked for; null where there are several, or rows are not spread. */
+/** The shard key that all matching rows have; null if there are several, or if the database is not sharded. */
 function shardKeyIn({ composite }: Collection, { where, parent }: ListRows, { distribute }: Dialect): number | null {
   if (!distribute || composite)
     return distribute && parent && (isSlot(parent.id) ? slot<number>(slotAt.home) : shardKeyOf(parent.id))
@@ -69,7 +69,10 @@ function shardKeyIn({ composite }: Collection, { where, parent }: ListRows, { di
   return own?.is === 'eq' ? shardKeyOf(String(own.value)) : null
 }
 
-/** The bound of a column that the way behind a place keeps anyway; said again it would be sought from there. */
+/**
+ * The side of a column that the key range limits already; a filter on that side is left out, as the database might seek by
+ * it instead.
+ */
 function impliedBound(column: string, bounds: readonly KeyBound[]): 'lower' | 'upper' | null {
   const [first] = bounds.filter((one) => ('columns' in one ? one.columns[0] : one.column) === column)
   return first?.is === 'beyond' ? 'lower' : first?.is === 'before' ? 'upper' : null
@@ -107,7 +110,7 @@ function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding
   }
 }
 
-/** A pattern; what it begins with is a range too, so that an index can be used. */
+/** Matches a pattern. Its literal beginning is a range too, so that an index can be used. */
 function likeTexts(
   column: string,
   parts: readonly string[],
@@ -122,7 +125,7 @@ function likeTexts(
   return [...lower, ...upper, pattern]
 }
 
-/** The least text that is greater than all that begin with a text. */
+/** The least text that is greater than all texts with a prefix; null if there is none. */
 function prefixEnd(text: string): string | null {
   const last = [...text].at(-1)?.codePointAt(0) as number
   if (last === 0x10ffff) return null
@@ -147,7 +150,7 @@ function boundText(one: KeyBound, { bind, say }: StatementBinding): string {
   }
 }
 
-/** A term of an order; where nulls stand is said only where there can be some, or no index would serve. */
+/** A term of ORDER BY. It places nulls only if there can be some, as an index would not serve it otherwise. */
 export function orderTerm({ column, descending, nulls }: Term, { say }: StatementBinding): string {
   const place = nulls === 'none' ? '' : ` NULLS ${nulls.toUpperCase()}`
   return say(column) + (descending ? ' DESC' : '') + place

@@ -1,4 +1,4 @@
-/** Quotas in the store: counted over all nodes, begun anew when their time is over, and forgotten then. The cellar. */
+/** Tests quotas in the store: counted over all nodes, reset when their window is over, and swept then. The cellar. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

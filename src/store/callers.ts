@@ -1,4 +1,4 @@
-/** Callers: keeps their API keys, sealed, what they have spent of quotas, and which versions they use. The cellar. */
+/** Callers: stores the hashes of their API keys, their used quotas, and which versions they call. The cellar. */
 import type { Credential, Holder } from '../flow/credential.ts'
 import type { FindCredentials, IssueCredential, ListCredentials, RevokeCredentials } from '../flow/credential-plan.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -14,7 +14,9 @@ const selectCredentials = `SELECT ${credentialColumns.join(', ')} FROM ${credent
 const placeholders = ({ mark }: Dialect, count: number, from = 1): string =>
   Array.from({ length: count }, (_, i) => mark(from + i)).join(', ')
 
-/** The number of values is a power of two, so that a look-up of many keys is one of a few statements, which stay prepared. */
+/**
+ * Pads the list to a power of two, so that lookups of any number of keys use few different statements, which stay prepared.
+ */
 export function* findCredentials({ dialect }: StoreContext, { hashes }: FindCredentials): Steps<Outcome> {
   const count = 2 ** Math.ceil(Math.log2(hashes.length))
   const values = Array.from({ length: count }, (_, i) => hashes[Math.min(i, hashes.length - 1)] as string)
@@ -48,7 +50,9 @@ function credentialOf({ hash, id, name, holder, created, expires, revoked }: Res
   }
 }
 
-/** Takes one of the places that a name has. They are unique, so that two who issue at once cannot take more than there are. */
+/**
+ * Takes one of the slots of a name (`place`). They are unique, so that concurrent calls cannot issue more keys than allowed.
+ */
 export function* issueCredential({ dialect }: StoreContext, { credential, most }: IssueCredential): Steps<Outcome> {
   const { id, name, hash, account, scopes, tier, features, created, expires } = credential
   const { mark } = dialect
@@ -72,11 +76,11 @@ export function* revokeCredentials({ dialect }: StoreContext, { ids, time }: Rev
   return credentialsOutcome(yield { text, values: [time, ...ids] })
 }
 
-/** Each statement stands for itself, so that a row is held no longer than its own one takes. R184. */
+/** Each statement commits by itself, so that the row is locked only briefly. R184. */
 export function* addToQuota({ dialect }: StoreContext, { name, amount, time, until }: SpendQuota): Steps<Outcome> {
   const { mark, distribute } = dialect
   const home = shardKeyOf(name)
-  // A window that ends later than one that begins now could was begun by a clock that went wrong.
+  // A stored window that ends more than one window after a new one was started by a clock that was wrong.
   const isOver = `(${quotaTable}.until <= ${mark(4)} OR ${quotaTable}.until > ${mark(5)})`
   const [also, its] = distribute ? [', home', `, ${mark(6)}`] : ['', '']
   const text = `INSERT INTO ${quotaTable} (name, used, until${also}) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}${its})
@@ -98,10 +102,10 @@ export function* addToQuota({ dialect }: StoreContext, { name, amount, time, unt
   return spent
 }
 
-/** More than one window adds, so that those that are over cannot pile up. */
+/** More than the one window that a call adds, so that old windows cannot pile up. */
 const maxSwept = 4
 
-/** Adds what a process has counted; each statement stands for itself, so that no row is held for long. R202. */
+/** Adds the requests that a process has counted to the totals. R202. */
 export function* recordUse({ dialect: { mark } }: StoreContext, plan: RecordUse): Steps<Outcome> {
   const text = `INSERT INTO ${useTable} (version, caller, requests, last) VALUES (${mark(1)}, ${mark(2)}, ${mark(3)}, ${mark(4)})
     ON CONFLICT (version, caller) DO UPDATE SET
@@ -123,7 +127,7 @@ export function* readUsage(): Steps<Outcome> {
   return { is: 'usage', uses: found }
 }
 
-/** The time of the database that something may be judged by. */
+/** The time of the database that expiry is judged by. */
 export function* readDatabaseTime({ due }: Dialect): Steps<number> {
   const [row] = yield { text: `SELECT ${due} AS time`, values: [] }
   return Number(row?.time)

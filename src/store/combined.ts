@@ -1,4 +1,4 @@
-/** Makes one statement of several, for databases that are far away: a row with its key and what it refers to, the same for many, a page with what is beside it. Pure. The cellar. */
+/** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
 import type { Create, ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type CoalescedStatement, claimTable, countStatement, probeStatement, type Statement } from '../sql/compile.ts'
@@ -13,7 +13,7 @@ type StatementText = Pick<Statement, 'text' | 'many'>
 
 const textsByDialect = new WeakMap<Dialect, WeakMap<Collection, Map<string, StatementText>>>()
 
-/** What is made for a collection is made once, under the name of what it does. */
+/** Caches a statement text of a collection by a name for what it does. */
 function makeOnce(collection: Collection, dialect: Dialect, name: string, make: () => StatementText): StatementText {
   const all = textsByDialect.get(dialect) ?? new WeakMap<Collection, Map<string, StatementText>>()
   textsByDialect.set(dialect, all)
@@ -24,7 +24,7 @@ function makeOnce(collection: Collection, dialect: Dialect, name: string, make: 
   return found
 }
 
-/** Reads a row, and many at once. */
+/** Reads a row; can be coalesced with other reads. */
 export function coalescableRead(collection: Collection, text: string, dialect: Dialect): StatementText {
   if (!dialect.coalesces) return { text }
   return makeOnce(collection, dialect, 'read', () => {
@@ -39,7 +39,7 @@ export function coalescableRead(collection: Collection, text: string, dialect: D
   })
 }
 
-/** Changes a row at a revision, and many at once; which columns move is part of what it does. */
+/** Updates a row at a revision; can be coalesced with updates of the same columns. */
 export function coalescableUpdate(
   collection: Collection,
   moved: readonly number[],
@@ -67,8 +67,9 @@ export function coalescableUpdate(
 }
 
 /**
- * A creation whole in one statement, which makes everything and gives a row, or makes nothing and gives none; null where it takes more.
- * What it refers to is held first, then the key is taken, and the row is made of what came of both.
+ * A creation as one statement, which writes everything and returns a row, or writes nothing and returns none; null if it
+ * needs more statements. It locks the rows that the new row requires, then takes the idempotency key, and inserts the row if
+ * both succeeded.
  */
 export function combinedCreate(
   cellar: StoreContext,
@@ -101,14 +102,14 @@ export function combinedCreate(
   return { ...makeOnce(collection, dialect, name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
 }
 
-/** What is made, what that refers to, and whether it is made under a key. */
+/** The collection of a new row, those of the rows that it requires, and whether it takes an idempotency key. */
 interface NewRow {
   readonly collection: Collection
   readonly targets: readonly Collection[]
   readonly claimed: boolean
 }
 
-// long because: both texts are made of the same pieces
+// long because: both texts are built from the same parts
 function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect): StatementText {
   const names = keyColumns(collection)
   const columns = [
@@ -172,14 +173,14 @@ type ListType = CoalescedStatement['types'][number]
 const textTypes = (names: readonly string[]): ListType[] => names.map(() => 'text')
 const listTypeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): ListType =>
   type === 'integer' ? 'bigint' : 'text'
-/** Whose a row is. */
+/** The key of each row of a table, as `at0`, `at1` and so on. */
 const rowNameColumns = (names: readonly string[], table: string): string[] =>
   names.map((name, i) => `${table}.${name} AS at${i}`)
-/** Columns that are as the values from a number on. */
+/** Compares columns with the values from an index on. */
 const equalColumns = (table: string, names: readonly string[], from: number): string =>
   names.map((name, i) => `${table}.${name} = one.c${from + i}`).join(' AND ')
 
-/** Lists of values as the rows of a table `one`, whose columns have the numbers of the values. */
+/** Arrays of values as the rows of a table `one`, whose columns `c0`, `c1` and so on are numbered like the values. */
 const valueRows = (types: readonly string[], { mark }: Dialect): string =>
   `unnest(${types.map((type, i) => `${mark(i + 1)}::${type}[]`).join(', ')}) AS one (${types.map((_, i) => `c${i}`).join(', ')})`
 
@@ -188,22 +189,22 @@ interface RequiredRow {
   readonly id: string
 }
 
-/** The rows that have to be there: the owner, and what is referred to. */
+/** The rows that must exist: the owner, and all references except one to the new row itself. */
 function requiredRows({ parent, references, collection, key }: Create): readonly RequiredRow[] {
   const others = references.filter((one) => one.collection !== collection || one.id !== key.id)
   const all = [...(parent ? [parent] : []), ...others]
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]
 }
 
-/** What is asked along with the first rows of a page. */
+/** What is read along with the first rows of a page. */
 export interface PageExtras {
-  /** Where else it matters whether there is a row. */
+  /** Other key ranges, of which it only matters whether any has a row. */
   readonly ranges: readonly KeyRange[]
-  /** How far matching rows are counted; null where they are not. */
+  /** Up to how many matching rows are counted; null if they are not counted. */
   readonly countTo: number | null
 }
 
-/** What a statement tells, and besides whether there is a row in one of other stretches, and how many match. */
+/** The result of a statement, and whether other key ranges have a row and how many rows match. */
 export function pageWithExtras(
   { text, values }: Statement,
   collection: Collection,

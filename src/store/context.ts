@@ -1,4 +1,4 @@
-/** Context: the collections with what was prepared for them, and their layouts in the database. The cellar. */
+/** Store context: the collections, what is prepared for them, and their layouts in the database. The cellar. */
 
 import type { FoundRow } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
@@ -21,35 +21,35 @@ import type { Dialect } from '../sql/dialect.ts'
 import { type Layout, mapCollections } from '../sql/layout.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
-/** A collection, its columns named as in the database, with what was prepared for it. */
+/** A collection with the column names of the database, and what is prepared for it. */
 export interface PreparedCollection {
   readonly collection: Collection & ShapeConversions
   readonly texts: StatementTexts
-  /** The number of the shape that is written today. */
+  /** The number of the current shape, which new writes have. */
   readonly shape: number
-  /** The numbers of the shapes whose documents are made like those of today. */
+  /** The numbers of the shapes whose documents have the same structure as the current one. */
   readonly alike: ReadonlySet<number>
-  /** What is served beside this declaration until all nodes are of today. */
+  /** The old declaration during a rolling upgrade, as long as old nodes may run. */
   readonly former: (FormerShape & { readonly columns: readonly Column[] }) | null
-  /** The columns in which no row is without a value. */
+  /** The columns that have a value in every row. */
   readonly nonNullColumns: ReadonlySet<string>
-  /** The columns that rows of before do not have yet; they cannot be asked for. */
+  /** The columns that rows of the old declaration lack so far; lists cannot use them yet. */
   readonly pending: Set<string>
   readonly columnName: (column: string) => string
-  /** The columns whose values the text of a row tells. */
+  /** The columns whose values can be read from the document of a row. */
   readonly columnsInDocument: ReadonlySet<string>
 }
 
 export interface StoreContext {
   readonly backlog?: Backlog
-  /** By how much the time of plans may be ahead of the time that has certainly come, in milliseconds. */
+  /** How far the time of a plan may be ahead of the time that has certainly passed, in milliseconds. */
   readonly clockLead?: () => number
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly collections: ReadonlyMap<string, PreparedCollection>
 }
 
-/** What the database is laid out for: the declaration that is opened, and the one of before, as long as it may run too. */
+/** The layout of the current declaration, and that of the old one as long as old nodes may run. */
 export interface StoreLayouts {
   readonly layout: Layout
   readonly former: Layout | null
@@ -93,7 +93,7 @@ export function storeContext(
   return { dialect, collections: shelves }
 }
 
-/** A column that only nodes of the declaration before ask; what versions make of a document, they make of one of today. */
+/** A column that only old nodes query. If a version derives its values, they are derived from the current document. */
 function formerColumn(
   name: string,
   was: Parameters<typeof rememberedColumn>[1],
@@ -110,7 +110,9 @@ function columnsInDocument({ columns, fields }: Collection): ReadonlySet<string>
   return new Set(['id', ...own])
 }
 
-/** What a collection is called in what is remembered of its rows, and which one is called so. */
+/**
+ * Converts between the name of a collection and its name in tombstones and idempotency keys, which stays when it is renamed.
+ */
 export const storedName = ({ collections }: StoreContext, name: string): string =>
   collections.get(name)?.collection.called ?? name
 export const declaredName = ({ collections }: StoreContext, called: string): string =>
@@ -121,13 +123,13 @@ export const preparedCollection = ({ collections }: StoreContext, name: string):
 
 export type ResolvedList = Pick<ListRows, 'where' | 'order'>
 
-/** A row, and what it holds for nodes of other shapes. */
+/** A row in the current shape, with what it holds for nodes of other shapes, and the number of its stored shape. */
 export interface ViewedRow extends FoundRow {
   readonly view: RowView | null
   readonly shape: number
 }
 
-/** A row of a collection as it is stored, brought to the shape of today. */
+/** Converts a stored row to the current shape. */
 export function viewStoredRow(
   { collection, shape: own, alike }: Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>,
   row: ResultRow,
@@ -140,7 +142,7 @@ export function viewStoredRow(
   return { is: 'found', ...encodeDocument(collection, seen.document), revision, view: seen, shape }
 }
 
-/** What is stored beside a document, with what nodes of other declarations need of it. */
+/** The hidden column of a row: its write-only fields, and what nodes of other declarations need. */
 export function hiddenColumn(
   { collection, shape, former }: PreparedCollection,
   seen: ViewedRow | null,
@@ -151,11 +153,11 @@ export function hiddenColumn(
   return former || brought ? withKeptForOthers(collection, { own: shape, former }, brought, row, rows) : row.hidden
 }
 
-/** Rows that nodes of the declaration before have written, which lack what is asked for today. */
+/** Rows written by old nodes, which lack what the current declaration reads. */
 export interface Backlog {
-  /** Tells as `behind` whether there are some (2), none (1), or can be no more (0). */
+  /** Returns as `behind` whether there are such rows (2), there are none now (1), or there can be no more (0). */
   readonly probe: Statement
   readonly catchUp: () => Steps<void>
-  /** Set when there can be no more. */
+  /** Set once there can be no more such rows. */
   isOver: boolean
 }

@@ -1,4 +1,4 @@
-/** Dropped copies: values of fields that are no longer declared, kept for a while with the account and the rights they had. The cellar. */
+/** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
 import { type Collection, type DocumentTexts, keyColumns } from '../rows/collection.ts'
@@ -10,13 +10,13 @@ import type { Steps } from './steps.ts'
 
 const copyTable = 'bylaw_dropped'
 
-/** Names a row in a shared table. */
+/** Identifies a row in a shared table. */
 export const holderOf = ({ account, parent, id }: Pick<RowKey, 'account' | 'parent' | 'id'>): string =>
   JSON.stringify([account, parent, id])
 
 const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
-/** The statements that make the table; it is made when something is dropped for the first time. */
+/** The statements that create the table, which is created when a value is dropped for the first time. */
 export function copyTableStatements(dialect: Dialect): readonly string[] {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
   const [home, homeKey] = dialect.distribute ? ['home integer NOT NULL, ', 'home, '] : ['', '']
@@ -31,7 +31,7 @@ export function copyTableStatements(dialect: Dialect): readonly string[] {
   ]
 }
 
-/** Finds out whether the table is there. */
+/** Finds out whether the table exists. */
 export const findCopyTable = ({ name }: Dialect): Statement =>
   name === 'sqlite'
     ? { text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [copyTable] }
@@ -43,20 +43,20 @@ export interface DroppedCopy {
   readonly field: string
   readonly kind: string
   readonly value: unknown
-  /** Who could see and write it. */
+  /** Who could read and write it. */
   readonly rights: string
   /**
-   * What the list around it holds without it, so that it is put back into that very list alone; empty elsewhere. Where a fill replaced
-   * the value, an equals sign and the fill, or the list around it.
+   * What the list around the value holds once it is dropped, as it is restored only into that same list; empty outside
+   * lists. If a fill replaced the value: an equals sign and the fill, or the list around it.
    */
   readonly rest: string
-  /** When; null for the clock of the database. */
+  /** When it was dropped; null for the current time of the database. */
   readonly time: number | null
 }
 
 /**
- * Copies a value in the transaction in which it is dropped. It selects from the row, so that no copy is left of one that somebody else has
- * deleted meanwhile.
+ * Copies a value in the transaction that drops it. It selects from the row, so that nothing is copied if another transaction
+ * has deleted the row.
  */
 export function copyStatement(collection: Collection, shape: number, copy: DroppedCopy, dialect: Dialect): Statement {
   const { key, field, kind, value, rights, rest, time } = copy
@@ -86,14 +86,14 @@ export function copyStatement(collection: Collection, shape: number, copy: Dropp
 
 const textType = ({ name }: Dialect): string => (name === 'sqlite' ? 'TEXT' : 'text')
 
-/** Takes the copies of a row that is deleted. */
+/** Deletes the copies of a row that is deleted. */
 export function deleteCopiesStatement(collection: Collection, key: RowKey, dialect: Dialect): Statement {
   const at = shardCondition(rowShardKey(collection, key), 3, dialect)
   const text = `DELETE FROM ${copyTable} WHERE collection = ${dialect.mark(1)} AND holder = ${dialect.mark(2)}${at.text}`
   return { text, values: [storedNameOf(collection), holderOf(key), ...at.values] }
 }
 
-/** Remembers that a field was written since its value was dropped, so that the value is not put back over what came later. */
+/** Marks a copy whose field was written after the value was dropped, so that the value is not restored over a newer one. */
 function markWrittenStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
   const at = shardCondition(rowShardKey(collection, key), 4, dialect)
   const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
@@ -101,14 +101,14 @@ function markWrittenStatement(collection: Collection, key: RowKey, field: string
   return { text, values: [storedNameOf(collection), holderOf(key), field, ...at.values] }
 }
 
-/** Takes the copies that were kept for long enough, by a given time or by the clock of the database. */
+/** Deletes the copies whose retention is over, by a given time or by the clock of the database. */
 export function* expireCopies({ now, mark }: Dialect, retention: number, due: number | null): Steps<void> {
   const text = `DELETE FROM ${copyTable} WHERE time <= `
   if (due !== null) yield { text: text + mark(1), values: [due - retention] }
   else yield { text: `${text}${now} - CAST(${mark(1)} AS bigint)`, values: [retention] }
 }
 
-/** The fields that copies are kept of, by what their collection is called. */
+/** The fields that have copies, by the stored name of their collection. */
 export function* readCopiedFields(): Steps<ReadonlyMap<string, readonly string[]>> {
   const rows = yield { text: `SELECT DISTINCT collection, field FROM ${copyTable}`, values: [] }
   const found = new Map<string, string[]>()
@@ -117,14 +117,14 @@ export function* readCopiedFields(): Steps<ReadonlyMap<string, readonly string[]
   return found
 }
 
-/** A field that takes the values of a dropped one, if it is not written before they are put back. */
+/** A declared field that a dropped value would be restored to, unless the field is written first. */
 export interface WatchedField {
   readonly field: string
-  /** What it is called today. */
+  /** The current path of the field. */
   readonly path: string
 }
 
-/** The watched fields of each collection. Nobody can write to the others, as they are not declared. */
+/** The watched fields of each collection. Nobody can write to the other fields, as they are not declared. */
 export function watchedFields(
   collections: Iterable<Collection>,
   copies: ReadonlyMap<string, readonly string[]>,
@@ -138,7 +138,10 @@ export function watchedFields(
   )
 }
 
-/** Marks the copies of fields that an update changes. In a list any change counts, as its items are told apart by their places alone. */
+/**
+ * Marks the copies of fields that an update changes. In a list any change counts, as its items are identified only by
+ * position.
+ */
 export function* markWrittenFields(
   { dialect, dropped: watched }: Pick<StoreContext, 'dialect' | 'dropped'>,
   collection: Collection,
@@ -157,7 +160,7 @@ export function* markWrittenFields(
 
 const documentOf = ({ doc, hidden }: DocumentTexts): object => ({ ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
 
-/** The value at a path, of list items a list; undefined where nothing is held there. */
+/** The value at a path, for list items a list; undefined if there is no value. */
 export function valueAt(value: unknown, path: string): unknown {
   return valueWithin(value, path.split('.'))
 }
@@ -173,11 +176,11 @@ function valueWithin(value: unknown, [name, ...rest]: readonly string[]): unknow
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Null, and the empty list or metadata that stands where nothing was given. */
+/** Null, and the empty list or metadata that is stored for a missing value. */
 const isEmptyValue = (value: unknown): boolean =>
   value == null || (typeof value === 'object' && Object.keys(value).length === 0)
 
-/** A copy as it is kept. */
+/** A copy as it is stored. */
 export interface StoredCopy extends Omit<DroppedCopy, 'key' | 'value' | 'time'> {
   readonly called: string
   readonly holder: string
@@ -188,7 +191,7 @@ export interface StoredCopy extends Omit<DroppedCopy, 'key' | 'value' | 'time'> 
 
 const batchSize = 200
 
-/** Some copies behind a place, in order; those of one row stand together. */
+/** The next copies after a given one, in order, so that those of one row are adjacent. */
 export function* readCopiesAfter({ mark }: Dialect, after: readonly string[]): Steps<StoredCopy[]> {
   const key = 'collection, holder, field'
   const text = `SELECT ${key}, kind, value, rights, rest, written FROM ${copyTable}
@@ -199,7 +202,7 @@ export function* readCopiesAfter({ mark }: Dialect, after: readonly string[]): S
   )
 }
 
-/** Takes a copy whose value was put back. */
+/** Deletes a copy whose value was restored. */
 export function deleteCopyStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
   const at = shardCondition(rowShardKey(collection, key), 4, dialect)
   const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')

@@ -1,4 +1,4 @@
-/** Idempotency keys, proven on the table itself: what is kept, what is given up, and that it does not pile up. The cellar. */
+/** Tests idempotency keys on their table: which are kept, released and swept. The cellar. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const yard = service({
 })
 const retention = 1000
 
-/** A plan that makes an item under a key. */
+/** A plan that creates an item with an idempotency key. */
 function making(
   collection: 'carts' | 'wagons',
   n: number,

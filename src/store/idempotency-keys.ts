@@ -1,4 +1,4 @@
-/** Holds idempotency keys, in the transaction of what is made with them. The cellar. */
+/** Idempotency keys: stored in the transaction of the write that they belong to. The cellar. */
 
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
@@ -8,7 +8,7 @@ import { type Dialect, shardCondition } from '../sql/dialect.ts'
 import { declaredName, type StoreContext, storedName } from './context.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
-/** What was made with a key, if it was used. */
+/** Finds what a key was used for; `free` if it was not used or has expired. */
 export function* recallClaim(cellar: StoreContext, { claim }: Recall): Steps<Outcome> {
   const { dialect } = cellar
   const at = shardCondition(shardKeyOf(claim.hash), 2, dialect)
@@ -20,7 +20,7 @@ export function* recallClaim(cellar: StoreContext, { claim }: Recall): Steps<Out
   return row && !isExpired(cellar, row, claim) ? priorClaimOf(cellar, row) : { is: 'free' }
 }
 
-/** The time that what is kept expires by, when a plan says that it is `time`. */
+/** The time that expiry is judged by, given the time of a plan, which may be ahead. */
 export const expiresBy = ({ clockLead }: StoreContext, time: number): number => (clockLead ? time - clockLead() : time)
 
 const isExpired = (cellar: StoreContext, { time }: ResultRow, { expired }: Claim): boolean =>
@@ -38,7 +38,7 @@ const priorClaimOf = (
   answer: answer === null ? null : JSON.parse(answer as string),
 })
 
-/** Takes a key for a row; where it was taken before, tells for which one. R101, R102, R106. */
+/** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
 export function* takeClaim(
   cellar: StoreContext,
   { collection, key }: Pick<Read, 'collection' | 'key'>,
@@ -57,11 +57,11 @@ export function* takeClaim(
     return null
   }
   const before = yield* recallClaim(cellar, { do: 'recall', claim })
-  if (before.is !== 'claimed') throw rowConflict(claimTable) // it was taken, and given up since
+  if (before.is !== 'claimed') throw rowConflict(claimTable) // it was taken, and has been released since
   return before
 }
 
-/** How a key is taken that is kept forever, and one that may be taken anew. */
+/** How to take a key that is kept forever, and one that may replace an expired key. */
 interface ClaimStatements {
   readonly kept: string
   readonly renewed: string
@@ -86,7 +86,7 @@ function claimStatementsFor(dialect: Dialect): ClaimStatements {
   return made
 }
 
-/** Keeps the first answer with its key, to be given again. R98. */
+/** Stores the first answer with its key, to replay it. R98. */
 export function* keepAnswer(
   { dialect }: StoreContext,
   { hash }: Claim,
@@ -102,7 +102,7 @@ export function* keepAnswer(
 
 const maxSwept = 10
 
-/** Takes some keys that are no longer kept: more than one creation adds, so that they cannot pile up. R106. */
+/** Deletes some expired keys: more than the one that a creation adds, so that they cannot pile up. R106. */
 function* sweepClaims(
   { dialect }: StoreContext,
   collection: string,

@@ -1,4 +1,4 @@
-/** Completes what was read or written by other rows that it refers to, and carries out what is written along with it. The cellar. */
+/** Joined rows: reads the rows that documents refer to, and runs the writes that belong to another write. The cellar. */
 
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
@@ -19,7 +19,7 @@ import type { ResultRow, Steps } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
 
-/** What a plan wants beside its own rows, and the account that asks. */
+/** The rows that a plan joins, and the account of its caller. */
 export function joinsOf(plan: Plan): { joined: readonly RowJoin[]; account: string | null } {
   const read = plan.do === 'once' ? plan.decide.read : plan.do === 'decide' ? plan.read : plan
   if (!('joined' in read) || read.joined === undefined) return noJoins
@@ -28,7 +28,7 @@ export function joinsOf(plan: Plan): { joined: readonly RowJoin[]; account: stri
 
 type ParsedDocument = Readonly<Record<string, unknown>>
 
-/** An outcome with the other rows that were asked for. */
+/** An outcome with its joined rows. */
 export function* withJoinedRows(
   cellar: StoreContext,
   steps: Steps<Outcome>,
@@ -80,7 +80,7 @@ function* withJoinedTexts(
   return { ...page, documents, joined: yield* readJoinedTexts(cellar, beside, documents, account) }
 }
 
-/** The rows beside all documents of a page, by their ids. */
+/** The joined rows of all documents of a page, by their ids. */
 function* readJoinedTexts(
   cellar: StoreContext,
   beside: readonly RowJoin[],
@@ -106,7 +106,7 @@ function* readJoinedTexts(
   return all
 }
 
-/** Rows by their ids: all at once where each question is a way there and back, else one by one, as such are remembered. */
+/** Reads rows by key: in one query where round trips are expensive, else one by one with the prepared statement. */
 function* readRowsByKey(
   { dialect }: StoreContext,
   { collection, texts }: PreparedCollection,
@@ -128,7 +128,7 @@ function* readRowsByKey(
   return all
 }
 
-/** Few different texts for any number of rows: the last one is asked for again until there is a power of two. */
+/** Pads the lists to a power of two with their last value, so that few different statements serve any number of rows. */
 function rowsByKeyStatement(collection: Collection, keys: readonly RowKey[], { mark }: Dialect): Statement {
   const names = keyColumns(collection) as readonly (keyof RowKey)[]
   const values: Cell[] = []
@@ -160,7 +160,7 @@ function joinedRowStatement(
   return key && { text: own.texts.read, values: rowKeyValues(own.collection, key, dialect), autocommit: 'read' }
 }
 
-/** What names the row beside a document; null where that leads to none. */
+/** The key of the row that a document refers to; null if it refers to none. */
 export function joinedKey(
   { collection }: PreparedCollection,
   { by }: RowJoin,
@@ -170,21 +170,21 @@ export function joinedKey(
   const id = doc[by]
   if (typeof id !== 'string') return null
   const { composite, fields } = collection
-  const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id stands behind the own one
+  const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id is the second field
   return { id, parent: (owner ?? null) as string | null, account }
 }
 
 const joinedTextOrNull = (own: PreparedCollection, one: RowJoin, row: ResultRow | undefined): string | null =>
   row ? joinedText(one, viewStoredRow(own, row)) : null
 
-/** The text of a row beside, with what is never answered where that is asked for. */
+/** The document of a joined row, with its write-only fields if the plan asks for them. */
 export const joinedText = ({ withWriteOnly }: RowJoin, { doc, hidden }: Pick<FoundRow, 'doc' | 'hidden'>): string =>
   withWriteOnly && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(doc) }) : doc
 
-/** Tells nodes of the declaration before what a write did, in the same transaction: what they show, and what they ask for. */
+/** During a rolling upgrade, also writes the documents and columns that old nodes read, in the same transaction. */
 export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {
   const own = preparedCollection(cellar, plan.collection)
-  if (oldNodesMayRead(cellar, own)) yield* checkBacklog(cellar) // the change may have come to its end
+  if (oldNodesMayRead(cellar, own)) yield* checkBacklog(cellar) // the upgrade may have ended
   if (!oldNodesMayRead(cellar, own)) return yield* steps
   const outcome = yield* withoutAutocommit(steps)
   if (!isCommitted(outcome)) return outcome
@@ -193,7 +193,7 @@ export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, s
   return outcome
 }
 
-/** Rows that show something of another one show what that one has now. */
+/** Updates, for old nodes, the rows whose old documents show values of the changed row. */
 export function* refreshJoiningRows(cellar: StoreContext, name: string, key: RowKey): Steps<void> {
   for (const own of cellar.collections.values()) {
     const { collection, former } = own
@@ -211,7 +211,7 @@ export function* refreshJoiningRows(cellar: StoreContext, name: string, key: Row
   }
 }
 
-/** Writes what nodes of the declaration before know of a row, and the columns that only they have. */
+/** Writes the document and the columns that old nodes read of a row; with `counts` it also increments the revision. */
 function* writeOldNodeColumns(
   cellar: StoreContext,
   own: PreparedCollection,
@@ -245,7 +245,7 @@ function* writeOldNodeColumns(
   yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
 }
 
-/** Writes what goes along with a write, in the same transaction; what refuses it refuses the whole. */
+/** Runs the writes that belong to a write, in the same transaction; if one is refused, all are. */
 export function* runJoinedWrites(
   plan: RowWrite,
   outcome: Outcome,
@@ -261,7 +261,7 @@ export function* runJoinedWrites(
   return outcome
 }
 
-/** Steps of which none is all by itself: others follow in the same transaction. */
+/** Runs steps without committing any write by itself, as others follow in the same transaction. */
 export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {
   let step = steps.next()
   while (!step.done) {

@@ -6,7 +6,7 @@ import type { Layout } from '../sql/layout.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import type { Steps } from './steps.ts'
 
-/** Refuses what is asked of columns that rows written by nodes of before do not have yet. */
+/** Refuses a list by columns that rows written by old nodes lack so far. */
 export function* refusePendingColumns(
   { backlog }: StoreContext,
   { collection, pending }: PreparedCollection,
@@ -26,7 +26,7 @@ export function* refusePendingColumns(
   )
 }
 
-/** What a caller is told of a write by a node whose declaration the database has left behind. */
+/** The error for a write by a node whose declaration the database no longer accepts. */
 export const outdatedNodeProblem = (cause: unknown): Problem =>
   new Problem(
     'dependency-unavailable',
@@ -38,15 +38,15 @@ const readLayoutStatement: Statement = { text: `SELECT value FROM ${metaTable} W
 
 const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide', 'once'])
 
-/** Whether it has to be looked whether rows are behind before a plan is carried out. */
+/** Whether to check for rows written by old nodes before a plan runs. */
 export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolean =>
   backlog?.isOver === false && rowPlanKinds.has(plan.do)
 
-/** Whether nodes of the declaration before may read what is written. */
+/** Whether old nodes may read what is written. */
 export const oldNodesMayRead = ({ backlog }: StoreContext, { former }: PreparedCollection): boolean =>
   backlog?.isOver === false && former !== null
 
-/** Brings up what is behind before anything is asked, some rows in a transaction; all who wait for it wait for the same one. */
+/** Converts the rows that old nodes wrote before a plan runs, batch by batch; concurrent callers wait for the same batch. */
 export function sharedCatchUp(
   lags: () => boolean | Promise<boolean>,
   raise: () => Promise<unknown>,
@@ -62,7 +62,7 @@ export function sharedCatchUp(
   }
 }
 
-/** Whether rows have to be brought up first. */
+/** Whether rows have to be converted first. Also notes when there can be no more such rows. */
 export function* checkBacklog({ backlog }: StoreContext): Steps<boolean> {
   if (!backlog) return false
   const [row] = yield backlog.probe

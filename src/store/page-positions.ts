@@ -1,11 +1,11 @@
-/** Page positions: where the first and the last row of a page stand in the order of its list, for cursors. The cellar. */
+/** Page positions: the positions of a page's first and last row in the order of its list, for cursors. The cellar. */
 import type { Position } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
 import { documentSeparator } from '../sql/compile.ts'
 import type { PreparedCollection } from './context.ts'
 
-/** Where the first and the last row stand; for an empty page that is the place it was asked from. */
+/** The positions of the first and the last row; for an empty page, the position that it was requested from. */
 export function endPositions(
   own: PreparedCollection,
   plan: ListRows,
@@ -15,7 +15,7 @@ export function endPositions(
     const asked = plan.window.from === 'place' ? plan.window.position : null
     return [asked, asked]
   }
-  const back = plan.window.from === 'place' // nothing is sought before the beginning
+  const back = plan.window.from === 'place' // a page from the beginning needs no cursor to earlier rows
   const [first, last] = [docs.indexOf(documentSeparator), docs.lastIndexOf(documentSeparator)]
   if (positions === null)
     return [
@@ -28,7 +28,7 @@ export function endPositions(
   ]
 }
 
-/** The place of a row, from its document. */
+/** The position of a row, read from its document. */
 function positionInDocument({ collection }: PreparedCollection, { order }: ListRows, doc: string): Cells {
   const document = JSON.parse(doc) as Record<string, unknown>
   return order.map(({ column: name }) => {
@@ -37,7 +37,7 @@ function positionInDocument({ collection }: PreparedCollection, { order }: ListR
   })
 }
 
-/** The place of a row, from the texts of its columns. */
+/** The position of a row, read from the texts of its columns. */
 function positionInColumns({ collection }: PreparedCollection, { order }: ListRows, place: Position): Cells {
   const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
   return order.map(({ column, reach }, i) => {
@@ -49,17 +49,17 @@ function positionInColumns({ collection }: PreparedCollection, { order }: ListRo
 export const positionTexts = (place: Cells | null): Position | null =>
   place?.map((cell) => (cell === null ? null : String(cell))) ?? null
 
-/** Rows that follow each other, their documents joined. */
+/** Consecutive rows of a list, their documents joined. */
 export interface PagePart {
   readonly count: number
   readonly docs: string
-  /** Where each row stands; null where its document tells that. */
+  /** The position of each row; null if it can be read from the document. */
   readonly positions: readonly Position[] | null
-  /** Whether the documents are of today's shape. */
+  /** Whether all documents have the current shape. */
   readonly current: boolean
-  /** Whether there are rows on the side that a cursor came from; null where that was not asked with the rows. */
+  /** Whether there are rows on the side that a cursor came from; null if this was not asked with the rows. */
   readonly otherSide: boolean | null
-  /** How many rows match, as far as they were counted; null where that was not asked with the rows. */
+  /** How many rows match, up to a limit; null if this was not asked with the rows. */
   readonly total: number | null
 }
 

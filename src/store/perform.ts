@@ -1,4 +1,4 @@
-/** Carries a plan out, statement by statement, whoever runs them: the same story on every database. The cellar. */
+/** Performs a plan as steps, which yield the same statements whoever runs them, on every database. The cellar. */
 
 import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
@@ -29,7 +29,7 @@ import { rowConflict as movedRow, type Steps } from './steps.ts'
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
-/** Where rows moved before, they are `held` from being read to being written. */
+/** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
 export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
   const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
@@ -74,7 +74,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
   }
 }
 
-/** A key is looked at behind the target and its conditions, and before the fields. R99 */
+/** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */
 function* performOnce(
   cellar: StoreContext,
   { claim, admit, decide: { read: target, decide } }: DecideOnce,
@@ -112,7 +112,7 @@ function* writeRow(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null
   }
 }
 
-/** A row with those beside it, which its tag is made of too. */
+/** A row with its joined rows, which its tag depends on too. */
 const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
   const steps = readRow(cellar, plan, held)
   const { joined = [], key } = plan
@@ -170,7 +170,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   const last = before === null && plan.claim === null
   yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
   if (before && cellar.dialect.rowLocks) {
-    // Made and deleted by others since it was looked for: what they left behind is to be seen.
+    // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
@@ -178,7 +178,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   return { is: 'created', doc, revision }
 }
 
-/** What is known of a chosen id: it may be in use, or have been and be remembered. R36, R91. */
+/** Whether a chosen id is in use, or was and is remembered by a tombstone. R36, R91. */
 function* lookUpChosenId(
   cellar: StoreContext,
   { collection: name, key, id, time }: Create,
@@ -192,7 +192,7 @@ function* lookUpChosenId(
   return { ...before, is: 'missing' }
 }
 
-/** References to rows that are not there; a row may refer to itself. */
+/** The references to rows that do not exist; a row may refer to itself. */
 function* missingReferences(
   cellar: StoreContext,
   { collection, key }: Create | Update,
@@ -220,7 +220,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
   if (cellar.dropped) yield* markWrittenFields(cellar, collection, plan.key, [was, plan.row])
   const clash = yield* updateRemoteEntries(cellar, own, plan, was, { doc, hidden, shape })
   if (clash) return clash
-  const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack what is the same
+  const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
   const [row] = yield {
     ...coalescableUpdate(collection, which, updateText, cellar.dialect),

@@ -1,4 +1,4 @@
-/** Shows what is sent where rows are spread over machines, and what is kept of a row where others look for it. The cellar. */
+/** Tests the statements on a sharded database, and the entries that a row has on other shards. The cellar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
@@ -32,7 +32,7 @@ const key = (id: string) => ({ id, parent: null, account: null })
 const email = (text: string) => JSON.stringify({ id: customer, email: text })
 const orderOf = (id: string) => JSON.stringify({ id: order, customerId: id, name: 'a' })
 
-/** Carries a plan out with made-up answers, and tells what was sent. */
+/** Performs a plan with the given rows as answers; returns the statements that were sent. */
 function sent(plan: Plan, answer: (text: string) => readonly ResultRow[]): { sent: Statement[]; outcome: unknown } {
   const all: Statement[] = []
   const run = (statement: Statement) => {
@@ -166,7 +166,7 @@ const removal = (): Plan => ({
   }),
 })
 
-/** What the store says while a customer is deleted, and what became of an order that was told of. */
+/** The rows that the database returns while a customer is deleted: a link from an order, the order, and its tombstone. */
 const deleting = (there: ResultRow | null, stone: ResultRow | null, time: number) => (text: string) => {
   if (text.includes('FROM bylaw_links') && text.startsWith('SELECT'))
     return [{ holder: JSON.stringify([null, null, order]), time }]

@@ -1,4 +1,4 @@
-/** Spread: what is kept of a row where others look for it, as no index sees rows on all machines: its unique values, and what it refers to. The cellar. */
+/** Placement: entries on other shards for a row's unique values and references, as no index covers all. The cellar. */
 import { createHash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
@@ -21,17 +21,17 @@ import type { PreparedCollection, StoreContext } from './context.ts'
 import { holderOf } from './dropped-copies.ts'
 import { rowConflict, type Steps } from './steps.ts'
 
-/** A row of a shared table that stands for something of a row elsewhere. */
+/** A row of a shared table for a unique value or a reference of a row, which may be on another shard. */
 interface RemoteEntry {
   readonly table: string
   readonly shardKey: number
-  /** What it is found by; all of it is its primary key. */
+  /** Its primary key without the shard key. */
   readonly key: Readonly<Record<string, string>>
-  /** What its uniqueness is of; missing where it stands for a reference. */
+  /** The unique constraint that the value is reserved for; missing for a reference. */
   readonly unique?: Unique
 }
 
-/** A collection that another one refers to, from elsewhere. */
+/** A reference to a collection whose rows may be on other shards. */
 interface OutgoingReference {
   readonly target: Collection
   readonly dependent: Dependent
@@ -39,7 +39,7 @@ interface OutgoingReference {
 
 const outgoingByCollection = new WeakMap<Collection, readonly OutgoingReference[]>()
 
-/** What rows of a collection refer to; an owner that they are told apart below lies beside them. */
+/** The references of a collection, without the owner that its rows are identified below, as that is colocated. */
 function outgoingReferences({ collections }: StoreContext, own: Collection): readonly OutgoingReference[] {
   const found =
     outgoingByCollection.get(own) ??
@@ -52,7 +52,7 @@ function outgoingReferences({ collections }: StoreContext, own: Collection): rea
   return found
 }
 
-/** Whether dependents lie beside what they depend on, where a look is enough. */
+/** Whether dependents are on the shard of the row that they refer to, where a query finds them. */
 export const isColocatedDependent = ({ column }: Dependent): boolean => column === 'parent'
 
 function remoteEntriesOf(
@@ -107,15 +107,16 @@ const linkKey = (target: Collection, key: RowKey, collection: string) => ({
   collection,
 })
 
-/** Whose row it is, and when it was written. */
+/** The key of a row, and when it is written. */
 interface KeyAndTime {
   readonly key: RowKey
   readonly time: number
 }
 
 /**
- * Brings what is kept elsewhere from what a row was to what it is to be, in the transaction of the row itself; the values of which one is
- * another row's already, if there is one. In one order, so that two that write at once wait for each other and not both.
+ * Replaces the entries of a row's old document by those of the new one, in the transaction of the row itself. Returns a
+ * duplicate if another row has reserved a unique value. Entries are written in a fixed order, so that concurrent writers
+ * cannot deadlock.
  */
 export function* updateRemoteEntries(
   cellar: StoreContext,
@@ -132,7 +133,7 @@ export function* updateRemoteEntries(
   const all = [...gone, ...fresh].sort(([a, one], [b, other]) => one.shardKey - other.shardKey || (a < b ? -1 : 1))
   for (const [name, mark] of all) {
     if (before.has(name)) {
-      // What is on its way cannot be taken away yet.
+      // The entry exists, but the transaction that wrote it is still being committed on that shard.
       if ((yield deleteEntryStatement(cellar, mark)).length === 0 && mark.unique) throw rowConflict(own.collection.name)
     } else if ((yield insertEntryStatement(cellar, mark, { key, time })).length === 0 && mark.unique)
       return { is: 'duplicate', fields: mark.unique.fields }
@@ -140,7 +141,7 @@ export function* updateRemoteEntries(
   return null
 }
 
-/** What is told again is told anew. */
+/** Inserting a link again refreshes its timestamp. */
 function insertEntryStatement(
   { dialect }: StoreContext,
   { table, shardKey, key: own, unique }: RemoteEntry,
@@ -161,17 +162,17 @@ function deleteEntryStatement({ dialect }: StoreContext, { table, shardKey, key 
 }
 
 const batchSize = 1000
-/** After so long nothing is on its way any more, in milliseconds. */
+/** No commit takes longer than this, in milliseconds. */
 const linkGracePeriod = 86_400_000
 
-/** A row that may refer to another one, as it was told when that was written. */
+/** A row that may refer to another one, according to a link. */
 export interface Referrer {
   readonly key: RowKey
-  /** Whether it was told so long ago that a row which is not there is none that is on its way. */
+  /** Whether the link is so old that, if the row does not exist, it cannot be one that is still being committed. */
   readonly old: boolean
 }
 
-/** Who said that it refers to a row; some may do so no longer. */
+/** The rows that have links to a row; some may no longer refer to it. */
 export function* readReferrers(
   { dialect: { mark } }: StoreContext,
   target: Collection,
@@ -193,7 +194,7 @@ export function* readReferrers(
   }
 }
 
-/** Forgets who referred to a row that is deleted. */
+/** Deletes the links to a row that is deleted. */
 export function* forgetReferrers(cellar: StoreContext, target: Collection, key: RowKey): Steps<void> {
   if (!cellar.dialect.distribute || target.dependents.every(isColocatedDependent)) return
   const { mark } = cellar.dialect
@@ -201,7 +202,7 @@ export function* forgetReferrers(cellar: StoreContext, target: Collection, key: 
   yield { text, values: [rowShardKey(target, key), linkKey(target, key, '').target] }
 }
 
-/** Rows are not put in an order of rows that lie elsewhere: for every page all of them would have to be brought together. */
+/** Refuses to sort by columns of rows on other shards: each page would have to collect all of them. */
 export function refuseJoinedOrder({ dialect }: StoreContext, { order }: ListRows): void {
   if (!dialect.distribute || !order.some(({ reach }) => reach)) return
   throw new Problem(

@@ -1,4 +1,4 @@
-/** Lists rows: those of a page as one text, and the places of its ends. The cellar. */
+/** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
 
 import type { Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
@@ -22,19 +22,22 @@ import type { Steps } from './steps.ts'
 
 const emptyPart: PagePart = { count: 0, docs: '', positions: null, current: true, otherSide: null, total: null }
 
-/** What a list is taken with: whether documents come joined, which they can where all are of today's shape. */
+/**
+ * How a list is read: row by row, or aggregated to one text by the database, which works only if all rows have the current
+ * shape.
+ */
 interface ListContext {
   readonly cellar: StoreContext
   readonly own: PreparedCollection
-  /** With slots for what differs from one caller, owner and place to the next. */
+  /** With slots for the values that differ between callers, owners and positions. */
   readonly plan: ListRows
   readonly rowByRow: boolean
-  /** What the first slots stand for. */
+  /** The values of the first slots. */
   readonly given: Cells
 }
 
 interface ListWithExtras extends ListContext {
-  /** What is asked along with the first rows. */
+  /** What is read along with the first rows. */
   readonly extras: PageExtras | null
 }
 
@@ -42,7 +45,7 @@ const noEnds = [null, null] as const
 
 export function* readPage(cellar: StoreContext, asked: ListRows): Steps<Page> {
   const own = preparedCollection(cellar, asked.collection)
-  // Where rows are spread, what they are joined to would have to go from machine to machine first.
+  // On a sharded database, an aggregate would have to move the rows between machines first.
   const rowByRow =
     cellar.dialect.distribute !== null ||
     (asked.withPositions && !asked.order.every(({ column }) => own.columnsInDocument.has(column)))
@@ -68,7 +71,7 @@ export function* readPage(cellar: StoreContext, asked: ListRows): Steps<Page> {
   }
 }
 
-/** Slots stand for what differs from one caller and owner to the next. */
+/** Replaces the values that differ between callers and owners by slots. */
 function withSlots(plan: ListRows, { distribute }: Dialect): Pick<ListContext, 'plan' | 'given'> {
   const { account, parent } = plan
   return {
@@ -77,13 +80,13 @@ function withSlots(plan: ListRows, { distribute }: Dialect): Pick<ListContext, '
   }
 }
 
-/** The rows of the window, one more than asked, so that it shows whether others follow. */
+/** The rows of the window and one more, which shows whether others follow. */
 const readWindow = (reach: ListWithExtras): Steps<PagePart> => {
   const { window } = reach.plan
   return window.from === 'offset' ? readFromOffset(reach, window.offset) : readFromPosition(reach, window)
 }
 
-/** The rows of a stretch. */
+/** The rows of one key range. */
 function* readRange(
   taking: ListWithExtras,
   stretch: KeyRange,
@@ -136,7 +139,7 @@ function rangeStatement(
   return extras ? pageWithExtras(joined, own.collection, plan, extras, dialect) : joined
 }
 
-/** Whether the texts of all shapes from one to another can be answered as they are. */
+/** Whether documents of all these shapes can be answered as they are stored. */
 function areSameShape({ alike }: PreparedCollection, oldest: number, newest: number): boolean {
   for (let shape = oldest; shape <= newest; shape++) if (!alike.has(shape)) return false
   return true
@@ -156,7 +159,7 @@ const appendPart = (a: PagePart, b: PagePart): PagePart =>
           total: a.total,
         }
 
-/** Rows from an offset on. */
+/** The rows from an offset on. */
 function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> {
   const { plan } = taking
   const wanted = plan.window.limit + 1
@@ -174,7 +177,7 @@ function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> 
   return all
 }
 
-/** Rows behind a place (before it, when going back). */
+/** The rows after a position, or before it when going back. */
 function* readFromPosition(
   taking: ListWithExtras,
   { position, back, including, limit }: Extract<Window, { from: 'place' }>,
@@ -189,7 +192,6 @@ function* readFromPosition(
   return all
 }
 
-/** Without its last row. */
 const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart => ({
   ...rest,
   docs: docs.slice(0, docs.lastIndexOf(documentSeparator)),
@@ -197,7 +199,7 @@ const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart
   positions: positions?.slice(0, -1) ?? null,
 })
 
-/** In the order of the list: what lies before a place is found from there. */
+/** Rows in the order of the list: those before a position are read backwards. */
 function inListOrder({ window }: ListRows, haul: PagePart): PagePart {
   if (window.from === 'offset' || !window.back || haul.count < 2) return haul
   return {
@@ -207,7 +209,7 @@ function inListOrder({ window }: ListRows, haul: PagePart): PagePart {
   }
 }
 
-/** How many rows match; null where they are more than are counted. R75. */
+/** How many rows match; null if they are more than the limit. R75. */
 function* countUpTo(reach: ListContext, upTo: number, known: number | null): Steps<number | null> {
   const total = known ?? (yield* countRows(reach, null, countLimit(upTo)))
   return total > upTo ? null : total
@@ -219,7 +221,7 @@ function* countRows({ cellar, own, plan, given }: ListContext, stretch: KeyRange
   return Number(row?.total)
 }
 
-/** As far as has to be counted to see whether more match. */
+/** One more than the limit, to see whether more rows match. */
 const countLimit = (upTo: number): number => (upTo === Number.MAX_SAFE_INTEGER ? upTo : upTo + 1)
 
 interface PageEnds {
@@ -228,7 +230,7 @@ interface PageEnds {
   readonly otherSide: boolean | null
 }
 
-/** Rows on the side that a cursor came from and a total are asked with the rows, where each question is a way there and back. */
+/** Rows on the side that a cursor came from and the total are read along with the page where round trips are expensive. */
 function extrasOf({ dialect }: StoreContext, plan: ListRows): PageExtras | null {
   const { window, countTo } = plan
   if (!dialect.combines || (window.from === 'offset' && countTo === null)) return null
@@ -239,7 +241,10 @@ function extrasOf({ dialect }: StoreContext, plan: ListRows): PageExtras | null 
   }
 }
 
-/** Whether rows stand before and behind those shown. On the side a cursor came from it is looked up, as rows may be gone. */
+/**
+ * Whether there are rows before and after the page. The side that a cursor came from is checked, as its rows may be deleted
+ * by now.
+ */
 function* findNeighbours(
   { cellar, own, plan, given }: ListContext,
   { first, last, otherSide }: PageEnds,

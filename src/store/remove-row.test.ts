@@ -1,4 +1,4 @@
-/** Tombstones, proven on the table itself: what is forgotten does not pile up. The cellar. */
+/** Tests tombstones on their table: old ones are swept. The cellar. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Removes a row with all that goes with it, or says what stands against it, and remembers that it was there. The cellar. */
+/** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
 
 import type { FindAccounts } from '../flow/credential-plan.ts'
 import type { AbsentRow, RowKey } from '../flow/found-row.ts'
@@ -13,14 +13,13 @@ import { expiresBy } from './idempotency-keys.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
-/** A row that is to go. */
 interface RowToRemove {
   readonly collection: Collection
   readonly key: RowKey
   readonly revision: number
 }
 
-/** Nothing is deleted before all that depends on it is known, as a refusal must leave everything in place. R138. */
+/** Nothing is deleted before all dependents are known, as a refusal must leave everything in place. R138. */
 export function* removeRow(cellar: StoreContext, { collection, key, revision, time, takes }: Remove): Steps<Outcome> {
   const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
@@ -36,7 +35,8 @@ export function* removeRow(cellar: StoreContext, { collection, key, revision, ti
   }
   for (const row of going.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
-      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time }) // one more than can be going themselves
+      // One more than are removed: if there are that many, at least one of them stays.
+      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time })
       if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
@@ -55,7 +55,7 @@ export function* removeRow(cellar: StoreContext, { collection, key, revision, ti
   return { is: 'removed' }
 }
 
-/** From here on nothing new can refer to the row. */
+/** Locks a row: from here on no new row can refer to it. */
 function* lockRow(cellar: StoreContext, { collection, key, revision }: RowToRemove): Steps<void> {
   const { texts } = preparedCollection(cellar, collection.name)
   const [row] = yield {
@@ -71,7 +71,7 @@ const dependentsOf = ({ collection }: RowToRemove, rule: Dependent['onDelete']):
   collection.dependents.filter(({ onDelete }) => onDelete === rule)
 
 interface SearchLimits {
-  /** As many rows are enough. */
+  /** How many rows are enough. */
   readonly most: number
   readonly time: number
 }
@@ -97,7 +97,10 @@ function* findReferring(
   return rows.map((one) => rowToRemove(collection, one))
 }
 
-/** Where rows are spread, those that refer to a row have said so beside it: whoever locks it sees what others have written before. */
+/**
+ * On a sharded database, rows leave links on the shard of the row that they refer to; a lock on that row makes all earlier
+ * links visible.
+ */
 function* findReferringByLinks(
   cellar: StoreContext,
   row: RowToRemove,
@@ -114,7 +117,7 @@ function* findReferringByLinks(
   )) {
     const [there] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
     if (!there) {
-      // On its way: its part of a commit is behind that of what it refers to.
+      // The referring row may still be in the middle of its commit: the shard of its link committed first.
       const gone = old || (yield* readAbsentRow(cellar, own.collection, key, time)).revision > 0
       if (!gone) throw rowConflict(dependent.collection)
     } else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentIn(there)).document).includes(row.key.id))
@@ -124,13 +127,15 @@ function* findReferringByLinks(
   return rows
 }
 
-/** The account of both, where rows of both belong to accounts: another account's row of the same id is another row. */
+/**
+ * The account that both rows must have, if both collections have accounts: the same id in another account is another row.
+ */
 const sharedAccount = ({ collection, key }: RowToRemove, { account }: Collection): readonly (string | null)[] =>
   collection.account === null || account === null ? [] : [key.account]
 
 const batchSize = 1000
 
-/** The rows that have an id in a list, which no column holds: documents with its text are read, a slice at a time. */
+/** The rows with an id in a list, for which there is no column: searches the text of the documents, batch by batch. */
 function* findReferringInLists(
   cellar: StoreContext,
   { collection, shape }: Pick<PreparedCollection, 'collection' | 'shape'>,
@@ -175,13 +180,13 @@ const rowToRemove = (
   revision: Number(revision),
 })
 
-/** The owner that a key goes below. */
+/** The owner of a row that is identified below it. */
 export const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['parent']> => ({
   collection: parent?.collection as string,
   id: key.parent as string,
 })
 
-/** The owner, if it is not there; null where it is, and is kept where something is to be written below it. */
+/** The owner if it does not exist, else null. With `existsShared`, it cannot be deleted before the transaction ends. */
 export function* absentOwner(
   cellar: StoreContext,
   { collection: name, id }: NonNullable<ListRows['parent']>,
@@ -197,7 +202,7 @@ export function* absentOwner(
 
 const maxNamed = 10
 
-/** The accounts that have a row of a key, but not all of very many. */
+/** The accounts that have a row with a key, up to a limit. */
 export function* findAccounts(cellar: StoreContext, { collection: name, key }: FindAccounts): Steps<Outcome> {
   const { collection } = preparedCollection(cellar, name)
   const { dialect } = cellar
@@ -212,7 +217,7 @@ export function* findAccounts(cellar: StoreContext, { collection: name, key }: F
 
 const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
-/** What is known of a row that is not there. One whose deletion is no longer remembered was never there. R134. */
+/** What is known of a row that does not exist; without a remembered deletion, it counts as never created. R134. */
 export function* readAbsentRow(
   cellar: StoreContext,
   collection: Collection,
@@ -239,14 +244,14 @@ function* writeTombstone(
   yield insertStatement(tombstoneTable, stone, rowShardKey(collection, key), dialect)
 }
 
-/** Takes the tombstone of a row that is made again. */
+/** Deletes the tombstone of a row that is created again. */
 export function* deleteTombstone({ dialect }: StoreContext, collection: Collection, key: RowKey): Steps<void> {
   const at = shardCondition(rowShardKey(collection, key), 3, dialect)
   const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
   yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
 }
 
-/** One of each collection, and of each home where rows are spread. */
+/** One row of each collection, and on a sharded database of each shard key. */
 function sweepTargets({ dialect: { distribute } }: StoreContext, rows: readonly RowToRemove[]): Iterable<RowToRemove> {
   const place = ({ collection, key }: RowToRemove) =>
     `${collection.name} ${distribute ? rowShardKey(collection, key) : ''}`
@@ -255,7 +260,7 @@ function sweepTargets({ dialect: { distribute } }: StoreContext, rows: readonly 
 
 const maxSwept = 10
 
-/** Takes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
+/** Deletes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
 function* sweepTombstones(cellar: StoreContext, { collection, key }: RowToRemove, now: number): Steps<void> {
   const { dialect } = cellar
   const { retention } = collection

@@ -1,14 +1,17 @@
-/** Resolve list: the names of a list of the declaration as the database has them, also while a column is renamed. The cellar. */
+/** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The cellar. */
 import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
 import { type PreparedCollection, preparedCollection, type ResolvedList, type StoreContext } from './context.ts'
 
-/** What lists came to, by their filters: who asks in the same words again gives the very same ones. */
+/** Resolved lists by their filters, so that equal requests get the same objects, by which statements are cached. */
 const resolvedLists = new WeakMap<
   PreparedCollection,
   WeakMap<ListRows['where'], { order: ListRows['order']; byPlace: Map<string, ResolvedList> }>
 >()
 
-/** A list as the database knows its columns; the same objects for the same list, where its place has values in the same columns. */
+/**
+ * A list with the column names of the database; the same objects for the same list if its position has values in the same
+ * columns.
+ */
 export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const own = preparedCollection(cellar, plan.collection)
   const { order, where, window } = plan
@@ -24,7 +27,7 @@ export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   return { ...plan, ...found }
 }
 
-/** Its order says nothing of nulls where there are none, so that more indexes serve it. */
+/** Columns that have no nulls are marked, so that more indexes serve the order. */
 function resolveListAt(
   cellar: StoreContext,
   own: PreparedCollection,

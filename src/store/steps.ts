@@ -3,20 +3,20 @@ import type { Statement } from '../sql/compile.ts'
 
 export type ResultRow = Readonly<Record<string, unknown>>
 
-/** A story that asks for statements and is given their rows. */
+/** An operation that yields statements and receives their rows. */
 export type Steps<T> = Generator<Statement, T, readonly ResultRow[]>
 
-/** Runs a statement and gives its rows. */
+/** Runs a statement and returns its rows. */
 export type RunStatement = (statement: Statement) => readonly ResultRow[]
 
-/** Carries steps out, each as it is asked for. */
+/** Runs steps with statements that return at once. */
 export function runSteps<T>(steps: Steps<T>, run: RunStatement): T {
   let step = steps.next()
   while (!step.done) step = steps.next(run(step.value))
   return step.value
 }
 
-/** Carries steps out where each statement has to be waited for. */
+/** Runs steps with asynchronous statements. */
 export async function runStepsAsync<T>(
   steps: Steps<T>,
   run: (statement: Statement) => Promise<readonly ResultRow[]>,
@@ -28,7 +28,7 @@ export async function runStepsAsync<T>(
 
 const rowConflicts = new WeakSet<object>()
 
-/** Told where a row is no longer as it was read: whoever runs the steps begins again. */
+/** Thrown if a row has changed since it was read; the runner of the steps retries the operation. */
 export function rowConflict(collection: string): Error {
   const error = new Error(`A row of ${collection} moved between being read and written.`)
   rowConflicts.add(error)
