@@ -23,7 +23,7 @@ export type Authenticate = (call: Call, rule: AccessRule) => Caller | Promise<Ca
 export interface AuthDeps {
   readonly auth: Settings['auth']
   readonly challenge: string
-  readonly store: Pick<Store, 'execute' | 'mark'>
+  readonly store: Pick<Store, 'execute' | 'mark' | 'caches'>
   /** What keys are sealed with: the first seals new ones, all are tried. None where no keys are taken. */
   readonly peppers: readonly string[]
   /** Judges a token; null where none are taken. */
@@ -80,7 +80,8 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     const before = remembered.get(digest)
     const time = now()
     // One that was remembered at a later time than now is from before somebody set the clock back.
-    if (before && before.since <= time && before.until > time && before.mark === mark(given.text)) return before.caller
+    const isValid = before && before.since <= time && before.until > time && before.mark === mark(given.text)
+    if (isValid && store.caches) return before.caller
     const seen = mark(given.text)
     const verdict = underWay.get(digest) ?? judged(given, digest, before ? null : call.address)
     if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)

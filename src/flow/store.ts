@@ -15,6 +15,14 @@ export interface Clock {
   readonly ahead?: number | null
 }
 
+/** How a store is opened. */
+export interface StoreOptions {
+  /** How long a plan may take, in milliseconds. */
+  readonly patience?: number
+  /** Whether anything that was read may be cached. */
+  readonly caches?: boolean
+}
+
 export interface Store {
   /** Carries out a plan, whole or not at all. What can be answered at once is. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
@@ -24,6 +32,8 @@ export interface Store {
   readonly mark: (collections: readonly string[]) => string | null
   /** The same where it has to be asked for, for all collections at once; null where asking would be of no use. */
   readonly fetchMark?: () => Promise<string | null>
+  /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
+  readonly caches: boolean
   /** The time that this store goes by; that of the machine where there is none. */
   readonly clock?: Clock
   /** A secret of this store's own, made when it was first opened. */

@@ -113,7 +113,7 @@ export function listMark(
   { operation, resource, otherCollections = [] }: Route,
   store: Store,
 ): string | null | Promise<string | null> {
-  if (operation !== 'list' || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
+  if (!store.caches || operation !== 'list' || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection
   return store.mark([name, ...(parent ? [parent.collection] : []), ...otherCollections]) ?? store.fetchMark?.() ?? null

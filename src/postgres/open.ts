@@ -1,7 +1,7 @@
 /** Opens the PostgreSQL store that a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
 import { randomBytes } from 'node:crypto'
 import type { Misfits } from '../fields/bounds.ts'
-import type { Store } from '../flow/store.ts'
+import type { Store, StoreOptions } from '../flow/store.ts'
 import { withBacklog } from '../rewrite/backlog.ts'
 import { copyExpiry, type ExpireCopies, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
@@ -52,7 +52,7 @@ export async function openPostgres(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  patience = 10_000,
+  { patience = 10_000, caches = true }: StoreOptions = {},
   consent: Consent = {},
 ): Promise<Store> {
   return explainErrors(url, async (address) => {
@@ -79,7 +79,8 @@ export async function openPostgres(
       misfits,
       patience,
       name,
-      tells,
+      caches,
+      tells: caches && tells,
       clock: time,
       expire,
       times: address.pooled ? requestTimeouts : null,

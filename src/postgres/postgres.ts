@@ -34,6 +34,7 @@ export interface PostgresStoreDeps {
   readonly misfits?: Misfits
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
+  readonly caches: boolean
   /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
   readonly times: ConnectionTimeouts | null
   /** Whether the database tells its state. */
@@ -53,6 +54,7 @@ export function postgresStore({
   cellar,
   secret,
   patience,
+  caches,
   times,
   name,
   tells,
@@ -83,6 +85,7 @@ export function postgresStore({
   return {
     execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret,
+    caches,
     clock,
     misfits,
     mark: () => null,

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Misfits } from '../fields/bounds.ts'
-import type { Store } from '../flow/store.ts'
+import type { Store, StoreOptions } from '../flow/store.ts'
 import { withBacklog } from '../rewrite/backlog.ts'
 import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
@@ -34,7 +34,7 @@ export function openSqlite(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  patience = 10_000,
+  { patience = 10_000, caches = true }: StoreOptions = {},
   consent: Consent = {},
 ): Store {
   return withFile(url, (db, file) => {
@@ -56,6 +56,7 @@ export function openSqlite(
       misfits,
       file: file === ':memory:' ? null : file,
       patience,
+      caches,
       name: layoutName(ground.layout),
     })
   })

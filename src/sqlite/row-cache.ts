@@ -14,10 +14,8 @@ export interface RowCache {
   readonly clear: () => void
 }
 
-/** Of all rows together. */
-const maxCharacters = 2_097_152
-
-export function rowCache(collections: ReadonlyMap<string, Collection>): RowCache {
+/** Caches rows up to so many characters together. */
+export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharacters = 2_097_152): RowCache {
   const known = new Map<string, Map<string, FoundRow>>()
   /** Those whose rows others are deleted with. */
   const wide = new Set([...collections.values()].filter(cascades).map(({ name }) => name))
@@ -31,8 +29,10 @@ export function rowCache(collections: ReadonlyMap<string, Collection>): RowCache
     get: ({ collection, key }) => known.get(collection)?.get(nameOf(collection, key)),
     put: ({ collection, key }, outcome) => {
       if (outcome.is !== 'found') return
-      characters += outcome.doc.length + (outcome.hidden?.length ?? 0)
-      if (characters > maxCharacters) forget()
+      const size = outcome.doc.length + (outcome.hidden?.length ?? 0)
+      if (size > maxCharacters) return
+      if (characters + size > maxCharacters) forget()
+      characters += size
       const own = known.get(collection) ?? new Map()
       known.set(collection, own.set(nameOf(collection, key), outcome))
     },

@@ -90,6 +90,7 @@ export interface SqliteStoreDeps {
   readonly file: string | null
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
+  readonly caches: boolean
   /** Names the declaration that is served, to those who change the schema. */
   readonly name: string
   /** Takes copies of dropped values that were kept for long enough. */
@@ -104,6 +105,7 @@ export function sqliteStore({
   misfits = {},
   file,
   patience,
+  caches,
   name,
   expire,
 }: SqliteStoreDeps): Store {
@@ -112,8 +114,8 @@ export function sqliteStore({
   const time = sqliteClock(run)
   const cellar = { ...shelves, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
-  const lately = rowCache(new Map(collections.map((one) => [one.name, one])))
-  const known = sqliteTotals(collections, () => snapshot.version())
+  const lately = rowCache(new Map(collections.map((one) => [one.name, one])), caches ? undefined : 0)
+  const known = sqliteTotals(collections, () => snapshot.version(), caches ? undefined : 0)
   const thread = file === null ? null : threadReader(file)
   const snapshot = sqliteSnapshot(db, run, () => {
     lately.clear()
@@ -156,6 +158,7 @@ export function sqliteStore({
     },
     hold: snapshot.hold,
     secret,
+    caches,
     clock: time,
     misfits,
     mark,

@@ -14,10 +14,12 @@ export interface SqliteTotals {
   readonly clear: () => void
 }
 
-const maxTotals = 1000
-
-/** `outside` changes whenever another process has written. */
-export function sqliteTotals(collections: readonly Collection[], outside: () => unknown): SqliteTotals {
+/** Caches up to `maxTotals`; `outside` changes whenever another process has written. */
+export function sqliteTotals(
+  collections: readonly Collection[],
+  outside: () => unknown,
+  maxTotals = 1000,
+): SqliteTotals {
   const writes = new Map(collections.map(({ name }) => [name, 0]))
   const known = new Map<string, { readonly total: number | null; readonly writes: number }>()
 
@@ -31,7 +33,7 @@ export function sqliteTotals(collections: readonly Collection[], outside: () => 
     },
     mark: (names) => `${outside()} ${names.map((name) => writes.get(name)).join(' ')}`,
     put: (plan, total) => {
-      if (dependsOnOthers(plan)) return
+      if (maxTotals === 0 || dependsOnOthers(plan)) return
       if (known.size >= maxTotals) known.clear()
       known.set(countKey(plan), { total, writes: writes.get(plan.collection) ?? 0 })
     },

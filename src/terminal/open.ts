@@ -15,11 +15,11 @@ export function openStore(
   mode: SchemaMode,
   consent: Consent = {},
 ): Store | Promise<Store> {
-  const patience = service.settings.limits.handlerTimeout
+  const options = { patience: service.settings.limits.handlerTimeout, caches: process.env.BYLAW_REMEMBER !== 'off' }
   const collections = collectionsOf(service)
   const own = { retention: service.settings.dropped.retention, ...consent }
-  if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, patience, own)
-  return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, patience, own))
+  if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, options, own)
+  return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, options, own))
 }
 
 export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {

@@ -44,7 +44,15 @@ export async function staged(t: TestContext): Promise<Stage> {
     { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
     sqliteDialect,
   )
-  const store = sqliteStore({ db, file, cellar: shelves, secret: 'a secret', patience: 10_000, name: 'a name' })
+  const store = sqliteStore({
+    db,
+    file,
+    cellar: shelves,
+    secret: 'a secret',
+    caches: true,
+    patience: 10_000,
+    name: 'a name',
+  })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
   const world = realWorld(['secret'])
