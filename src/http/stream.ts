@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
 import { answerMemoryOf } from '../limits/answer-memory.ts'
-import { elapsedSince, type StartTime, startTime } from './world.ts'
+import { type StartTime, startTime } from './world.ts'
 
 const MiB = 1024 * 1024
 const mostUnread = 64 * MiB
@@ -34,13 +34,13 @@ const readersByStore = new WeakMap<object, AnswerReaders>()
 
 /** Those who read the answers of a service, by its store. */
 export function readersOf(store: Pick<Store, 'hold'>): AnswerReaders {
-  const own = readersByStore.get(store) ?? makeReaders(answerMemoryOf(store).isWanted)
+  const own = readersByStore.get(store) ?? answerReaders(answerMemoryOf(store).isWanted)
   readersByStore.set(store, own)
   return own
 }
 
 // long because: its steps share what is not read yet
-function makeReaders(isWanted: () => boolean): AnswerReaders {
+export function answerReaders(isWanted: () => boolean, monotonic: () => number = startTime): AnswerReaders {
   /** In the order in which they began to wait. */
   const unread = new Map<Socket, UnreadAnswer>()
   let unreadBytes = 0
@@ -49,7 +49,7 @@ function makeReaders(isWanted: () => boolean): AnswerReaders {
   function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
     if (bytes === 0 || socket.destroyed) return
     socket.setTimeout(timeout) // without any progress
-    unread.set(socket, { total: bytes, bytes, since: startTime(), timeout })
+    unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
     unreadBytes += bytes
     answer.on('close', () => forget(socket))
     sweeping ??= setInterval(sweep, 1000).unref()
@@ -74,7 +74,7 @@ function makeReaders(isWanted: () => boolean): AnswerReaders {
   /** Cuts who is too slow; while too much waits in all, those who have waited longest. */
   function sweep(): void {
     for (const [socket, { total, bytes, since, timeout }] of unread) {
-      const waited = elapsedSince(since)
+      const waited = monotonic() - since
       const pressed = unreadBytes > mostUnread || isWanted()
       if (waited <= timeout * Math.ceil(total / MiB) && (!pressed || waited <= haste + (total - bytes) / pace)) continue
       forget(socket)
