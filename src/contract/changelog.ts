@@ -9,7 +9,7 @@ const titles: Readonly<Record<Weight, string>> = {
 }
 const digits: Readonly<Record<Weight, string>> = { breaking: 'major', additive: 'minor', none: 'patch' }
 
-/** Markdown, the breaking ones first. */
+/** Markdown, with breaking differences first. */
 export function changelog(from: string, to: string, found: readonly Difference[]): string {
   if (found.length === 0) return `# ${from} to ${to}\n\nNo difference.\n`
   const parts = (['breaking', 'additive', 'none'] as const).flatMap((weight) => {

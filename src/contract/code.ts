@@ -1,10 +1,10 @@
-/** Written: fields and values as a declaration writes them, to be pasted. Part 9, versioning. */
+/** Code: fields and values as the source code of a declaration, to be pasted. Part 9, versioning. */
 
 import { lengthsOf } from '../fields/bounds.ts'
 import type { FilterForm } from '../fields/field.ts'
 import type { FieldTerms } from './terms.ts'
 
-/** A field as `f` makes it. */
+/** A field as a call of `f`. */
 export function fieldCode(terms: FieldTerms): string {
   const options = valueCode(optionsSource(terms))
   const rest = options === '{}' ? '' : `, ${options}`
@@ -62,7 +62,7 @@ function defaultBounds({ kind, sort }: FieldTerms): { min?: number; max?: number
   return lengthsOf({ kind, options: sort ? { sort } : {} })
 }
 
-/** A value as source text. */
+/** A value as source code. */
 export function valueCode(value: unknown): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

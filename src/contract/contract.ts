@@ -1,4 +1,4 @@
-/** Contract: everything declared that a consumer can notice, in one canonical text that is reviewed and kept. Part 9, versioning. */
+/** Contract: everything declared that a consumer can notice, in one canonical form for review. Part 9, versioning. */
 import { type Catalogue, typeChain } from '../errors/catalogue.ts'
 import { isObject } from '../fields/value-check.ts'
 import type { Endpoint } from '../flow/route.ts'
@@ -12,7 +12,7 @@ import { contractSetting, noticeableSettings } from './weight.ts'
 
 export interface Contract {
   readonly service: string
-  /** Settings that a consumer can notice, by their paths, as they are in force. */
+  /** Settings that a consumer can notice, by path, with the values in force. */
   readonly settings: { readonly [path: string]: unknown }
   readonly scopes: readonly string[]
   readonly errors: { readonly [type: string]: { readonly status: number; readonly types: readonly string[] } }
@@ -20,17 +20,17 @@ export interface Contract {
   /** The tier of callers that name none. */
   readonly usualTier: string | null
   readonly resources: { readonly [name: string]: ResourceContract }
-  /** When the version is planned to end; missing in locks that were written before this was noticed. */
+  /** When the version is planned to end; missing in locks that were written before contracts recorded it. */
   readonly sunset?: string | null
-  /** The functions that make a version from the later ones, by their changes; missing where there is none. */
+  /** The functions of later changes, by change; missing if there are none. */
   readonly functions?: { readonly [change: string]: FunctionContract }
-  /** Whatever else is declared, as it was written. */
+  /** Any other part of the declaration, as declared. */
   readonly more: { readonly [part: string]: unknown }
 }
 
 export interface FunctionContract {
   readonly revision: number
-  /** A digest of their text, without spaces and comments. */
+  /** A digest of their source code, without spaces and comments. */
   readonly text: string
 }
 
@@ -41,21 +41,21 @@ export interface QuotaContract {
   readonly partition: string
 }
 
-/** From when on something is deprecated, and when it is planned to end, in one form. */
+/** When something is deprecated and when it is planned to end, in canonical form. */
 export interface DeprecationDates {
   readonly deprecated: string
   readonly sunset: string | null
 }
 
 export interface ResourceContract {
-  /** What ids begin with; null where a key takes their place. */
+  /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
   readonly parent: { readonly resource: string; readonly onDelete: string } | null
-  /** Who may use each method, by path. */
+  /** The access rule of each method, by path. */
   readonly paths: { readonly [path: string]: { readonly [method: string]: string } }
   readonly operations: readonly string[]
-  /** When operations go that are to be left; missing where none is. */
+  /** The dates of deprecated operations; missing if there are none. */
   readonly deprecations?: { readonly [operation: string]: DeprecationDates }
   readonly fields: { readonly [name: string]: FieldTerms }
   readonly order: readonly string[]
@@ -67,7 +67,7 @@ export interface ResourceContract {
   readonly more: { readonly [part: string]: unknown }
 }
 
-/** The parts of a declaration and of a resource that have a rule of their own here; of others any difference counts as breaking. */
+/** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
 const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 const knownResourceParts = [
   ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods', 'deprecations'],
@@ -157,7 +157,7 @@ function unknownParts(declared: object, known: readonly string[]): Record<string
   return sortMembers(others.map(([name, value]) => [name, canonicalValue(value)]))
 }
 
-/** A value as JSON can hold it, members sorted; of a function it can only be said that there is one. */
+/** A value as JSON with sorted members; of a function only its presence is recorded. */
 function canonicalValue(value: unknown): unknown {
   if (typeof value === 'function') return 'function'
   if (Array.isArray(value)) return value.map(canonicalValue)

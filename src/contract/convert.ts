@@ -1,10 +1,10 @@
-/** Convert: source text that makes a value of one field fit another, for changes that are pasted. Part 9, versioning. */
+/** Convert: source code that converts the value of one field to another, for proposed changes. Part 9, versioning. */
 
 import { valueCode } from './code.ts'
 import { fitsTerms, placeholderCode } from './placeholder.ts'
 import type { FieldTerms } from './terms.ts'
 
-/** An expression that turns another one into what a field takes; undefined where no value can stand for all others. */
+/** Returns an expression that converts `source` to a value of `to`; undefined if it would need a missing placeholder. */
 export function convertExpression(source: string, from: FieldTerms, to: FieldTerms): string | undefined {
   const empty = from.nullable === true || from.writeOnly === true || from.read !== undefined
   const inner = convertKind(source, { ...from, nullable: undefined as never }, to)
@@ -34,7 +34,7 @@ function convertKind(source: string, from: FieldTerms, to: FieldTerms): string |
 
 const booleanPairs = ['yes no', 'on off', 'true false', 'active inactive', 'enabled disabled', 'open closed']
 
-/** The values of an enum that plainly stand for true and false. */
+/** Enum values that clearly stand for true and false. */
 const booleanPair = ({ values = [] }: FieldTerms): readonly string[] =>
   booleanPairs.map((pair) => pair.split(' ')).find((pair) => pair.every((one) => values.includes(one))) ?? []
 
@@ -68,14 +68,14 @@ function convertSameKind(source: string, from: FieldTerms, to: FieldTerms): stri
   }
 }
 
-/** What has to hold of the number of characters; they are counted by code points, as bounds are. */
+/** Conditions on the number of characters, counted in code points as bounds are. */
 function lengthConditions(source: string, from: Partial<FieldTerms>, to: FieldTerms): string[] {
   const least = Number(to.min ?? 0) > Number(from.min ?? 0) ? [`[...${source}].length >= ${to.min}`] : []
   const most = to.max !== undefined && Number(from.max ?? Number.POSITIVE_INFINITY) > Number(to.max)
   return [...least, ...(most ? [`[...${source}].length <= ${to.max}`] : [])]
 }
 
-/** A text is cut where that is enough; where more is asked, another one stands for those that do not fit. */
+/** Cuts a text that can only be too long; in all other cases a text that does not fit becomes a placeholder. */
 function convertText(source: string, from: Partial<FieldTerms>, to: FieldTerms): string | undefined {
   const length = lengthConditions(source, from, to)
   const form =
@@ -92,7 +92,7 @@ function orPlaceholder(conditions: readonly string[], source: string, to: FieldT
   return other === undefined ? undefined : `${conditions.join(' && ')} ? ${source} : ${other}`
 }
 
-/** The most characters that values of a kind are written with. */
+/** The greatest length of a kind's values as text. */
 const longest: Partial<Record<FieldTerms['kind'], number>> = {
   ...{ integer: 17, bigint: 20, decimal: 41, boolean: 5, date: 10, timestamp: 24, duration: 100, interval: 100 },
   ...{ country: 2, currency: 3, ref: 200 },
@@ -108,7 +108,7 @@ function convertToText(source: string, from: FieldTerms, to: FieldTerms): string
 
 const digitsPattern = (count: number): string => (count > 0 ? `\\d{1,${count}}` : '')
 
-/** What is written as a value of the kind is taken as it is. */
+/** Keeps a text that is a valid value of the kind; any other text becomes a placeholder. */
 function convertFromText(source: string, to: FieldTerms): string | undefined {
   const { kind, precision = 18, scale = 0 } = to
   const day = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\\d|2[0-8])'
@@ -136,7 +136,7 @@ const numberFromText = (source: string, kind: FieldTerms['kind'], to: FieldTerms
       ? convertNumber(source, { kind: to.kind, scale: to.scale ?? 0 }, to)
       : source
 
-/** Comparisons with the values that both have narrow the type, so that the text compiles without a cast. */
+/** Comparisons with the shared values narrow the type, so that the generated code compiles without a cast. */
 function convertEnum(source: string, from: Partial<FieldTerms>, to: FieldTerms): string | undefined {
   const other = placeholderCode(to)
   const both = (to.values ?? []).filter((one) => from.values?.includes(one) ?? true)
@@ -144,7 +144,7 @@ function convertEnum(source: string, from: Partial<FieldTerms>, to: FieldTerms):
   return `${both.map((one) => `${source} === ${valueCode(one)}`).join(' || ')} ? ${source} : ${other}`
 }
 
-/** Times are compared by their texts. */
+/** Compares times as text, which sorts as the times do. */
 function clampTime(source: string, from: Partial<FieldTerms>, { min, max }: FieldTerms): string {
   const low = min !== undefined && (from.min === undefined || from.min < min)
   const high = max !== undefined && (from.max === undefined || from.max > max)
@@ -161,7 +161,7 @@ function clampInteger(source: string, from: Partial<FieldTerms>, to: FieldTerms)
   return max < Number(from.max ?? mostInteger) ? `Math.min(${max}, ${low})` : low
 }
 
-/** Numbers of any kind; those that are texts go through whole numbers of their smallest steps. */
+/** Converts between kinds of numbers; unless both are integers, as a BigInt count of the smallest step. */
 function convertNumber(source: string, from: FieldTerms, to: FieldTerms): string | undefined {
   if (from.kind === 'integer' && to.kind === 'integer') return clampInteger(source, from, to)
   const [had, has] = [from.scale ?? 0, to.scale ?? 0]
@@ -182,7 +182,7 @@ function convertNumber(source: string, from: FieldTerms, to: FieldTerms): string
 const isWithinBounds = ([min, max]: readonly bigint[], [low, high]: readonly bigint[]): boolean =>
   (low as bigint) <= (min as bigint) && (high as bigint) >= (max as bigint)
 
-/** Whole numbers of the smallest step that a field allows. */
+/** The bounds of a field, as whole numbers of its smallest step. */
 function unitBounds({ kind, min, max, precision = 18, scale = 0 }: FieldTerms): readonly [bigint, bigint] {
   const greatest = kind === 'decimal' ? 10n ** BigInt(precision) - 1n : 2n ** 63n - 1n
   const units = (bound: string | number): bigint => {
@@ -232,8 +232,8 @@ function convertFromList(source: string, item: FieldTerms, to: FieldTerms): stri
 }
 
 /**
- * An object with all its fields, those that are there under the same name made to fit. TypeScript widens the literals of
- * an object that is made in `map`, and of a frozen one it does not.
+ * An object with all fields of the target, converted from the fields of the same name. TypeScript widens the literals
+ * of an object that `map` returns, unless the object is frozen.
  */
 function convertObject(
   source: string,

@@ -1,4 +1,4 @@
-/** Difference: one thing that two contracts say differently, and what that means to a consumer. Part 9, versioning. */
+/** Difference: one thing that two contracts declare differently, and what that means to a consumer. Part 9, versioning. */
 import type { Weight } from './weight.ts'
 
 export interface Difference {
@@ -6,14 +6,14 @@ export interface Difference {
   readonly place: string
   readonly weight: Weight
   readonly says: string
-  /** What makes a breaking one harmless. */
+  /** How to avoid a breaking difference. */
   readonly mend: string
   readonly what: DifferenceKind
-  /** The part of a field that is the same in all versions, where it is one of a field. R194. */
+  /** For a fixed part of a field, its name. R194. */
   readonly part?: string
 }
 
-/** What is different, as far as a change of a version could claim it. */
+/** What differs, as far as a change of a version could claim it. */
 export type DifferenceKind =
   | 'field-removed'
   | 'field-added'
@@ -21,30 +21,30 @@ export type DifferenceKind =
   | 'resource-removed'
   | 'method-removed'
   | 'error-changed'
-  /** A part that is the same in all versions. R194. */
+  /** A part that must be the same in all versions. R194. */
   | 'fixed'
   | 'other'
 
-/** What is sent, what is answered, and by whom values are compared in lists. */
+/** Whether consumers send a field, receive it, and filter lists by it. */
 export interface FieldExposure {
   readonly input: boolean
   readonly output: boolean
   readonly filter: boolean
 }
 
-/** How the values of before and after lie to each other: fewer of them, more, or others. */
+/** How the allowed values differ: fewer than before, more, or others. */
 export type ShiftEffect = 'narrows' | 'widens' | 'changes'
 
-/** A difference of values, by direction: a request is judged by other rules than an answer. */
+/** A difference of values by direction: requests and answers are judged by different rules. */
 export interface ValueShift {
   readonly says: string
   readonly input: ShiftEffect
   readonly output: ShiftEffect
-  /** Whether filters take other values too. */
+  /** Whether filters are affected too. */
   readonly filters: boolean
 }
 
-/** Narrowing what is sent and widening what is answered breaks; the other way round it does not. */
+/** Narrowing what may be sent or widening what is answered breaks consumers; the reverse does not. */
 export function weighShift({ input, output, filters }: ValueShift, way: FieldExposure): Weight {
   const sent = way.input || (filters && way.filter) ? input : undefined
   const answered = way.output ? output : undefined
@@ -73,7 +73,7 @@ export const heaviestWeight = (found: readonly Pick<Difference, 'weight'>[]): We
 export const onlyBreaking = <D extends Pick<Difference, 'weight'>>(found: readonly D[]): D[] =>
   found.filter(({ weight }) => weight === 'breaking')
 
-/** Every name of both, with what each has of it. */
+/** Calls `see` for each name that either side has, with its value on both sides. */
 export function compareMembers<T, R>(
   before: Readonly<Record<string, T>>,
   after: Readonly<Record<string, T>>,

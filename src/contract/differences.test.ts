@@ -1,4 +1,4 @@
-/** Edits of a declaration, each judged there and back. */
+/** Differences: edits of a declaration, each judged in both directions. */
 // long because: one table of edits
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Differences: everything that two contracts say differently, each breaking, additive or without effect. Part 9, versioning. */
+/** Differences: all differences between two contracts, each breaking, additive or without effect. Part 9, versioning. */
 import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
@@ -25,7 +25,7 @@ export function differences(before: Contract, after: Contract): Difference[] {
   ]
 }
 
-/** Consumers plan by the end that was announced: it may be put off or withdrawn, not brought forward. */
+/** Consumers plan by the announced end: it may be put off or withdrawn, but not brought forward. */
 function sunsetDifferences({ sunset: had }: Contract, { sunset: has }: Contract): Difference[] {
   if (had === undefined || has === undefined || had === has) return []
   const says =
@@ -43,13 +43,13 @@ function sunsetDifferences({ sunset: had }: Contract, { sunset: has }: Contract)
   ]
 }
 
-/** Those of the service where a resource follows them, and those of each resource that has its own. */
+/** Compares the settings of the service if a resource uses them, and those of each resource that overrides them. */
 function settingDifferences(before: Contract, after: Contract): Difference[] {
   const kept = Object.keys(before.resources).filter((name) => Object.hasOwn(after.resources, name))
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // A release knows only its own settings: one that a contract does not name had no effect when it was written.
+  // Only settings that both contracts name are compared: a release that did not know a setting had no such behaviour.
   const known = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
   return known.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
@@ -90,7 +90,7 @@ function scopeDifferences(before: Contract, after: Contract): Difference[] {
   ]
 }
 
-/** A consumer that does not know a type goes by the more general ones, so a type may come, and more may stand above one. */
+/** A consumer handles an unknown type by its more general types, so types may be added, also above an existing one. */
 function errorDifferences(before: Contract, after: Contract): Difference[] {
   return compareMembers(before.errors, after.errors, (type, had, has) => {
     const place = `errors.${type}`
@@ -119,7 +119,7 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
   })
 }
 
-/** How many requests a caller has: fewer break, and so does a quota where there was none. */
+/** Fewer requests for a caller break, and so does a quota where there was none. */
 function tierDifferences(before: Contract, after: Contract): Difference[] {
   const broken = (place: string, says: string) => makeDifference(place, 'breaking', says, 'Leave it as it was.')
   const [was, is] = [before.usualTier, after.usualTier]
@@ -230,7 +230,7 @@ function uniqueDifferences(
   })
 }
 
-/** Parts that no rule weighs: what they mean is not known here, so any difference counts. */
+/** Parts without a rule here: their meaning is unknown, so any difference is breaking. */
 function unweighedDifferences(at: string, before: Contract['more'], after: Contract['more']): Difference[] {
   return compareMembers(before, after, (part, had, has) =>
     isSameValue(had, has)

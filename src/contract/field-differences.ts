@@ -1,4 +1,4 @@
-/** Fields: what is different about the fields of a resource, each difference judged in the directions that it can be met in. Part 9, versioning. */
+/** Field differences: compares fields, judging each difference by how consumers meet it. Part 9, versioning. */
 import type { ResourceContract } from './contract.ts'
 import type { Difference, DifferenceKind, FieldExposure, ValueShift } from './difference.ts'
 import { breakReason, weighShift } from './difference.ts'
@@ -6,9 +6,9 @@ import { ownShifts } from './shifts.ts'
 import type { FieldTerms } from './terms.ts'
 import type { Weight } from './weight.ts'
 
-/** Which requests and answers both contracts have, so that a field could be met in them. */
+/** The requests and answers that both contracts have, in which consumers can meet a field. */
 export interface SharedTraffic {
-  /** Whole bodies are sent: what is required counts. */
+  /** Whether whole bodies are sent, so that required fields matter. */
   readonly whole: boolean
   readonly changes: boolean
   readonly sends: boolean
@@ -31,7 +31,7 @@ export function sharedTraffic(before: ResourceContract, after: ResourceContract)
 
 export type TermsByName = { readonly [name: string]: FieldTerms }
 
-/** The differences of all fields, and of what they hold. */
+/** The differences of all fields, and of the fields and items in them. */
 export function fieldDifferences(
   at: string,
   before: TermsByName,
@@ -114,7 +114,7 @@ function shiftDifference(place: string, shift: ValueShift, way: FieldExposure): 
   return fieldDifference(place, weighShift(shift, way), says, 'Leave it as it was.')
 }
 
-/** How the values moved, null among them. */
+/** The shifts of the allowed values, including null. */
 export const valueShifts = (before: FieldTerms, after: FieldTerms): ValueShift[] => [
   ...ownShifts(before, after),
   ...nullShifts(before, after),
@@ -126,7 +126,7 @@ function nullShifts({ nullable: was }: FieldTerms, { nullable: is }: FieldTerms)
   return [{ says: is ? 'may be null now.' : 'cannot be null any more.', input: effect, output: effect, filters: false }]
 }
 
-/** Whether it has to be sent, may be, or must not be, and what stands where it is not. */
+/** Whether the field must, may or must not be sent, and its default. */
 function sendingDifferences(
   place: string,
   before: FieldTerms,
@@ -162,7 +162,7 @@ function sendingDifferences(
 const notUnique = 'need not be unique any more. Consumers could meet a value twice, and are not refused it.'
 
 // long because: one promise after the other
-/** What a consumer may rely on besides the values. */
+/** What consumers may rely on besides the allowed values. */
 function promiseDifferences(
   place: string,
   before: FieldTerms,
@@ -210,7 +210,7 @@ function promiseDifferences(
   return found
 }
 
-/** What lists can be asked. */
+/** By what lists can be filtered and sorted. */
 function queryDifferences(
   place: string,
   before: FieldTerms,
@@ -231,7 +231,7 @@ function queryDifferences(
   return found
 }
 
-/** What lists and objects hold: it is sent and answered as they are. */
+/** The contents of lists and objects, which are sent and answered whenever their field is. */
 function innerDifferences(
   place: string,
   before: FieldTerms,

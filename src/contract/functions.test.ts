@@ -1,4 +1,4 @@
-/** Functions of changes: another one under the same number is told. Part 9, versioning. */
+/** Functions of changes: a changed function with the same revision is reported. Part 9, versioning. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Change } from '../resources/change.ts'

@@ -1,4 +1,4 @@
-/** Functions: whether those of changes are still the ones that were locked, as tags of older versions rely on their number. Part 9, versioning. */
+/** Functions: whether change functions are the locked ones, as old versions' tags use their revision. Part 9, versioning. */
 import { hash } from 'node:crypto'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'
@@ -13,7 +13,7 @@ export function functionsAfter(label: string, changes: readonly Change[]): Pick<
   return Object.keys(all).length === 0 ? {} : { functions: all }
 }
 
-/** Changes that have functions, by their places; several of one resource in one version are counted from the oldest. */
+/** Changes with functions, by place; several changes of a resource in one version are numbered from the oldest. */
 function changesWithFunctions(changes: readonly Change[]): readonly (readonly [place: string, change: Change])[] {
   const seen = new Map<string, number>()
   return changes.toReversed().flatMap((change) => {
@@ -29,14 +29,14 @@ function functionContract({ request, response, revision = 1 }: Change): Function
   return { revision, text: hash('sha256', texts.join('\n'), 'hex').slice(0, 16) }
 }
 
-/** A text without comments, spaces, semicolons and the kind of its quotes, which a formatter may change. */
+/** Removes what a formatter may change: comments, spaces, semicolons, trailing commas and the kind of quotes. */
 const normalizeSource = (text: string): string =>
   text
     .replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
     .replaceAll(/[\s;]|,(?=\s*[)\]}])/g, '')
     .replaceAll(/["`]/g, "'")
 
-/** Functions that are others than the locked ones under the same number. */
+/** Reports functions that differ from the locked ones and have the same revision. */
 export function unrevisedFunctions(changes: readonly Change[], locks: Iterable<Lock>): Mistake[] {
   const told = new Map<string, Mistake>()
   const now = new Map(changesWithFunctions(changes).map(([place, change]) => [place, functionContract(change)]))

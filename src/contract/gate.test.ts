@@ -1,5 +1,5 @@
-/** What is locked stays as it is: what breaks it is told with the change to paste, and a change has to claim something. */
-// long because: one case after the other, of one lock
+/** Gate: a breaking difference from a lock is reported with a change to paste, and a change has to claim something. */
+// long because: many cases of one lock
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, type ResourceDeclaration, type Service, service } from '../index.ts'

@@ -1,4 +1,4 @@
-/** Gate: compares a service with every version that was locked, and tells what would break its consumers. R195. */
+/** Gate: compares a service with every locked version and reports what would break its consumers. R195. */
 
 import { listInWords } from '../formats/naming.ts'
 import { type Change, declarationAt, majorOf, versionLabels } from '../resources/change.ts'
@@ -17,14 +17,14 @@ export type LocksByLabel = ReadonlyMap<string, Lock>
 
 type DeclaredChanges = Pick<Service, 'declaration' | 'changes'>
 
-/** What a version declares, as a service with that version alone would. */
+/** The declaration of a version, as a service with only that version would have it. */
 export function declarationOfVersion({ declaration, changes }: DeclaredChanges, label: string): Declaration {
   const { versions, settings, ...at } = declarationAt(declaration, changes, label)
   const { default: usual, ...carrying } = settings?.versions ?? {}
   return settings ? { ...at, settings: { ...settings, versions: carrying } } : at
 }
 
-/** The contract that a version of a service has today. */
+/** The current contract of a version. */
 export function contractAt(service: DeclaredChanges, label: string): Contract {
   const contract = contractOf(declarationOfVersion(service, label))
   const usual = service.declaration.settings?.versions?.default || servedLabels(service.declaration)[0]
@@ -34,12 +34,12 @@ export function contractAt(service: DeclaredChanges, label: string): Contract {
   return { ...contract, settings: { ...contract.settings, 'versions.default': usual }, sunset: end, ...functions }
 }
 
-/** The versions that are served, the oldest first. */
+/** The labels of the served versions, oldest first. */
 export function servedLabels({ versions = {}, ...rest }: Declaration): string[] {
   return versionLabels({ versions, ...rest }).filter((label) => versions[label]?.retired === undefined)
 }
 
-/** Everything that is declared otherwise than it was locked, so that consumers would notice; changes that claim nothing. */
+/** Reports breaking differences from the locks, locked versions that are gone, and changes that are empty or lossy. */
 export function gateMistakes(service: Service, locks: LocksByLabel): Mistake[] {
   const other = [...locks].find(([, lock]) => lock.service !== service.name)
   if (other) return [otherServiceMistake(service, other[0], other[1])]
@@ -72,7 +72,7 @@ const undeclaredMistake = (label: string): Mistake => ({
   mend: `Declare it again. When it has no consumers, remove contract/${label}.json and contract/${label}.answers.json.`,
 })
 
-/** The differences of each resource together, all others one by one. */
+/** Groups the differences of each resource; every other difference is a group of its own. */
 function groupByResource(found: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
   const all = new Map<string, Difference[]>()
   for (const one of found) {
@@ -123,7 +123,7 @@ function differenceMistake(
   }
 }
 
-/** The names that fields had, as far as the declaration says them. */
+/** The former names of fields by their current ones, as far as the declaration gives them. */
 function formerNames({ declaration }: Service, resource: string): Record<string, string> {
   const fields = Object.entries(declaration.resources[resource]?.fields ?? {})
   return Object.fromEntries(
@@ -131,7 +131,7 @@ function formerNames({ declaration }: Service, resource: string): Record<string,
   )
 }
 
-/** How a difference is claimed that is not one of fields. */
+/** How a change can claim a difference that is not about fields. */
 function otherClaimText({ what, place }: Difference, version: string): string | undefined {
   const name = place.slice(place.indexOf('.') + 1)
   if (what === 'error-changed')
@@ -148,17 +148,17 @@ function mendFor(found: readonly Difference[]): string {
   return `${mend} Versions cannot differ in ${listInWords(parts, 'and')}: no change can claim that.`
 }
 
-/** The part that is the same in all versions; of a resource, the last name of its place. R194. */
+/** The part that must be the same in all versions; for a resource, the third name of its place. R194. */
 const partOf = ({ place, part = place.split('.')[2] }: Difference): string => `\`${part}\``
 const indentText = (text: string): string => text.replaceAll(/^(?=.)/gm, '     ')
 
-/** The version that a change belongs to: the newest one, or the one behind it where that is locked. */
+/** The version that a new change belongs to: the newest one, or the one after it if the newest is locked. */
 function nextLabel({ declaration }: Service, locks: LocksByLabel): string {
   const newest = versionLabels(declaration).at(-1) as string
   return locks.has(newest) ? `v${majorOf(newest) + 1}` : newest
 }
 
-/** Changes without which the locked versions would not be told apart from what is declared any worse. */
+/** Finds changes that claim nothing: without them, the declaration differs no more from the locked versions. */
 function uselessChanges(service: Service, locks: LocksByLabel): Mistake[] {
   return service.changes
     .filter((change) => isUseless(change, service, locks))
@@ -171,7 +171,7 @@ function uselessChanges(service: Service, locks: LocksByLabel): Mistake[] {
 
 function isUseless(change: Change, service: Service, locks: LocksByLabel): boolean {
   const older = [...locks.keys()].filter((label) => majorOf(label) < majorOf(change.version))
-  // An end is met in the new version, not in the old one; and what is deprecated there is no claim.
+  // Older versions do not notice that a resource ends, and a deprecation claims no difference.
   if (older.length === 0 || change.ends || change.deprecations) return false
   const { declaration, changes } = service
   const others = changes.filter((one) => one !== change)
@@ -183,7 +183,7 @@ function isUseless(change: Change, service: Service, locks: LocksByLabel): boole
   })
 }
 
-/** Nothing where the declaration does not hold together any more. */
+/** Null if the declaration is not valid. */
 function contractOrNull(service: DeclaredChanges, label: string): Contract | null {
   try {
     return contractAt(service, label)
@@ -192,7 +192,7 @@ function contractOrNull(service: DeclaredChanges, label: string): Contract | nul
   }
 }
 
-/** Fields whose new values an old version does not allow, or whose old ones the new one does not, and nothing says what becomes of them. */
+/** Finds retyped fields where one version does not allow values of the other, and the change has no function for that. */
 function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
   const labels = versionLabels(service.declaration)
   return service.changes.flatMap(({ version, resource, was, retyped = {}, request, response }) => {

@@ -1,4 +1,4 @@
-/** Lock: a contract that was published, with its number, as the file that is kept of it. Part 9, versioning. */
+/** Lock: a published contract with its number, and the file that keeps it. Part 9, versioning. */
 import { isObject } from '../fields/value-check.ts'
 import type { Contract } from './contract.ts'
 import { type Difference, heaviestWeight } from './difference.ts'
@@ -10,13 +10,13 @@ export interface Lock extends Contract {
   readonly version: string
 }
 
-/** A contract as the next lock of a version, and how it differs from the one before. */
+/** A contract as the next lock of a version, and its differences from the former lock. */
 export interface NextLock {
   readonly lock: Lock
   readonly found: readonly Difference[]
 }
 
-/** A breaking difference cannot be locked under the same major, so it does not count here: who locks it all the same, begins anew. */
+/** The gate refuses a breaking difference under the same major; if it is locked anyway, numbers start again at N.0.0. */
 export function nextLock(contract: Contract, label: string, before: Lock | null): NextLock {
   const first = `${label.slice(1)}.0.0`
   if (!before) return { lock: { version: first, ...contract }, found: [] }
@@ -31,7 +31,7 @@ export function nextLock(contract: Contract, label: string, before: Lock | null)
   }
 }
 
-/** Functions that changed without another number stay as they were locked, so that the number is still asked for. */
+/** Functions that changed under the same revision keep their locked text, so that the gate still asks for a new revision. */
 function lockedFunctions({ functions }: Contract, before: Lock): Pick<Contract, 'functions'> {
   if (functions === undefined) return {}
   const kept = Object.entries(functions).map(([place, now]) => {
@@ -50,7 +50,7 @@ function nextNumber(before: string, weight: Weight, differs: boolean, first: str
 
 const mostWidth = 110
 
-/** The one text of a lock: members in the order of their names, what is short on one line. */
+/** The text of a lock, with short values on one line. */
 export const lockText = (lock: Lock): string => `${writeJson(lock, '')}\n`
 
 function writeJson(value: unknown, indent: string): string {
@@ -83,7 +83,7 @@ const lockParts: readonly (keyof Lock)[] = [
   'more',
 ]
 
-/** The lock in a text; a sentence where there is none. */
+/** Parses a lock; returns the reason as text if it is not a lock. */
 export function parseLock(text: string): Lock | string {
   let read: unknown
   try {

@@ -4,7 +4,7 @@ import { compareMembers, type Difference, makeDifference } from './difference.ts
 
 type Paths = ResourceContract['paths']
 
-/** Names in braces are no part of a URL. */
+/** Removes the names in braces, as they are not part of a URL. */
 const withoutParameterNames = (all: Paths): Paths =>
   Object.fromEntries(Object.entries(all).map(([path, methods]) => [path.replace(/\{[^}]*\}/g, '{}'), methods]))
 
@@ -32,7 +32,7 @@ export function pathDifferences(place: string, before: Paths, after: Paths): Dif
   )
 }
 
-/** An operation that is to be left is announced and works as before; what was announced may be put off, not brought forward. */
+/** Deprecating an operation breaks nothing; its announced end may be put off, but not brought forward. */
 export function deprecationDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [was, is] = [before.deprecations ?? {}, after.deprecations ?? {}]
   return compareMembers(was, is, (operation, had, has) => {
@@ -52,16 +52,16 @@ export function deprecationDifferences(place: string, before: ResourceContract, 
   })
 }
 
-/** When something goes, in words. */
+/** The dates of a deprecation in words. */
 export const deprecationText = ({ deprecated, sunset }: DeprecationDates): string =>
   `is deprecated from ${dayText(deprecated)} on${sunset === null ? '' : ` and planned to end on ${dayText(sunset)}`}`
 
-/** A moment as it is declared where it begins a day. */
+/** A time as it is usually declared: midnight UTC as a date. */
 export const dayText = (moment: string): string => moment.replace('T00:00:00.000Z', '')
 
 const ruleBreadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
 
-/** Whether all who were let in by one rule are by another. */
+/** Whether the new rule admits all callers that the old one admitted, and more. */
 const isWiderRule = (was: string, is: string): boolean => ruleBreadth(is) > ruleBreadth(was)
 
 const ruleText = (rule: string): string =>

@@ -1,16 +1,16 @@
-/** Spare: a value that fits a field, to stand for what nothing else is known for. Part 9, versioning. */
+/** Placeholder: a value that fits a field, used where no other value is known. Part 9, versioning. */
 import { matchingText } from '../check/matching-text.ts'
 import { plainValue } from '../check/plain-value.ts'
 import { valueCode } from './code.ts'
 import type { FieldTerms } from './terms.ts'
 
-/** The source text of a value; undefined where none can stand for all: a reference has to name a row. */
+/** The source code of a placeholder; undefined if there is none, as for a reference, which must name an existing row. */
 export function placeholderCode(terms: FieldTerms): string | undefined {
   const value = terms.default ?? (terms.nullable ? null : placeholderValue(terms))
   return value === undefined ? undefined : valueCode(value)
 }
 
-/** A value that is not null. */
+/** A placeholder that is not null. */
 function placeholderValue(terms: FieldTerms): unknown {
   if (terms.default !== undefined && fitsTerms(terms.default, terms)) return terms.default
   if (terms.kind === 'ref') return undefined
@@ -37,7 +37,7 @@ function placeholderList({ min = 0, item }: FieldTerms): unknown {
 
 const mostTries = 200
 
-/** The simplest text that matches, or one of those that are made by chance; each time the same one. */
+/** The simplest text that matches, or else a pseudo-random one; always the same text for the same terms. */
 function placeholderText(terms: FieldTerms): string | undefined {
   const { pattern = '' } = terms
   let state = 1
@@ -52,7 +52,7 @@ function placeholderText(terms: FieldTerms): string | undefined {
   return undefined
 }
 
-/** Whether a value keeps the bounds of a field, as far as plain values could break them. */
+/** Whether a value keeps the bounds of a field, as far as a placeholder could break them. */
 export function fitsTerms(value: unknown, { kind, min, max, pattern, scale = 0, precision = 18 }: FieldTerms): boolean {
   const order = (bound: unknown): number => (typeof bound === 'number' ? bound : Number(bound))
   if (kind === 'text' || kind === 'email' || kind === 'url') {

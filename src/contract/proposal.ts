@@ -1,4 +1,4 @@
-/** Claim: the change of a version that would claim breaking differences, ready to be pasted. Part 9, versioning. */
+/** Proposal: a change that claims breaking differences, ready to be pasted into a declaration. Part 9, versioning. */
 import { listInWords } from '../formats/naming.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
@@ -8,14 +8,14 @@ import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
 import type { FieldTerms } from './terms.ts'
 
-/** A resource whose consumers meet something else, and where that is published. */
+/** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
   readonly resource: string
   readonly version: string
   readonly before: ResourceContract
   readonly after: ResourceContract
   readonly found: readonly Difference[]
-  /** The names that fields had, by those they have, as far as the declaration says it. */
+  /** The former names of fields by their current ones, as far as the declaration gives them. */
   readonly former: Readonly<Record<string, string>>
 }
 
@@ -25,19 +25,19 @@ interface ChangeParts {
   readonly added: Record<string, FieldTerms>
   readonly retyped: Record<string, FieldTerms>
   readonly required: Record<string, FieldTerms>
-  /** Enums of which only the values are others: the old values that went, and the new ones that came. */
+  /** Enums that differ only in their values: the removed old values, and the added new ones. */
   readonly mapped: Record<string, Record<string, string>>
   readonly shown: Record<string, Record<string, string>>
   readonly withdrawn: readonly string[]
 }
 
-/** A change to paste, or the fields for which nothing can stand, so that no change can claim the differences. */
+/** A change to paste, or the fields that lack a placeholder, so that no change can claim the differences. */
 export interface ProposedChange {
   readonly change?: string
   readonly lacking: readonly string[]
 }
 
-/** The text of the change; none where a change cannot claim any of it. */
+/** The source code of the change; undefined if a change cannot claim any of the differences. */
 export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
   const { resource, version, after } = unclaimed
   const parts = changeParts(unclaimed)
@@ -68,20 +68,20 @@ export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
   return { change: change.join('\n'), lacking }
 }
 
-/** A field with the source text of its value; undefined where no value can stand for it. */
+/** A field with the source code of its value; undefined if it needs a placeholder and has none. */
 type FieldSource = readonly [name: string, text: string | undefined]
 
 const objectCode = (written: readonly FieldSource[]): string =>
   `{ ${written.map(([name, text]) => `${name}: ${text}`).join(', ')} }`
 
-/** Why nothing can be pasted, in words. */
+/** Explains why no change is proposed. */
 export const unclaimableText = (names: readonly string[]): string =>
   `No change can claim this: nothing can stand for ${listInWords(
     names.map((name) => `\`${name}\``),
     'and',
   )}, as values that are unique or refer to something are not made up. Make it optional, or keep what was locked.`
 
-/** What old requests say of new fields. */
+/** The new fields that the `request` function computes from an old body. */
 function requestSources({ added, removed, retyped, renamed }: ChangeParts, after: ResourceContract): FieldSource[] {
   const given = Object.entries(added).flatMap(([name, terms]): FieldSource[] => {
     const source = sourceField(terms, removed)
@@ -96,7 +96,7 @@ function requestSources({ added, removed, retyped, renamed }: ChangeParts, after
   return [...given, ...changed]
 }
 
-/** What new items say of old fields. */
+/** The old fields that the `response` function computes from a new item. */
 function responseSources({ added, removed, retyped }: ChangeParts, after: ResourceContract): FieldSource[] {
   const given = Object.entries(removed).flatMap(([name, terms]): FieldSource[] =>
     terms.writeOnly && !terms.required ? [] : [[name, valueSource(terms, 'now', added, sourceField(terms, added))]],
@@ -112,19 +112,19 @@ function responseSources({ added, removed, retyped }: ChangeParts, after: Resour
 const requestsOnly = { input: true, output: false, filter: false }
 const answersOnly = { input: false, output: true, filter: false }
 
-/** Whether values of one field may not fit the other one. */
+/** Whether values of one field may not fit the other. */
 const mayNotFit = (old: FieldTerms, now: FieldTerms, way: typeof requestsOnly): boolean =>
   valueShifts(old, now).some((one) => weighShift(one, way) === 'breaking') ||
   old.item !== undefined ||
   old.fields !== undefined
 
-/** Whether values are of another kind, so that both functions have to make them. */
+/** Whether the kind differs, so that values must be converted in both directions. */
 const isOtherKind = (old: FieldTerms, now: FieldTerms): boolean => old.kind !== now.kind
 
 const formerName = (name: string, renamed: Readonly<Record<string, string>>): string =>
   Object.keys(renamed).find((old) => renamed[old] === name) ?? name
 
-/** The field that a value is taken from: one of its kind, and as unique as it is. */
+/** The field to compute a value from: of the same kind, and unique if the value must be. */
 function sourceField(terms: FieldTerms, given: Readonly<Record<string, FieldTerms>>): string | undefined {
   return Object.keys(given).find((name) => {
     const { kind, to, unique } = given[name] as FieldTerms
@@ -132,7 +132,7 @@ function sourceField(terms: FieldTerms, given: Readonly<Record<string, FieldTerm
   })
 }
 
-/** Where nothing is given a spare value stands; none does for what is unique. */
+/** Converts the source field, or else uses a placeholder; a unique field that cannot be null has no placeholder. */
 function valueSource(
   terms: FieldTerms,
   from: 'old' | 'now',
@@ -184,14 +184,14 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   }
 }
 
-/** Whether one field could be another one under a new name: of one kind, and with the same promises. */
+/** Whether one field could be the other under a new name: same kind, target and uniqueness. */
 const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
   one !== undefined && one.kind === other?.kind && one.to === other.to && one.unique === other.unique
 
 const isDifferent = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
   JSON.stringify(one) !== JSON.stringify(other)
 
-/** Values that one version of an enum alone has, and what they become; a value that others become goes on meaning itself. */
+/** Maps the values that only `one` has to the first value of `other`; with `keeps`, that value also maps to itself. */
 function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms], keeps: boolean) {
   const to = other.values?.[0] as string
   const gone = (one.values ?? []).filter((value) => !other.values?.includes(value))
@@ -199,7 +199,7 @@ function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms
   return gone.length > 0 ? [[name, Object.fromEntries([...own, ...gone].map((value) => [value, to]))] as const] : []
 }
 
-/** By what the declaration says, and where one field went and one of its kind came. */
+/** Renames from the declaration, and a guess if exactly one field went and exactly one like it came. */
 function renamedFields(
   before: ResourceContract,
   after: ResourceContract,
@@ -218,13 +218,13 @@ function renamedFields(
   return Object.fromEntries([...said, ...guessed])
 }
 
-/** Whether nothing is different but that the field has to be sent, and has a value. */
+/** Whether the only difference is that the field has become required. */
 function onlyRequired(before: FieldTerms, after: FieldTerms): boolean {
   const rest = ({ required, nullable, default: usual, ...others }: FieldTerms) => JSON.stringify(others)
   return before.nullable === true && after.required === true && rest(before) === rest(after)
 }
 
-/** Whether an enum has other values and is otherwise as it was; some are in both, which the others can be shown as. */
+/** Whether an enum differs only in its values. */
 function isOnlyOtherValues(before: FieldTerms, after: FieldTerms): boolean {
   const rest = ({ values, ...others }: FieldTerms) => JSON.stringify(others)
   return before.kind === 'enum' && after.kind === 'enum' && rest(before) === rest(after)

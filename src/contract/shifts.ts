@@ -1,10 +1,10 @@
-/** Shifts: how the values that a field may have moved from one contract to another. Part 9, versioning. */
+/** Shifts: how the values that a field allows differ between two contracts. Part 9, versioning. */
 import type { Kind } from '../fields/field.ts'
 import { scaledInteger } from '../formats/numbers.ts'
 import type { ShiftEffect, ValueShift } from './difference.ts'
 import type { FieldTerms } from './terms.ts'
 
-/** All shifts of a field's own values; what a list or an object holds is compared by itself. */
+/** All shifts of a field's own values; items of lists and fields of objects are compared separately. */
 export function ownShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
   if (before.kind !== after.kind) return [kindShift(before, after)]
   return [
@@ -39,7 +39,7 @@ function boundShift(name: BoundName, before: FieldTerms, after: FieldTerms): Val
   return [bothDirections(effect, `has a \`${name}\` of ${is} instead of ${was}.`)]
 }
 
-/** A bound as something that can be compared. Dates and times are written so that their text can. */
+/** A bound in a form that can be compared. Dates and times can be compared as text. */
 function comparableBound(bound: number | string, { kind }: FieldTerms): number | bigint | string {
   if (kind === 'bigint') return BigInt(bound)
   return kind === 'decimal' ? scaledInteger(String(bound), widestScale) : bound
@@ -53,7 +53,7 @@ function digitShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
   const less = is.whole <= was.whole && is.scale <= was.scale
   const effect = more ? 'widens' : less ? 'narrows' : 'changes'
   const says = `has ${after.precision} digits with ${after.scale} of them after the point, instead of ${before.precision} with ${before.scale}.`
-  // Answers are padded to the scale, so another one is another form.
+  // Answers are padded to the scale, so another scale changes the form of every answer.
   return [{ says, input: effect, output: was.scale === is.scale ? effect : 'changes', filters: true }]
 }
 
@@ -82,7 +82,7 @@ function kindShift(before: FieldTerms, after: FieldTerms): ValueShift {
 
 const kindText = ({ kind, to }: FieldTerms): string => (to === undefined ? kind : `a reference to ${to}`)
 
-/** Texts of at most so many characters that a kind writes its values as. */
+/** The greatest length of the text that a kind writes. */
 const longest: Partial<Record<Kind, number>> = {
   ...{
     country: 2,
@@ -97,7 +97,7 @@ const longest: Partial<Record<Kind, number>> = {
   },
 }
 
-/** Whether every value of a kind is a text that the other allows, in the same order. */
+/** Whether every value of a field is a text that the other field allows, in the same order. */
 function isWithin(one: FieldTerms, { kind, min = 0, max = 0, pattern, ...text }: FieldTerms): boolean {
   if (kind !== 'text' || pattern !== undefined || Number(min) > 1) return false
   const length = one.values ? Math.max(...one.values.map((value) => value.length)) : (longest[one.kind] ?? one.max)

@@ -1,4 +1,4 @@
-/** Terms: what a field promises its consumers, with every bound that is in force, said or not. Part 9, versioning. */
+/** Terms: what a field promises its consumers, with every bound in force, declared or not. Part 9, versioning. */
 
 import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
 import type { Field, Kind } from '../fields/field.ts'
@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts'
 
 export interface FieldTerms {
   readonly kind: Kind
-  /** Bounds, where there are any: of a length, a number of items, a number or a time. */
+  /** Bounds of a length, a number of items, a number or a time. */
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
@@ -27,13 +27,13 @@ export interface FieldTerms {
   readonly keyLength?: number
   readonly valueLength?: number
   readonly nullable?: true
-  /** Has to be sent. */
+  /** Must be sent. */
   readonly required?: true
-  /** What stands where nothing is sent, if that is not null. */
+  /** The value if nothing is sent, unless it is null. */
   readonly default?: unknown
   readonly readOnly?: true
   readonly writeOnly?: true
-  /** The scopes that it takes to see it, and to write it. */
+  /** The scopes that are needed to read it, and to write it. */
   readonly read?: string
   readonly write?: string
   readonly immutable?: true
@@ -43,7 +43,7 @@ export interface FieldTerms {
   readonly filter?: readonly string[]
 }
 
-/** The terms of all fields of a resource, those that the service makes included. */
+/** The terms of all fields of a resource, including those that the service sets. */
 export function fieldTermsOf(resource: Resource, resources: ReadonlyMap<string, Resource>): Record<string, FieldTerms> {
   const { filters } = listRules(resource, resources)
   const operators = (name: string) => filters.get(name)?.operators
@@ -85,7 +85,7 @@ function termsOfField(name: string, field: Field, settings: Settings, operators:
   })
 }
 
-/** What values there are, besides null. */
+/** The allowed values, apart from null. */
 function valueTerms(name: string, field: Field, settings: Settings, operators: OperatorsOf): Partial<FieldTerms> {
   const { kind, options, item, fields = {}, values = [], target } = field
   const inner = (own: string, one: Field, path: string) => [own, termsOfField(path, one, settings, operators)] as const
@@ -126,7 +126,7 @@ function lengthTerms(field: Field): Partial<FieldTerms> {
   return { ...(min === 0 ? {} : { min }), max }
 }
 
-/** Bounds in the one form that values have too. */
+/** Bounds in the canonical form that values have. */
 function boundTerms(field: Field, settings: Settings): Partial<FieldTerms> {
   const { min, max, ...options } = field.options
   const read = valueCheckOf({ ...field, options }, { settings, isId: () => true })
@@ -134,7 +134,7 @@ function boundTerms(field: Field, settings: Settings): Partial<FieldTerms> {
   return withoutUndefinedTerms({ kind: field.kind, min: canonical(min), max: canonical(max) })
 }
 
-/** Members in the order of their names, so that one contract has one text. */
+/** Sorts members by name, so that equal contracts have equal texts. */
 export const sortMembers = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>
   Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 

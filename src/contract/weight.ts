@@ -1,37 +1,37 @@
-/** Noticed: for every setting, what a change of it means to a consumer. Part 9, versioning. */
+/** Weight: for every setting, what a change of it means to a consumer. Part 9, versioning. */
 
 import { isObject } from '../fields/value-check.ts'
 import { toCase } from '../formats/naming.ts'
 import type { Settings } from '../settings.ts'
 
-/** What a change does: refuse what was accepted or leave out what was answered, only ever add to it, or nothing one can notice. */
+/** Breaking: requests are refused or answers lose something. Additive: something is only added. None: nobody notices. */
 export type Weight = 'breaking' | 'additive' | 'none'
 
 /** Weighs a change of one setting. */
 type WeighChange = (before: unknown, after: unknown) => Weight
 
-/** Whatever it is, another one breaks. */
+/** Any change breaks. */
 const alwaysBreaks: WeighChange = () => 'breaking'
-/** No consumer notices, or none may rely on it. */
+/** Consumers do not notice a change, or may not rely on the value. */
 const unnoticed: WeighChange = () => 'none'
 
-/** Each step up accepts or answers what those before it did, and more. */
+/** Each later value accepts or answers all that the earlier ones did, and more. */
 const steps =
   (...values: readonly unknown[]): WeighChange =>
   (before, after) =>
     values.indexOf(after) > values.indexOf(before) && values.includes(before) ? 'additive' : 'breaking'
 
-/** A greater number allows more; null is no bound at all. */
+/** A greater number allows more; null means no bound. */
 const greaterAllowsMore: WeighChange = (before, after) => (amountOf(after) > amountOf(before) ? 'additive' : 'breaking')
 const amountOf = (value: unknown): number => (typeof value === 'number' ? value : Number.POSITIVE_INFINITY)
 
-/** One more member allows more; one that is gone breaks. */
+/** A new member allows more; a removed one breaks. */
 const moreMembers: WeighChange = (before, after) => {
   const [had, has] = [before, after].map((list) => (Array.isArray(list) ? list : []))
   return had?.every((one) => has?.includes(one)) ? 'additive' : 'breaking'
 }
 
-/** What was not there may come; once there it stays as it is. */
+/** It may be set for the first time; any later change breaks. */
 const setOnce =
   (none: unknown): WeighChange =>
   (before) =>
@@ -40,13 +40,13 @@ const setOnce =
 const turnedOn = steps(false, true)
 const turnedOff = steps(true, false)
 
-// long because: one line a setting
+// long because: one line per setting
 const scales: Readonly<Record<string, WeighChange>> = {
   naming: alwaysBreaks,
   'path.trailingSlash': steps('reject', 'redirect', 'ignore'),
-  'path.verbs': unnoticed, // decides what may be declared
+  'path.verbs': unnoticed, // limits only what may be declared
   'methods.unknown': alwaysBreaks,
-  'methods.query': unnoticed, // stands among the methods of each path
+  'methods.query': unnoticed, // recorded as a method of each path
   'query.unknown': steps('reject', 'ignore'),
   'query.ignored': moreMembers,
   'body.unknownFields': steps('reject', 'ignore'),
@@ -59,7 +59,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'resource.putRevives': turnedOn,
   'resource.compress': unnoticed, // negotiated with each request
   'dates.acceptOffsets': turnedOn,
-  'metadata.keys': unnoticed, // these three stand at each field of metadata
+  'metadata.keys': unnoticed, // these three are recorded with each metadata field
   'metadata.keyLength': unnoticed,
   'metadata.valueLength': unnoticed,
   'list.pagination.styles': moreMembers,
@@ -74,7 +74,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'list.maxOffset': greaterAllowsMore,
   'list.maxFilters': greaterAllowsMore,
   'list.maxSetSize': greaterAllowsMore,
-  'list.maxSortable': unnoticed, // decides what may be declared
+  'list.maxSortable': unnoticed, // limits only what may be declared
   'list.nullsDefault': alwaysBreaks,
   'list.cursor.ttl': greaterAllowsMore,
   'list.links': (before, after) => (before === 'none' || after === 'both' ? 'additive' : 'breaking'),
@@ -84,10 +84,10 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'idempotency.required': turnedOff,
   'idempotency.scope': alwaysBreaks,
   'idempotency.retention': greaterAllowsMore,
-  'idempotency.wait': unnoticed, // times and places of waiting; the answer to waiting stays the same
+  'idempotency.wait': unnoticed, // only how long and how many callers wait; the answer is the same
   'idempotency.waiters': unnoticed,
   'idempotency.methods': moreMembers,
-  'prefer.minimalOnCreate': alwaysBreaks, // decides whether the answer to POST has content where the client prefers none
+  'prefer.minimalOnCreate': alwaysBreaks, // decides whether POST follows `Prefer: return=minimal`
   'etag.mode': steps('off', 'weak', 'strong'),
   'etag.onPut': steps('verbatim', 'with-content'),
   'concurrency.required': turnedOff,
@@ -95,13 +95,13 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'deleted.retention': greaterAllowsMore,
   'delete.repeat': steps('gone', 'no-content'),
   'missing.status': alwaysBreaks,
-  'cache.scope': unnoticed, // caches follow what each answer says
+  'cache.scope': unnoticed, // caches follow the headers of each answer
   'cache.maxAge': unnoticed,
   'cache.groups': unnoticed,
   'compression.minBytes': unnoticed,
   'errors.problemBase': alwaysBreaks,
   'auth.apiKeyHeader': setOnce(null),
-  'auth.credentialNames': unnoticed, // these are refused either way
+  'auth.credentialNames': unnoticed, // such parameters are refused either way
   'auth.tokens': setOnce(null),
   'cors.origins': moreMembers,
   'cors.headers': moreMembers,
@@ -111,7 +111,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'limits.headerFields': greaterAllowsMore,
   'limits.headersTimeout': greaterAllowsMore,
   'limits.requestTimeout': greaterAllowsMore,
-  'limits.handlerTimeout': unnoticed, // how long the service may take itself
+  'limits.handlerTimeout': unnoticed, // limits the service, not the consumer
   'limits.idleTimeout': unnoticed,
   'limits.writeTimeout': unnoticed,
   'limits.concurrency': unnoticed,
@@ -124,21 +124,21 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'versions.fromFeatures': alwaysBreaks,
   'versions.idle': unnoticed,
   'dropped.retention': unnoticed, // copies of dropped values are never answered
-  'versions.enforceSunset': unnoticed, // announced with each answer of the version
+  'versions.enforceSunset': unnoticed, // each answer of the version announces it
   'deprecation.format': alwaysBreaks,
   'openapi.version': alwaysBreaks,
   'openapi.public': turnedOn,
   serverTiming: unnoticed,
 }
 
-/** Settings of which a contract only says whether there is one: what it is differs from place to place. */
+/** Settings of which a contract only records whether they are set: their values differ between deployments. */
 const onlyWhether = new Set(['auth.tokens', 'versions.fromFeatures'])
 
-/** What a change of a setting means; of one that stands in no table here any change breaks. */
+/** Weighs a change of a setting; for a setting without a rule, any change breaks. */
 export const weighSetting = (path: string, before: unknown, after: unknown): Weight =>
   (scales[path] ?? alwaysBreaks)(before, after)
 
-/** What is in force where a setting follows others by itself. */
+/** The values in force of settings that depend on others. */
 const derivedSettings: Readonly<Record<string, (settings: Settings) => unknown>> = {
   'list.pagination.style': ({ list: { pagination } }) =>
     pagination.styles.includes(pagination.style) ? pagination.style : pagination.styles[0],
@@ -147,7 +147,7 @@ const derivedSettings: Readonly<Record<string, (settings: Settings) => unknown>>
     idempotency.bodyField === '' ? toCase('idempotency-key', naming) : idempotency.bodyField,
 }
 
-/** The value of a setting as contracts hold it. */
+/** The value of a setting as contracts record it. */
 export function contractSetting(settings: Settings, path: string): unknown {
   const inForce = derivedSettings[path]
   if (inForce) return inForce(settings)
@@ -161,10 +161,10 @@ function settingPaths(value: unknown, at = ''): string[] {
   return Object.entries(value).flatMap(([name, one]) => settingPaths(one, at === '' ? name : `${at}.${name}`))
 }
 
-/** Those that a consumer can notice. */
+/** The paths of settings that a consumer can notice. */
 export const noticeableSettings = (settings: Settings): string[] =>
   settingPaths(settings).filter((path) => scales[path] !== unnoticed)
 
-/** Those without a rule, of which any change breaks. */
+/** The paths of settings without a rule, where any change breaks. */
 export const unweighedSettings = (settings: Settings): string[] =>
   settingPaths(settings).filter((path) => !Object.hasOwn(scales, path))

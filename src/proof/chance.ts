@@ -1,15 +1,15 @@
-/** Chance: choices that values are made from, kept in a row so that what fails can be made smaller. Part 9, versioning. */
+/** Chance: seeded choices from which values are made, recorded so that a failing case can be shrunk. Part 9, versioning. */
 
 export interface Chance {
-  /** A whole number from 0 up to, but without, the given one; 0 is the simplest. */
+  /** A whole number from 0 to below the given one; 0 is the simplest choice. */
   readonly below: (count: number) => number
-  /** The same, but more often a small one, or the greatest. */
+  /** The same, but mostly a small number or the greatest. */
   readonly mostlySmall: (count: number) => number
-  /** The same for lengths: mostly short, sometimes nothing or all. */
+  /** The same for lengths: mostly short, sometimes zero or the greatest. */
   readonly length: (count: number) => number
 }
 
-/** Choices that always are the same for one seed; what was chosen goes into `row`. */
+/** Makes the same choices for the same seed, and appends each to `row`. */
 export function seededChance(seed: number, row: number[]): Chance {
   let state = seed >>> 0
   const next = (): number => {
@@ -44,13 +44,13 @@ export function seededChance(seed: number, row: number[]): Chance {
 
 const mostShort = 13
 
-/** Choices of what is met every day. */
+/** Choices for ordinary values, without extreme lengths. */
 export const everydayChance = (chance: Chance): Chance => ({
   ...chance,
   length: (count) => chance.below(Math.min(count, mostShort)),
 })
 
-/** The choices of a row again; behind its end the simplest ones. */
+/** Repeats the choices of a row; after its end come the simplest ones. */
 export function replayedChance(row: readonly number[]): Chance {
   let at = 0
   const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))
@@ -63,7 +63,7 @@ const mostTries = 1000
 
 type Choices = readonly number[]
 
-/** A smaller row that still fails: simple choices in place of others, lower ones, and fewer of them. */
+/** Finds a simpler row that still fails: sets choices to zero, lowers others, and removes some. */
 export async function shrinkChoices(row: Choices, fails: (row: Choices) => Promise<boolean>): Promise<Choices> {
   let best = row
   let tries = 0
@@ -84,7 +84,7 @@ export async function shrinkChoices(row: Choices, fails: (row: Choices) => Promi
   return best
 }
 
-/** Places and sizes of parts of a row, the greatest first, those at the end before those at the beginning. */
+/** The ranges of a row, largest first, and those at the end before those at the beginning. */
 function choiceRanges({ length }: Choices): (readonly [from: number, size: number])[] {
   const found: [number, number][] = []
   for (let size = length; size >= 1; size = Math.floor(size / 2))
@@ -92,7 +92,7 @@ function choiceRanges({ length }: Choices): (readonly [from: number, size: numbe
   return found
 }
 
-/** The lowest choice at a place, found by halves: that of a length goes with what was chosen for the rest of it. */
+/** Finds the lowest choice that fails, by binary search; first as a length, dropping the choices of its elements too. */
 async function lowerChoice(row: Choices, i: number, attempt: (next: Choices) => Promise<boolean>): Promise<void> {
   const chosen = row[i] as number
   const shorter = (least: number) => [...row.slice(0, i), least, ...row.slice(i + 1 + chosen - least)]

@@ -1,8 +1,8 @@
-/** Derived: fields that changes make of others, so that what is sent need not come back the same. Part 9, versioning. */
+/** Derived: fields that changes compute from others, so a sent value need not come back the same. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
 import { changesSince } from './fixture.ts'
 
-/** The fields of a resource, under the names of a version, whose values later changes make of others. */
+/** The fields of a resource in a version (by their names there) whose values later changes convert. */
 export function derivedFieldsAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
   let found = new Set<string>()
   for (const change of changesSince(changes, newest, label)) {
@@ -18,7 +18,7 @@ export function derivedFieldsAt(changes: readonly Change[], newest: string, labe
   return found
 }
 
-/** The fields of the newest version that are made of those of an older one. */
+/** The fields of the newest version that are computed from those of an older one. */
 export function derivedFieldsFrom(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
   let found = new Set<string>()
   for (const change of changesSince(changes, newest, label).toReversed()) {
@@ -36,7 +36,7 @@ export function derivedFieldsFrom(changes: readonly Change[], newest: string, la
   return found
 }
 
-/** Enums of which several values are one in the other version. */
+/** Enums in which several values become one in the other version. */
 function mergedEnums({ mapped = {}, shown = {} }: Change): string[] {
   const several = Object.keys(mapped).filter((name) => {
     const values = Object.values(mapped[name] ?? {})

@@ -1,4 +1,4 @@
-/** Recorded answers: more may come, nothing else; identifiers are followed. */
+/** Exchanges: an answer may have more than was recorded, but no difference; identifiers are followed. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { exchangesText, parseExchanges, type RecordedExchange, recordExchange, replayExchanges } from './exchanges.ts'

@@ -1,14 +1,14 @@
-/** Answers: what a version answered when it was locked, kept to be asked for again. Part 9, versioning. */
+/** Exchanges: what a version answered when it was locked, kept so that it can be replayed. Part 9, versioning. */
 import { isObject } from '../fields/value-check.ts'
 import type { AskVersion, TrialAnswer, TrialRequest } from './fixture.ts'
 
-/** A request with what came back for it, as far as consumers may rely on it. */
+/** A request and its answer, as far as consumers may rely on it. */
 export interface RecordedExchange {
   readonly request: TrialRequest
   readonly answer: TrialAnswer
 }
 
-/** Headers that consumers go by. */
+/** Headers that consumers rely on. */
 const keptHeaders = [
   'content-type',
   'location',
@@ -19,7 +19,7 @@ const keptHeaders = [
   'www-authenticate',
   'version',
 ]
-/** Texts for people, and what names a single request. */
+/** Texts for people, and members that identify a single request. */
 const ignoredMembers = new Set(['message', 'detail', 'title', 'requestId', 'instance'])
 
 export function recordExchange(request: TrialRequest, { status, headers, body }: TrialAnswer): RecordedExchange {
@@ -30,15 +30,15 @@ export function recordExchange(request: TrialRequest, { status, headers, body }:
   }
 }
 
-/** What is answered otherwise than it was recorded; null where everything is the same, or more. */
+/** An exchange whose answer differs from the recorded one by more than additions. */
 export interface Deviation extends RecordedExchange {
   readonly says: string
   readonly came: TrialAnswer
 }
 
 /**
- * Sends what was recorded again, in its order. Identifiers, cursors and tags may be others: they are followed. Fields that
- * a change makes of others have to be there, with whatever value it makes.
+ * Replays recorded requests in order and returns the first deviation. Identifiers, cursors and tags may differ; later
+ * requests use the new ones. Fields that a change computes must be present, with any value.
  */
 export async function replayExchanges(
   exchanges: readonly RecordedExchange[],
@@ -56,7 +56,7 @@ export async function replayExchanges(
   return null
 }
 
-/** A value with what is known by another name today. */
+/** Replaces recorded identifiers, cursors and tags by their current values. */
 function substituteNames(value: unknown, known: ReadonlyMap<string, string>): unknown {
   if (known.size === 0) return value
   if (typeof value === 'string') return [...known].reduce((text, [was, is]) => text.replaceAll(was, is), value)
@@ -75,7 +75,7 @@ function learnNames(recorded: TrialAnswer, came: TrialAnswer, known: Map<string,
   })
 }
 
-/** Every text at the same place of both. */
+/** Visits every pair of texts at the same place in both values. */
 function forEachTextPair(
   was: unknown,
   is: unknown,
@@ -104,7 +104,7 @@ function deviationText(
   return bodyDeviation(substituteNames(recorded.body, known), came.body, '', derived)
 }
 
-/** Whether a list is asked for by a field that is made of others: what it finds follows from what that makes. */
+/** Whether a list is filtered or sorted by a derived field: its result depends on the change functions. */
 const queriesDerived = ({ path }: TrialRequest, derived: ReadonlySet<string>): boolean =>
   [...new URLSearchParams(path.split('?')[1] ?? '')].some(([name, value]) =>
     derived.has(name === 'sort' ? value : (name.split('[')[0] as string)),
@@ -121,7 +121,7 @@ function isSameHeader(name: string, was: string, is: string | undefined, known: 
 const includesAll = (some: readonly string[], all: readonly string[]): boolean => some.every((one) => all.includes(one))
 const linkRelations = (link: string): string[] => [...link.matchAll(/rel="([^"]*)"/g)].map(([, name = '']) => name)
 
-/** Where a value is another one; more members than were recorded are fine. */
+/** Describes the first value that differs; members that were not recorded are fine. */
 function bodyDeviation(was: unknown, is: unknown, at: string, derived: ReadonlySet<string>): string | null {
   if (Array.isArray(was) && Array.isArray(is) && was.length === is.length)
     return firstText(was.map((one, i) => bodyDeviation(one, is[i], `${at}/${i}`, derived)))
@@ -139,13 +139,13 @@ function bodyDeviation(was: unknown, is: unknown, at: string, derived: ReadonlyS
 
 const firstText = (found: readonly (string | null)[]): string | null => found.find((one) => one !== null) ?? null
 
-/** One exchange on two lines. */
+/** The exchanges as JSON, each on two lines. */
 export const exchangesText = (exchanges: readonly RecordedExchange[]): string =>
   `[\n${exchanges
     .map(({ request, answer }) => `  {"request": ${JSON.stringify(request)},\n   "answer": ${JSON.stringify(answer)}}`)
     .join(',\n')}\n]\n`
 
-/** The exchanges in a text; a sentence where there are none. */
+/** Parses exchanges; returns the reason as text if that fails. */
 export function parseExchanges(text: string): readonly RecordedExchange[] | string {
   try {
     const read: unknown = JSON.parse(text)

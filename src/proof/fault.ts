@@ -1,19 +1,19 @@
-/** Blame: which part of which change makes what does not hold. Part 9, versioning. */
+/** Fault: a promise that does not hold, and which part of which change to look at. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
 import { changesSince } from './fixture.ts'
 
-/** A promise that does not hold: in words, and where it could come from. */
+/** A promise that does not hold: in words, and where it may come from. */
 export interface PromiseFault {
   readonly says: string
-  /** The version that it is a promise of. */
+  /** The version that made the promise. */
   readonly label: string
-  /** The field, under its name there; undefined where it is none of one field. */
+  /** The field, by its name in that version; undefined if the fault is not about one field. */
   readonly field?: string | undefined
-  /** What has to do with it, where a change makes the field. */
+  /** The part of a change that may be at fault, if a change computes the field. */
   readonly by: 'request' | 'response' | 'both' | 'filters' | 'sorts'
 }
 
-/** What to look at; nothing where no change since then has to do with it. */
+/** What to look at; empty if no later change affects the field. */
 export function mendOfFault(changes: readonly Change[], newest: string, { label, field, by }: PromiseFault): string {
   const since = changesSince(changes, newest, label).toReversed()
   let name = field
@@ -25,11 +25,11 @@ export function mendOfFault(changes: readonly Change[], newest: string, { label,
   return ''
 }
 
-/** Where nothing says which field it is, and one change alone has such a part. */
+/** For an unknown field: the part, if only one change has such a part. */
 const soleFunction = (since: readonly Change[], change: Change, by: PromiseFault['by']): string | undefined =>
   by !== 'both' && change[by] && since.filter((one) => one[by]).length === 1 ? by : undefined
 
-/** The part of a change that a field of before goes through; undefined where it only has another name, or none. */
+/** The part of a change that converts an old field; undefined if the change only renames it, or does not affect it. */
 function changePart(change: Change, name: string, by: PromiseFault['by']): string | undefined {
   const { renamed = {}, removed = {}, retyped = {}, required = {}, mapped = {}, shown = {}, moved = {} } = change
   const now = renamed[name] ?? name

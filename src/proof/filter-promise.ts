@@ -1,4 +1,4 @@
-/** Filter promise: an item is found by filters for the values that it shows. Part 4, filtering. */
+/** Filter promise: filters find an item by the values that it shows. Part 4, filtering. */
 import { filterParameter } from '../lists/list-rules.ts'
 import { pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
@@ -7,7 +7,7 @@ import { type ItemTrial, isSameJson, labelOf, misfitFault, refusalFault } from '
 
 const scalars = new Set(['string', 'number', 'boolean'])
 
-/** A list finds an item by what it says of itself. */
+/** Checks that a list finds an item by one of its own values. */
 export async function checkFilter(at: string, { reader, chance, send }: ItemTrial): Promise<PromiseFault | null> {
   const { resource } = reader
   const { body: item } = await send(reader, { method: 'GET', path: at })
@@ -45,7 +45,7 @@ export async function checkFilter(at: string, { reader, chance, send }: ItemTria
 const itemsIn = ({ body }: TrialAnswer): readonly JsonBody[] =>
   Array.isArray(body?.data) ? (body.data as JsonBody[]) : []
 
-/** An item that a list has otherwise than it is read by itself. */
+/** The fault of an item that a list shows differently than a read does. */
 function listFault(
   { version: { label }, resource }: ResourceInVersion,
   item: JsonBody,

@@ -1,4 +1,4 @@
-/** Trial: a service that is asked in its versions without a socket, and where its resources stand in each of them. Part 9, versioning. */
+/** Fixture: a service that is called in its versions without a socket, and its resources' paths. Part 9, versioning. */
 
 import { declarationOfVersion, servedLabels } from '../contract/gate.ts'
 import type { Endpoint } from '../flow/route.ts'
@@ -33,20 +33,20 @@ export interface TrialService {
   readonly close: () => Promise<void>
 }
 
-/** A version as a service of its own, for what it declares: its resources and their places. */
+/** A version as a service of its own, which knows the version's resources and paths. */
 export interface VersionService {
   readonly label: string
   readonly service: Service
 }
 
-/** All versions that are served, the newest one first. */
+/** All served versions, newest first. */
 export function versionServices(made: Service): readonly VersionService[] {
   return servedLabels(made.declaration)
     .toReversed()
     .map((label) => ({ label, service: service(declarationOfVersion(made, label)) as Service }))
 }
 
-/** The changes of one resource since a version, the newest first. */
+/** The changes of one resource since a version, newest first. */
 export function changesSince(changes: readonly Change[], newest: string, label: string): readonly Change[] {
   const found: Change[] = []
   let name = newest
@@ -58,14 +58,14 @@ export function changesSince(changes: readonly Change[], newest: string, label: 
   return found
 }
 
-/** The name that a resource of the newest version has in another one; undefined where it is not there. */
+/** The name in a version of a resource of the newest one; undefined if the version does not have it. */
 export function nameInVersion(changes: readonly Change[], newest: string, label: string): string | undefined {
   const since = changesSince(changes, newest, label)
   if (since.some(({ begins }) => begins)) return undefined
   return since.reduce((name, { was = name }) => was, newest)
 }
 
-/** A resource in one release. */
+/** A resource in one version. */
 export interface ResourceInVersion {
   readonly version: VersionService
   readonly resource: Resource
@@ -81,7 +81,7 @@ export function resourceInVersion(
   return resource && { version: release, resource }
 }
 
-/** The path of an operation, with ids in place of its names; undefined where it is not offered. */
+/** The path of an operation with ids filled in; undefined if it is not offered. */
 export function operationPath(
   { version, resource }: ResourceInVersion,
   operation: Operation,
@@ -95,7 +95,7 @@ export function operationPath(
   )
 }
 
-/** What an item that one version answered is found by in another one: the key is its id, the owner's may have another name. */
+/** The identifiers that find an item in another version: its id, and its owner's, whose field may have another name. */
 export const identifiersIn = (
   item: JsonBody,
   { resource: from }: ResourceInVersion,
@@ -106,7 +106,7 @@ export const identifiersIn = (
 /** Items that others can refer to, by resource. */
 export type ItemPool = Map<string, JsonBody[]>
 
-/** Resources so that each comes after those that it needs. */
+/** Sorts resources so that each comes after those that it refers to or belongs to. */
 export function inDependencyOrder(resources: ReadonlyMap<string, Resource>): Resource[] {
   const found: Resource[] = []
   const visit = (resource: Resource, way: readonly string[]): void => {
@@ -123,7 +123,7 @@ export function inDependencyOrder(resources: ReadonlyMap<string, Resource>): Res
   return found
 }
 
-/** A body for a new item and the path that it is sent to; undefined where it cannot be made. */
+/** A request that creates an item; undefined if no body can be made, or the resource has no such operation. */
 export function creationRequest(
   stand: ResourceInVersion,
   chance: Chance,
@@ -141,7 +141,7 @@ export function creationRequest(
   return path === undefined || !body ? undefined : { method: 'POST', path, body }
 }
 
-/** Makes some items of every resource; what cannot be made has none. */
+/** Creates some items of every resource; the list is empty for a resource of which none can be created. */
 export async function fillItemPool(
   release: VersionService,
   ask: AskVersion,

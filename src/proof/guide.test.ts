@@ -1,4 +1,4 @@
-/** The guide names what changed, and shows one item as both versions have it. */
+/** The guide lists what changed, and shows one item in both versions. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'

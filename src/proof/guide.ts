@@ -1,4 +1,4 @@
-/** Guide: how to move from one version to another, with bodies as both versions have them. Part 9, versioning. */
+/** Guide: how to move from one version to another, with sample bodies of both. Part 9, versioning. */
 import type { Contract } from '../contract/contract.ts'
 import type { Difference } from '../contract/difference.ts'
 import { differences } from '../contract/differences.ts'
@@ -32,11 +32,11 @@ export interface GuideRequest {
   readonly ask: AskVersion
 }
 
-/** Markdown for those who have to move. */
+/** The guide as Markdown, for consumers that have to move. */
 export async function migrationGuide(journey: GuideRequest): Promise<string> {
   const { service, from, to } = journey
   const [old, now] = [from, to].map((label) => {
-    const { sunset: _, ...contract } = contractAt(service, label) // when versions end is said apart
+    const { sunset: _, ...contract } = contractAt(service, label) // `datesText` says when versions end
     return contract
   }) as [Contract, Contract]
   const found = differences(withNewNames(old, now, journey), now)
@@ -47,7 +47,7 @@ export async function migrationGuide(journey: GuideRequest): Promise<string> {
   return `${[`# From ${from} to ${to}`, datesText(journey), selectionText(to), ...parts, ...rest].join('\n\n')}\n`
 }
 
-/** An older contract with the names that its resources have in the newer one: what has another name is neither gone nor new. */
+/** Gives an older contract the names of the newer one, so that a rename does not appear as removed and added. */
 function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<GuideRequest, 'ask'>): Contract {
   const names = new Map(
     [...service.resources.keys()].flatMap((name): [string, string][] => {
@@ -75,7 +75,7 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
   return { ...old, resources: Object.fromEntries(resources) }
 }
 
-/** The fields of a resource, under its older name, that have another name in the newer version. */
+/** The fields of a resource (by its older name) that have another name in the newer version. */
 function fieldNames(was: string, { service, from, to }: Omit<GuideRequest, 'ask'>): ReadonlyMap<string, string> {
   const today = [...service.resources.keys()].find((name) => nameInVersion(service.changes, name, from) === was)
   let names = new Map<string, string>()
@@ -108,7 +108,7 @@ const selectionText = (to: string): string =>
 const differenceList = (found: readonly Difference[]): string =>
   found.map(({ weight, says }) => `- ${weight === 'breaking' ? '**breaking** ' : ''}${says}`).join('\n')
 
-/** What both versions make of one item. */
+/** One item as it is sent and answered in both versions. */
 interface BodyPair {
   readonly old: { readonly sent: JsonBody; readonly answered: JsonBody }
   readonly now: { readonly sent: JsonBody; readonly answered: JsonBody }
@@ -152,7 +152,7 @@ const bodyPairText = (what: string, from: string, to: string, old: JsonBody, now
 
 const jsonBlock = (body: JsonBody): string => `\`\`\`json\n${JSON.stringify(body, null, 2)}\n\`\`\``
 
-/** One item of each resource that both versions have: made in the old version, and read in both. */
+/** One item of each resource that both versions have: created in the old version, and read in both. */
 async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<Map<string, BodyPair>> {
   const all = versionServices(service)
   const [old, now] = [from, to].map((label) => all.find((one) => one.label === label)) as [
@@ -184,7 +184,7 @@ async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<M
 const isSentField = ({ resource }: ResourceInVersion, { name, from }: Member): boolean =>
   from === 'caller' || name === resource.key
 
-/** What would be sent for an item. */
+/** The body that would be sent for an item. */
 const bodyFromItem = (stand: ResourceInVersion, item: JsonBody): JsonBody =>
   Object.fromEntries(
     stand.resource.members
@@ -192,7 +192,7 @@ const bodyFromItem = (stand: ResourceInVersion, item: JsonBody): JsonBody =>
       .map(({ name }) => [name, item[name]]),
   )
 
-/** A body with a plain value for every field; undefined where one cannot be made up. */
+/** A body with a plain value for every field; undefined if there is no value for a required field. */
 function plainBody(stand: ResourceInVersion, ids: ReadonlyMap<string, string>): JsonBody | undefined {
   const pairs = stand.resource.members
     .filter((member) => isSentField(stand, member))
@@ -201,7 +201,7 @@ function plainBody(stand: ResourceInVersion, ids: ReadonlyMap<string, string>): 
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, value]))
 }
 
-/** The first plain value that the field takes. */
+/** The first plain value that the field accepts. */
 function plainValue(member: Member, ids: ReadonlyMap<string, string>): unknown {
   const { name, field, check } = member
   const words = sentenceCase(toKebab(name).replaceAll('-', ' '))

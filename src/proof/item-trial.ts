@@ -1,11 +1,11 @@
-/** Item trial: an item that promises are tried on, and faults that any answer can have. Part 9, versions. */
+/** Item trial: an item on which promises are checked, and faults that any answer can have. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Service } from '../service.ts'
 import type { Chance } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
 import type { JsonBody, ResourceInVersion, TrialAnswer, TrialRequest } from './fixture.ts'
 
-/** The life of one item: written in one version, met in another, and in the newest. */
+/** The life of one item: written in one version, read in another and in the newest one. */
 export interface ItemTrial {
   /** The name of the resource in the newest version. */
   readonly name: string
@@ -16,7 +16,7 @@ export interface ItemTrial {
   readonly request: TrialRequest
   readonly chance: Chance
   readonly send: SendRequest
-  /** Another request of its kind. */
+  /** Makes another request of the same kind. */
   readonly another: () => TrialRequest | undefined
 }
 
@@ -34,11 +34,11 @@ export function refusalFault(
   const pointer = String(first?.pointer ?? '')
   const reason = first ? `${first.pointer ?? first.name ?? ''} ${first.message}` : errorText(body)
   const says = `${label} ${what}: ${status} ${reason}`
-  // What throws is told with its place, and may be either way.
+  // An internal error names the code that threw; that code may convert in either direction.
   return status >= 500 ? { says, label, by: 'both' } : { says, label, field: pointer.split('/')[1] || undefined, by }
 }
 
-/** What was thrown, and where; else what is told of it. */
+/** The message and place of the error that was thrown, or else the message of the answer. */
 function errorText(body: JsonBody | null): string {
   const { message = '' } = (body?.cause ?? body ?? {}) as JsonBody
   return String(message)
@@ -48,7 +48,7 @@ function errorText(body: JsonBody | null): string {
     .join(' ')
 }
 
-/** Why a document is none of a version; null where it is. */
+/** Why a document does not fit a version; null if it does. */
 export function misfitFault(stand: ResourceInVersion, document: JsonBody): PromiseFault | null {
   const { version, resource } = stand
   const { label } = version
@@ -62,7 +62,7 @@ export function misfitFault(stand: ResourceInVersion, document: JsonBody): Promi
     const faults: Violation[] = []
     const value = document[name]
     if (name === 'id' && !resource.isId(String(value))) return fault(`${label}: \`id\` is no id of ${resource.name}.`)
-    if (value === null && field.options.readOnly) continue // not set yet
+    if (value === null && field.options.readOnly) continue // not yet set
     const read = check(value, `/${name}`, faults)
     const [first] = faults
     if (first)

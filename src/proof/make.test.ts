@@ -1,4 +1,4 @@
-/** Values made from fields fit them, whatever the fields ask for, and what fails gets small. */
+/** Made values fit their fields, whatever these require, and failing cases are shrunk. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { matchingText } from '../check/matching-text.ts'

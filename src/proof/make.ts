@@ -1,4 +1,4 @@
-/** Make: values, bodies and documents made from the fields of a resource, for tests that a declaration brings with it. Part 9, versioning. */
+/** Make: values and bodies made from a resource's fields, for tests generated from a declaration. Part 9, versioning. */
 import { matchingText } from '../check/matching-text.ts'
 import type { Violation } from '../errors/problem.ts'
 import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
@@ -8,16 +8,16 @@ import { countryCodes, currencyCodes } from '../formats/codes.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { type Chance, pickOne } from './chance.ts'
 
-/** What is needed besides a field: ids of what it refers to. */
+/** What values are made from besides their field: choices, and ids for references. */
 export interface ValueMaking {
   readonly chance: Chance
-  /** An id of one of a resource; undefined where there is none. */
+  /** The id of an item of a resource; undefined if there is no item. */
   readonly idOf: (resource: string) => string | undefined
 }
 
 type MadeBody = Record<string, unknown>
 
-/** What a caller could send for a new item; undefined where a field cannot be filled. */
+/** A body that a caller could send for a new item; undefined if a required field cannot be filled. */
 export function makeBody(resource: Resource, making: ValueMaking): MadeBody | undefined {
   const body: MadeBody = {}
   for (const member of resource.members) {
@@ -32,7 +32,7 @@ export function makeBody(resource: Resource, making: ValueMaking): MadeBody | un
 
 const mostTries = 20
 
-/** A value that the field's own check takes. */
+/** A value that the field's own check accepts. */
 export function makeValue({ field, check }: Pick<Member, 'field' | 'check'>, making: ValueMaking): unknown {
   for (let i = 0; i < mostTries; i++) {
     const value = makeAnyValue(field, making)
@@ -47,7 +47,7 @@ function isAccepted(check: ValueCheck, value: unknown): boolean {
   return faults.length === 0
 }
 
-// long because: one line or two a kind of field
+// long because: one or two lines per kind of field
 function makeAnyValue(field: Field, making: ValueMaking): unknown {
   const { chance } = making
   const { kind, options, values = [], item, fields = {}, target } = field
@@ -119,7 +119,7 @@ const makeWord = (chance: Chance): string =>
 
 const mostLetters = 300
 
-/** Mostly short, sometimes as short or as long as may be. */
+/** Mostly short, sometimes of the least or the greatest length. */
 function makeText(field: Field, chance: Chance): string {
   const { min, max } = lengthsOf(field)
   const most = Math.min(max, Math.max(min, mostLetters))
@@ -128,7 +128,7 @@ function makeText(field: Field, chance: Chance): string {
   return [...made].slice(0, max).join('')
 }
 
-/** Mostly near zero, on one side of it or the other. */
+/** Mostly near zero, on either side. */
 function makeInteger(min: number, max: number, chance: Chance): number {
   const nearest = Math.min(Math.max(0, min), max)
   const below = chance.below(3) === 2 && min < nearest
@@ -167,7 +167,7 @@ function makeDecimal({ options }: Field, chance: Chance): string {
 const century = 100 * 365.25 * 86_400_000
 const centuryStart = Date.parse('2000-01-01')
 
-/** A time between bounds, in this century unless they say otherwise. */
+/** A time between the bounds; without bounds, in this century. */
 function makeMoment(min: unknown, max: unknown, chance: Chance): number {
   const [least, most] = [min, max].map((bound) => (bound === undefined ? Number.NaN : Date.parse(String(bound))))
   const from =

@@ -13,7 +13,7 @@ interface OrderTrial {
   readonly send: (stand: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
 }
 
-/** Asks for a list in the order of one of its fields, or in the reverse of it. */
+/** Requests a list sorted by one of its fields, ascending or descending, and checks its order. */
 export async function checkOrder(item: JsonBody, { reader, chance, send }: OrderTrial): Promise<PromiseFault | null> {
   const { resource, version } = reader
   const sorts = resource.members.filter(({ field, writeOnly }) => field.options.sort && !writeOnly)
@@ -38,7 +38,7 @@ export async function checkOrder(item: JsonBody, { reader, chance, send }: Order
   )
 }
 
-/** Compares two values as lists do: numbers by what they are, texts by their characters. */
+/** Compares two values as lists do: numbers by value, texts by their UTF-8 bytes. */
 function comparatorFor({ kind, options }: Field): (a: unknown, b: unknown) => number {
   const numbers = (value: unknown): bigint | number =>
     kind === 'decimal'

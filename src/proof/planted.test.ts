@@ -1,4 +1,4 @@
-/** Wrong changes of every kind, each planted into a service that is right without it: it is found, shown small, and named. */
+/** Wrong changes of every kind, each planted into a correct service: it is found, shrunk and named. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'

@@ -1,4 +1,4 @@
-/** Promises: what every version says of its items, tried with one of them. Part 9, versioning. */
+/** Promises: what every version promises of its items, checked with one of them. Part 9, versioning. */
 import type { Member } from '../resources/resource.ts'
 import { pickOne } from './chance.ts'
 import { derivedFieldsAt, derivedFieldsFrom } from './derived.ts'
@@ -16,10 +16,10 @@ import { type ItemTrial, isSameJson, labelOf, misfitFault, refusalFault } from '
 import { makeValue } from './make.ts'
 import { checkOrder } from './order.ts'
 
-/** The first promise that does not hold; null where all do. */
+/** The first promise that does not hold; null if all hold. */
 export async function firstBrokenPromise(made: TrialAnswer, life: ItemTrial): Promise<PromiseFault | null> {
   const { writer, reader, request, send } = life
-  if (made.status === 409) return null // what is unique is taken
+  if (made.status === 409) return null // a unique value is taken
   if (made.status !== 201) return refusalFault(writer, made, 'refuses what it declares')
   const item = made.body as JsonBody
   const fault =
@@ -41,7 +41,7 @@ export async function firstBrokenPromise(made: TrialAnswer, life: ItemTrial): Pr
   )
 }
 
-/** A value that was sent and comes back as another one; where a change makes it of others, that is only told. */
+/** A sent value that comes back different; for a derived field the difference is only noted in `lossy`. */
 function lossFault(
   { version, resource }: ResourceInVersion,
   sent: JsonBody,
@@ -68,7 +68,7 @@ function lossFault(
   return null
 }
 
-/** What comes back otherwise than it was sent is what it is meant to be: sent again, it comes back the same. */
+/** Checks that derived values which come back different are stable: sent again, they come back the same. */
 async function checkSettled(
   item: JsonBody,
   { writer, request, send, another, name: newest, run }: ItemTrial,
@@ -88,7 +88,7 @@ async function checkSettled(
     if (!next) return null
     const body = { ...next.body, ...Object.fromEntries(names.map((name) => [name, last[name]])) }
     const again = await send(writer, { ...next, body })
-    if (again.status === 409) return null // what is unique is taken
+    if (again.status === 409) return null // a unique value is taken
     if (again.status !== 201 || !again.body) return refusalFault(writer, again, 'refuses what it answered')
     if (turned.every((one) => isSameJson(last[one], again.body?.[one]))) return null
     seen.push(again.body)
@@ -100,10 +100,10 @@ async function checkSettled(
   return { says, label: version.label, field: name, by: 'both' }
 }
 
-/** How often a value is looked at until it has to be at rest: what is cut and trimmed may take two turns. */
+/** The number of rounds after which a value must be stable: cutting and trimming may take two. */
 const mostRounds = 4
 
-/** Who puts back what was read changes nothing, whatever its version does not know. */
+/** Checks that putting back an item as it was read changes nothing, not even fields that its version does not know. */
 async function checkPutBack(
   read: TrialAnswer,
   path: string,
@@ -126,7 +126,7 @@ async function checkPutBack(
   return { says, label: labelOf(reader), by: 'request' }
 }
 
-/** Who changes one field changes that field. */
+/** Checks that a change of one field changes only that field. */
 async function checkChange(
   item: JsonBody,
   path: string,
@@ -148,7 +148,7 @@ async function checkChange(
   if (value === undefined || isMerged(member)) return null
   const { headers } = await send(reader, { method: 'GET', path })
   const patched = await send(reader, { method: 'PATCH', path, body: { [member.name]: value }, ...ifUnchanged(headers) })
-  if (patched.status === 409) return null // what is unique together is taken
+  if (patched.status === 409) return null // a unique combination is taken
   if (patched.status !== 200 || !patched.body)
     return refusalFault(reader, patched, `refuses a change of \`${member.name}\` that it declares`)
   const derived = derivedFieldsAt(run.service.changes, own, labelOf(reader))
@@ -167,10 +167,10 @@ async function checkChange(
   )
 }
 
-/** Whether a change goes into what is there, so that more than it comes back. */
+/** Whether a patch is merged into the stored value, so that more than the patch comes back. */
 const isMerged = ({ field: { kind } }: Member): boolean => kind === 'object' || kind === 'metadata'
 
-/** A condition that holds as long as nobody writes. */
+/** A precondition that holds as long as nobody else writes. */
 function ifUnchanged({ etag }: TrialAnswer['headers']): Pick<TrialRequest, 'headers'> {
   return etag === undefined || etag.startsWith('W/') ? {} : { headers: { 'if-match': etag } }
 }

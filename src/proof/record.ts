@@ -1,4 +1,4 @@
-/** Record: the requests of which the answers are kept, made from what a version declares. Part 9, versioning. */
+/** Record: makes the requests whose answers are kept, from what a version declares. Part 9, versioning. */
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'
@@ -16,7 +16,7 @@ import {
 } from './fixture.ts'
 import { makeValue } from './make.ts'
 
-/** Asks a version for a little of everything, always the same. */
+/** Sends a version a few requests of every kind, always the same ones. */
 export async function recordExchanges(release: VersionService, ask: AskVersion): Promise<readonly RecordedExchange[]> {
   const exchanges: RecordedExchange[] = []
   const tell: SendRecorded = async (request) => {
@@ -39,7 +39,7 @@ type SendRecorded = (request: TrialRequest) => Promise<TrialAnswer>
 
 const itemCount = 2
 
-/** Two items, a repeated key, and two bodies that are refused. */
+/** Creates two items, repeats an idempotency key, and sends two bodies that are refused. */
 async function recordCreates(
   stand: ResourceInVersion,
   items: ReadonlyMap<string, JsonBody[]>,
@@ -62,7 +62,7 @@ async function recordCreates(
 
 const mostQuestions = 4
 
-/** The items and their lists: every way of asking that is declared. */
+/** Reads an item, and lists with each kind of query that is declared. */
 async function recordReads(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
   const { resource } = stand
   const [item] = items
@@ -105,7 +105,7 @@ function sortQueries({ members, declaration }: Resource): string[] {
   return [...sorted.map(({ name }) => `?sort=${name}&order=desc`), ...customs.map((name) => `?custom_sort=${name}`)]
 }
 
-/** Each item is put back, changed and removed, and then asked for once more. */
+/** Replaces, changes and removes the first item, and then reads it once more. */
 async function recordWrites(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
   const { resource } = stand
   const [item] = items
@@ -126,7 +126,7 @@ async function recordWrites(stand: ResourceInVersion, items: readonly JsonBody[]
   await tell({ method: 'GET', path })
 }
 
-/** Another value for the first field that can have one. */
+/** A value for the first field that can be changed. */
 function patchFor({ members, key }: Resource): JsonBody | undefined {
   const simple = members.filter(
     ({ from, immutable, field, name }) =>

@@ -1,4 +1,4 @@
-/** A service that keeps its promises passes; whatever it breaks is found, and shown by a small item. */
+/** A service that keeps its promises passes; each broken promise is found and shown with a small item. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'

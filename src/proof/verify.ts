@@ -1,4 +1,4 @@
-/** Verify: what a declaration promises between its versions, tried with items that are made from it. Part 9, versioning. */
+/** Verify: checks what a declaration promises between its versions, with generated items. Part 9, versioning. */
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
@@ -20,11 +20,11 @@ import type { SendRequest } from './item-trial.ts'
 import { firstBrokenPromise } from './promises.ts'
 
 export interface VerifyFailure {
-  /** What was promised and did not hold. */
+  /** The promise that did not hold. */
   readonly says: string
-  /** Which part of which change to look at; nothing where none has to do with it. */
+  /** Which part of which change to look at; empty if no change is involved. */
   readonly mend: string
-  /** The requests that led there, each with its answer. */
+  /** The requests that led to the failure, each with its answer. */
   readonly steps: readonly VerifyStep[]
 }
 
@@ -36,11 +36,11 @@ export interface VerifyStep {
 
 export interface VerifyReport {
   readonly versions: readonly string[]
-  /** How many cases were tried, by resource. */
+  /** The number of cases that were tried, by resource. */
   readonly cases: ReadonlyMap<string, number>
-  /** Fields that changes make of others and that did not come back as they were sent, each with an example; that may be meant. */
+  /** Derived fields that did not come back as sent, each with an example; this may be intended. */
   readonly lossy: ReadonlyMap<string, string>
-  /** Resources of which no item could be made, so that nothing was tried. */
+  /** Resources of which no item could be made, so that nothing was checked. */
   readonly untried: readonly string[]
   readonly failure: VerifyFailure | null
 }
@@ -53,22 +53,22 @@ interface VerifyRun {
   readonly lossy: Map<string, string>
 }
 
-/** Opens an empty service. */
+/** Opens a service on an empty store. */
 type OpenTrial = () => Promise<TrialService>
 
 interface VerifyOptions {
   readonly seed: number
   readonly runs: number
-  /** Is given the first failure as soon as it is found, before it is made smaller. */
+  /** Called with the first failure as soon as it is found, before it is shrunk. */
   readonly onFailure?: (failure: VerifyFailure) => void
-  /** The time in milliseconds, by which `patience` is measured; without it there is no such bound. */
+  /** The time in milliseconds, which limits shrinking to `shrinkTime`; without it there is no limit. */
   readonly now?: () => number
 }
 
-/** How long a failure is made smaller, in milliseconds. */
+/** How long a failure is shrunk, in milliseconds. */
 export const shrinkTime = 10_000
 
-/** Tries every resource so many times; what fails is made as small as it can be, on a new store each time. */
+/** Tries every resource `runs` times; the first failure is shrunk, with a new store for each attempt. */
 export async function verifyService(
   service: Service,
   open: OpenTrial,
@@ -116,7 +116,7 @@ async function firstFailure(
 type ItemResult = VerifyFailure | 'untried' | null
 const isFailure = (outcome: ItemResult): outcome is VerifyFailure => outcome !== null && outcome !== 'untried'
 
-/** One item, written in one version and met in another. */
+/** Writes one item in one version, and checks it in another. */
 async function tryItem(name: string, chance: Chance, ground: VerifyRun): Promise<ItemResult> {
   const { service, versions, pool } = ground
   const stands = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])

@@ -1,4 +1,4 @@
-/** Four versions that are kept, and what is found where one of them is not. */
+/** Four versions that keep their promises, and what is found if one of them does not. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
