@@ -111,7 +111,9 @@ export function* recordUse({ dialect: { mark } }: StoreContext, plan: RecordUse)
     ON CONFLICT (version, caller) DO UPDATE SET
       requests = ${useTable}.requests + excluded.requests,
       last = CASE WHEN ${useTable}.last > excluded.last THEN ${useTable}.last ELSE excluded.last END`
-  for (const { version, caller, requests, last } of plan.uses) yield { text, values: [version, caller, requests, last] }
+  // In one order on every node, so that two nodes that lock the same rows cannot deadlock.
+  const uses = plan.uses.toSorted((a, b) => (`${a.version} ${a.caller}` < `${b.version} ${b.caller}` ? -1 : 1))
+  for (const { version, caller, requests, last } of uses) yield { text, values: [version, caller, requests, last] }
   return { is: 'tallied' }
 }
 
