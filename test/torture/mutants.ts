@@ -152,7 +152,7 @@ const postgres: Mutants = {
     changes: [
       {
         from: "import { perform } from '../store/perform.ts'",
-        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-keys.ts'\nimport { claimTable } from '../sql/compile.ts'",
+        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-keys.ts'",
       },
       {
         from: 'return await tryWrite(writing, plan, tries === 1)',
