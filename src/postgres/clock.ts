@@ -1,13 +1,13 @@
-/** Clock: the time of the database, which all nodes share. It is asked for now and then, and followed by the monotonic clock between. The cellar. */
+/** Clock: the database's time, which all nodes share, by its measured offset from the monotonic clock. The cellar. */
 import type { Clock } from '../flow/store.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'
 
-/** How long an answer is followed, in milliseconds. */
+/** How often the offset is measured again, in milliseconds. */
 const followTime = 60_000
 
 export interface PostgresClock extends Clock {
-  /** Asks again once a minute from now on, until `stop`. */
+  /** Measures the offset again once a minute, until `stop`. */
   readonly follow: (share: () => Promise<Pick<Connection, 'ask'>>) => void
   readonly stop: () => void
 }
@@ -24,7 +24,7 @@ export async function postgresClock(
       const again = async (): Promise<void> => {
         try {
           offset = await measureOffset(await share(), steady)
-        } catch {} // the database is away; its clock is followed further
+        } catch {} // the database is away: keep the last offset
       }
       timer = setInterval(again, followTime).unref()
     },
@@ -32,7 +32,7 @@ export async function postgresClock(
   }
 }
 
-/** How far the database is ahead of the monotonic clock; its answer is as old as half of the way there and back. */
+/** The offset of the database's time from the monotonic clock; its answer is taken to be half a round trip old. */
 async function measureOffset({ ask }: Pick<Connection, 'ask'>, steady: () => number): Promise<number> {
   const began = steady()
   const [row] = await ask({ text: `SELECT ${postgresDialect.now} AS time`, values: [] })

@@ -1,4 +1,4 @@
-/** Asks through a connection that answers at once, and looks at what was sent together. The cellar. */
+/** Coalesce: statements of one turn are sent together, on a fake connection that answers at once. The cellar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cell } from '../rows/collection.ts'

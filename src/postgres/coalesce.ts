@@ -1,10 +1,9 @@
-/** Asks what several requests ask in the same words as one statement, and gives to each what is its own. The cellar. */
+/** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The cellar. */
 
 import type { CoalescedStatement, Statement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 
-/** A statement that can be asked for many. */
 export type CoalescableStatement = Statement & { readonly many: CoalescedStatement }
 
 export const isCoalescable = (statement: Statement): statement is CoalescableStatement => statement.many !== undefined
@@ -13,25 +12,25 @@ type ResultRows = readonly ResultRow[]
 
 interface QueuedStatement {
   readonly statement: CoalescableStatement
-  /** The row that it is about. */
+  /** Identifies the row that the statement reads or writes. */
   readonly name: string
   readonly resolve: (rows: ResultRows) => void
   readonly reject: (error: unknown) => void
 }
 
 interface CoalesceDeps {
-  /** Gives a connection to those who are gathered by then. */
+  /** Provides a connection; statements that arrive before it is free join the batch. */
   readonly lend: (act: (connection: Connection) => Promise<void>) => Promise<void>
   readonly send: (connection: Connection, question: DatabaseQuery) => Promise<ResultRows>
-  /** Asks for one whose company failed, so that nobody is refused for another one's sake. */
+  /** Runs one statement of a failed batch by itself, so that no caller gets another caller's error. */
   readonly alone: (statement: CoalescableStatement) => Promise<ResultRows>
-  /** Whether a failure is that of all of them, as it is not known what was done or the connection is lost. */
+  /** Whether an error applies to the whole batch: the connection is lost, the outcome is unknown, or callers retry. */
   readonly isForAll: (error: unknown) => boolean
-  /** Whether some may be about the same row, as nothing is changed. */
+  /** Whether callers may share the answer for a row. True for reads; a batch of writes takes one per row. */
   readonly allowsSameRow: boolean
 }
 
-/** Asks one question once for all that a turn of the event loop brings; what comes when it was sent may know of more, and asks again. */
+/** Asks once for all callers of one turn of the event loop; later callers ask again, as the answer may have changed. */
 export function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | null = null
   return () => {
@@ -45,18 +44,21 @@ export function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** As many are asked in one, and as many characters. */
+/** Limits of one batch: rows, and characters beyond which no further row is added. */
 const [most, mostText] = [100, 1_000_000]
 /**
- * Of changes that wait, half go at once: all in one would come back as one, and leave the database without work while they are answered
- * here, and this side while it has them. So few are not worth parting.
+ * Send half of the waiting writes per statement, so that the database and this process work at the same time; up to 16, send
+ * all.
  */
 const smallBatch = 16
 
 export function coalesce(gathering: CoalesceDeps): (statement: CoalescableStatement) => Promise<ResultRows> {
   const kinds = new Map<string, QueuedStatement[]>()
 
-  /** What one turn of the event loop brings waits for its end, and what comes while no connection is free waits with it. */
+  /**
+   * Sends a batch at the end of this turn of the event loop, as soon as a connection is free; later statements join until
+   * then.
+   */
   function call(text: string, members: QueuedStatement[]): void {
     kinds.set(text, members)
     setImmediate(async () => {
@@ -69,7 +71,7 @@ export function coalesce(gathering: CoalesceDeps): (statement: CoalescableStatem
       try {
         await gathering.lend(act)
       } catch (error) {
-        kinds.delete(text) // there was no connection
+        kinds.delete(text) // no connection could be opened
         for (const { reject } of members) reject(error)
       }
     })
@@ -85,17 +87,16 @@ export function coalesce(gathering: CoalesceDeps): (statement: CoalescableStatem
     })
 }
 
-/** What names the row that a statement is about. */
 function rowName({ many: { at }, values }: CoalescableStatement): string {
   let name = String(values[at[0] as number])
   for (let i = 1; i < at.length; i++) name += `\0${values[at[i] as number]}`
   return name
 }
 
-/** Members by the row that they are about. */
+/** The statements of a batch, by the row that they are about. */
 type StatementsByRow = ReadonlyMap<string, readonly QueuedStatement[]>
 
-/** Those who go together, and those for whom there is no room or whose row another one changes already. */
+/** Splits the waiting statements into the next batch and the rest: beyond its limits, or a second write of a row. */
 function splitBatch(
   members: readonly QueuedStatement[],
   shares: boolean,
@@ -116,7 +117,7 @@ function splitBatch(
   return { company, rest }
 }
 
-/** Never fails itself. */
+/** Never throws: errors go to the callers. */
 async function sendBatch(
   { send, alone, isForAll }: CoalesceDeps,
   connection: Connection,
@@ -133,7 +134,7 @@ async function sendBatch(
   }
 }
 
-/** In the order of their names, so that two who change the same rows do it in the same order. */
+/** Sorted by row, so that two batches that write the same rows lock them in the same order and cannot deadlock. */
 function batchQuery(company: StatementsByRow): DatabaseQuery {
   const statements = [...company.keys()]
     .sort()
@@ -143,7 +144,7 @@ function batchQuery(company: StatementsByRow): DatabaseQuery {
   return { text: many.text, values: [], lists, flush: true }
 }
 
-/** The name of the row that an answer is about. */
+/** The row that an answer is about, in the same form as `rowName`. */
 function answeredRowName(row: ResultRow): string {
   let name = String(row.at0)
   for (let i = 1; row[`at${i}`] !== undefined; i++) name += `\0${row[`at${i}`]}`

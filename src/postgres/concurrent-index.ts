@@ -1,11 +1,11 @@
-/** Build: makes and drops indexes while others read and write. The cellar. */
+/** Concurrent index: builds and drops indexes while others read and write. The cellar. */
 import { quoted } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'
 
 type AskDatabase = Connection['ask']
 const plainStatement = (text: string) => ({ text, values: [] })
 
-/** Builds or drops an index while others work. What a build that failed has left is no index, and is taken away before. */
+/** Builds or drops an index concurrently. A failed build leaves an invalid index, which has to be dropped before a retry. */
 export async function changeIndexConcurrently(ask: AskDatabase, text: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS "((?:[^"]|"")+)"/
     .exec(text)?.[1]

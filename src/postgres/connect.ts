@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: opened, asked, and given up when it fails or hangs. The cellar. */
+/** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The cellar. */
 import pg from 'pg'
 import type { Cell } from '../rows/collection.ts'
 import type { ResultRow } from '../store/steps.ts'
@@ -7,35 +7,34 @@ import { isPlanOutdated, withCode } from './failure.ts'
 import { checkFrames } from './frames.ts'
 import { encodeLists, type ValueLists, wireQuery } from './wire-query.ts'
 
-/** Time-outs of a connection, in milliseconds. */
+/** Timeouts of a connection, in milliseconds. */
 export interface ConnectionTimeouts {
   readonly connect: number
   readonly statement: number
   readonly lock: number
-  /** How long a transaction may stand still, so that a node that hangs holds nothing for ever. */
+  /** How long a transaction may be idle, so that a node that hangs does not hold locks forever. */
   readonly idle: number
-  /** How long the server may say nothing while it is asked something. */
+  /** How long the server may send nothing while a statement waits for its answer. */
   readonly silence: number
 }
 
-/** What a connection is asked. */
 export interface DatabaseQuery {
   readonly text: string
   readonly values: readonly Cell[]
-  /** What each mark stands for where a statement takes the values of many rows. */
+  /** For a statement that takes the values of many rows: the values, which are sent as one array per placeholder. */
   readonly lists?: ValueLists
-  /** Says that it is all that a turn of the event loop asks, so that nothing else is waited for. */
+  /** Sends it at once, without waiting for other statements of this turn of the event loop: it is a batch already. */
   readonly flush?: true
 }
 
 export interface Connection {
-  /** Asks one statement; several are sent one behind the other, without waiting for answers in between. */
+  /** Sends a statement. Several are pipelined: sent without waiting for the answers in between. */
   readonly ask: (question: DatabaseQuery) => Promise<readonly ResultRow[]>
   /** How many statements are not answered yet. */
   readonly waiting: () => number
-  /** How often the server warned so far. */
+  /** How many warnings the server has sent. */
   readonly warnings: () => number
-  /** False once it failed; it is of no more use then. */
+  /** False once it has failed or was closed. */
   readonly isOpen: () => boolean
   /** Settles when it has failed or was closed. */
   readonly ended: Promise<void>
@@ -43,12 +42,12 @@ export interface Connection {
 }
 
 /**
- * Makes the server plan a statement once, and not for each of its values. It would, as it takes a page by an index for dearer than it
- * is, and planning one takes longer than reading it.
+ * Makes the server plan a prepared statement once. By default it overestimates the cost of reading a page by an index and
+ * plans again for each set of values, which takes longer than reading the page.
  */
 export const forceGenericPlan = 'plan_cache_mode = force_generic_plan'
 
-/** A connection for what an index bounds, whatever the values. */
+/** A connection for statements that an index bounds, for which one plan suits all values. */
 export const connectShort = (address: ConnectionParams, times: ConnectionTimeouts): Promise<Connection> => {
   const options = [address.options, `-c ${forceGenericPlan.replaceAll(' ', '')}`].filter(Boolean).join(' ')
   return connect(address.pooled ? address : { ...address, options }, times)
@@ -74,7 +73,7 @@ async function connectToHost(
 ): Promise<Connection> {
   const client = new pg.Client(clientConfig(address, host, times))
   checkFrames((client as unknown as { connection: Parameters<typeof checkFrames>[0] }).connection)
-  client.on('error', () => {}) // told by whatever is asked next, and never the end of the process
+  client.on('error', () => {}) // reported by the next statement; without a listener it would end the process
   await client.connect().catch((error: Error) => {
     throw withCode(error)
   })
@@ -111,12 +110,12 @@ function clientConfig(
   return config as pg.ClientConfig
 }
 
-/** As many different statements are kept prepared; lists by many filters would fill the server's memory. */
+/** Limit of prepared statements: lists with many different filters would fill the server's memory. */
 const maxNamed = 500
 const statementNames = new Map<string, string>()
 const seenOnce = new Set<string>()
 
-/** The name that a statement is prepared under, the same in every connection, once it comes again. */
+/** The name of a prepared statement, the same in every connection; undefined at its first use, as many are not repeated. */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text)
   if (known !== undefined || statementNames.size >= maxNamed) return known
@@ -130,8 +129,8 @@ function statementName(text: string): string | undefined {
   return name
 }
 
-/** `prepares` says whether statements stay prepared in the connection. */
-// long because: its acts share what is known of the connection
+/** `prepares`: whether statements stay prepared in the connection; they do not behind a transaction pooler. */
+// long because: its functions share the state of the connection
 function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prepares: boolean): Connection {
   const { stream } = (client as unknown as { connection: { stream: import('node:net').Socket } }).connection
   let open = true
@@ -159,7 +158,7 @@ function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prep
   }, silence / 4)
   watch.unref()
 
-  /** What is asked in one turn of the event loop is sent at once. */
+  /** Sends the statements of one turn of the event loop in one packet. */
   function cork(): void {
     if (corked) return
     corked = true
@@ -215,7 +214,7 @@ function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prep
   }
 }
 
-/** A standby answers too, but takes no writes. */
+/** A standby accepts connections too, but no writes. */
 async function requirePrimary(connection: Connection): Promise<void> {
   const [row] = await connection.ask({ text: 'SHOW transaction_read_only', values: [] })
   if (row?.transaction_read_only !== 'on') return

@@ -1,4 +1,4 @@
-/** What is shown of a URL never holds its password, also where the URL is written wrong. */
+/** A URL shown to users never contains its password, even if the URL is malformed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutPassword } from './connection-url.ts'

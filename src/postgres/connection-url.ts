@@ -1,4 +1,4 @@
-/** Reads where a database is and how it is reached from its URL. The cellar. */
+/** Connection URL: parses where a database is and how to connect to it. The cellar. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 
@@ -9,19 +9,19 @@ export interface DatabaseHost {
 }
 
 export interface ConnectionParams {
-  /** Several where the primary can move; they are tried in this order. */
+  /** Several if the primary can move; they are tried in this order. */
   readonly hosts: readonly DatabaseHost[]
   readonly user: string
   readonly database: string
-  /** Asked at every connection, as it may be changed while the service runs. */
+  /** Read for every connection, as it may change while the service runs. */
   readonly password: () => string
   readonly tls: false | Tls
-  /** Whether connections are shared with others between transactions, so that nothing may be kept in them. */
+  /** Whether a pooler lends connections per transaction, so that no state may be kept in them. */
   readonly pooled: boolean
   readonly name: string
-  /** What the server is told at the start of a connection, as `-c search_path=orders`. */
+  /** Startup options for the server, such as `-c search_path=orders`. */
   readonly options: string | null
-  /** How many connections are kept at most. */
+  /** The maximum number of connections. */
   readonly connections: number
   /** The URL without its password. */
   readonly shown: string
@@ -32,7 +32,7 @@ interface Tls {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string
-  /** What stands in the place of comparing the name in the certificate with that of the host. */
+  /** Replaces the check that the certificate names the host. */
   readonly checkServerIdentity?: () => undefined
 }
 
@@ -59,7 +59,7 @@ const knownParameters = [
 /** Whether a URL names a PostgreSQL database. */
 export const isPostgresUrl = (url: string): boolean => /^postgres(?:ql)?:/.test(url)
 
-/** The URL as it may be shown and logged; one that is written wrong, too. */
+/** Removes the password for messages and logs, from malformed URLs too. */
 export const withoutPassword = (url: string): string =>
   url.replace(/^(\w+:\/\/[^:@/?]*):.*@/s, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***')
 

@@ -1,4 +1,4 @@
-/** Asks for the state of databases that are none, to see when that is done and when it is not. The cellar. */
+/** Database state: when it is asked for and when it is not, on fake connections. The cellar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Tells the state of the database, which changes with every commit, so that what was read need not be read again in the same one. The cellar. */
+/** Database state: a name that changes with every commit; while it is the same, cached reads are valid. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import { truncatedName } from '../sql/dialect.ts'
 import type { ResultRow } from '../store/steps.ts'
@@ -7,11 +7,11 @@ import type { Connection, DatabaseQuery } from './connect.ts'
 import type { ConnectionPool } from './pool.ts'
 
 /**
- * Names what transactions see, so that two equal names mean equal rows. Within one run of a server its snapshots do: they list the
- * transactions that are over and those that are not. A crash may hand the ids of lost transactions out again, without a new start of the
- * server's main process, so the name holds the last checkpoint too: recovery ends with a new one before anybody can connect. Another or a
- * restored server has another start time. A standby does not list its open transactions, and with Citus rows lie on other servers: both
- * have no name. The function is open to every role unless an administrator has revoked it.
+ * Names what transactions see: equal names mean equal rows. Within one run of a server the snapshot is enough, as it lists
+ * which transactions have ended. After a crash the ids of lost transactions can be assigned again without a restart of the
+ * main process, so the name includes the last checkpoint: recovery makes a new one before it accepts connections. Another or
+ * a restored server has another start time. The name is null on a standby, which does not list its open transactions, and
+ * with Citus, which keeps rows on other servers. Every role may call the function unless an administrator has revoked it.
  */
 export const databaseStateQuery: DatabaseQuery = {
   text: `SELECT CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL AND NOT pg_is_in_recovery()
@@ -21,13 +21,16 @@ export const databaseStateQuery: DatabaseQuery = {
   flush: true,
 }
 
-/** As many different states in a row mean that somebody is always writing; nobody asks for a while then, in milliseconds. */
+/** After 32 different states in a row somebody writes constantly: stop asking for 200 milliseconds. */
 const [restless, rest] = [32, 200]
 
 export interface DatabaseStates {
-  /** The state now, asked once for all requests of a turn; null where it cannot be read, or would be of no use. */
+  /**
+   * The current state, asked once for all requests of a turn of the event loop; null if unreadable, or under constant
+   * writes.
+   */
   readonly now: () => Promise<string | null>
-  /** The state that the answer to the question tells. */
+  /** Parses the answer to `databaseStateQuery`. */
   readonly read: (rows: readonly ResultRow[]) => string | null
 }
 
@@ -38,7 +41,10 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): 
   let latest = 0
   let setbacks = 0
 
-  /** A lost connection or a snapshot older than one before may mean another server: states from before are not compared with later ones. */
+  /**
+   * A lost connection or an older snapshot than the last one may mean another server: the counts of both are part of the
+   * state, so that earlier states never equal later ones.
+   */
   function read([row]: readonly ResultRow[]): string | null {
     const state = (row?.state ?? null) as string | null
     if (state === null) return null
@@ -59,7 +65,7 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): 
       }
       return state
     } catch {
-      return null // the read that follows fails too and is answered with the cause
+      return null // the read that follows fails too and reports the cause
     }
   }
 
@@ -67,12 +73,12 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): 
   return { now: () => (performance.now() < until ? Promise.resolve(null) : ask()), read }
 }
 
-/** PostgreSQL itself, as it or a packager names it: other servers that speak its protocol may keep transactions in another way. */
+/** PostgreSQL itself, as built by its project or a distribution: compatible servers may manage transactions differently. */
 const genuinePostgres = /^PostgreSQL \d+(?:\.\d+)*(?: \((?:Debian|Ubuntu|Homebrew)[^)]*\))? on /
-/** Settings of servers that call themselves PostgreSQL but store and recover data in another way. */
+/** Settings of servers that call themselves PostgreSQL but store and recover data differently. */
 const foreignStorage = '^(alloydb|apg_|aurora|google_|neon|polar_)'
 
-/** Whether this role can read states of the server that mean something: all rows are in tables of PostgreSQL's own kind there. */
+/** Whether this role can read the state, and it covers all rows: each collection is an ordinary heap table of PostgreSQL. */
 export async function canReadState(
   { ask }: Pick<Connection, 'ask'>,
   collections: readonly Collection[],

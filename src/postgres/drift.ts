@@ -1,4 +1,4 @@
-/** Drift: what steps of the schema made and somebody else took away, so that it is told at start and not to callers. The cellar. */
+/** Drift: finds columns and indexes that somebody else dropped, so that the start fails instead of requests. The cellar. */
 import type { SchemaStep } from '../schema/step.ts'
 import { indexStep } from '../schema/table-steps.ts'
 import { postgresDialect, truncatedName } from '../sql/dialect.ts'
@@ -11,7 +11,7 @@ type AskDatabase = Connection['ask']
 const columnsQuery = `SELECT table_name AS "table", column_name AS name FROM information_schema.columns WHERE table_schema = current_schema()`
 const indexesQuery = `SELECT tablename AS "table", indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`
 
-/** The steps that make indexes again; what held values cannot be made again and is refused. */
+/** The steps that build missing indexes again. Throws for a missing column, whose values cannot be restored. */
 export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<SchemaStep[]> {
   const [here, made] = await Promise.all(
     [columnsQuery, indexesQuery].map(async (text) => qualifiedNames(await ask({ text, values: [] }))),

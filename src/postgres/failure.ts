@@ -1,4 +1,4 @@
-/** Failures of PostgreSQL: which of them pass, which are a caller's, and what a caller is told. The cellar. */
+/** Failure: classifies errors of PostgreSQL and the network, and maps them to client errors. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Duplicate } from '../flow/outcome.ts'
 import { truncatedName } from '../sql/dialect.ts'
@@ -7,7 +7,7 @@ import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
 import { isRowConflict } from '../store/steps.ts'
 
-/** What the driver tells of a failure: the code is PostgreSQL's, or that of the network. */
+/** An error of the driver: its code is an SQLSTATE of PostgreSQL, or a code of the network. */
 interface DriverFailure {
   readonly code?: string
   readonly constraint?: string
@@ -17,45 +17,46 @@ interface DriverFailure {
 
 const failureOf = (error: unknown): DriverFailure => (error instanceof Problem ? {} : ((error ?? {}) as DriverFailure))
 const codeOf = (error: unknown): string => failureOf(error).code ?? ''
-/** A code of PostgreSQL; the empty text for what the network or the driver tell. */
+/** The SQLSTATE; empty for errors of the network or the driver. */
 const sqlStateOf = (error: unknown): string => (/^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(codeOf(error)) ? codeOf(error) : '')
 
-/** What the connection has prepared is not, or no more, what was meant: before it was asked for, another statement failed to prepare it. */
+/** The prepared statement is missing, as preparing it failed earlier in the pipeline, exists already, or is outdated. */
 const isStatementUnprepared = (error: unknown): boolean =>
   ['26000', '42P05'].includes(sqlStateOf(error)) || isPlanOutdated(error)
 
-/** Prepared before the table was changed; the connection would say so for ever. */
+/** Prepared before the table was changed. The connection would keep failing, so it is closed. */
 export const isPlanOutdated = (error: unknown): boolean =>
   sqlStateOf(error) === '0A000' && /^cached plan /.test(failureOf(error).message ?? '')
 
-/** A failure that neither the server nor the network gave a code: the driver met something that it did not expect. */
+/** Gives EPROTO to an error without a code: the driver met something unexpected. */
 export const withCode = <T extends Error & { code?: string | undefined }>(error: T): T & { code: string } =>
   Object.assign(error, { code: error.code ?? 'EPROTO' })
 
-/** Another transaction was in the way, a column of before went at the end of a change, or nothing was begun: the same plan can be carried out again. */
+/**
+ * Retryable: conflict, deadlock, lock timeout, a column dropped by a migration that just finished, or a failed preparation.
+ */
 export const isRetryable = (error: unknown): boolean =>
   isRowConflict(error) ||
   ['40001', '40P01', '55P03', '42703'].includes(sqlStateOf(error)) ||
   isStatementUnprepared(error)
 
-/** Ended by its time-out. */
 const isTimeout = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(sqlStateOf(error))
 
-/** The connection is gone, and what was asked last may or may not have been done. */
+/** The connection is lost, and its last statement may or may not have been executed. */
 export function isConnectionLost(error: unknown): boolean {
   const [code, state] = [codeOf(error), sqlStateOf(error)]
   if (state !== '') return state.startsWith('08') || ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(state)
   return /^(?:E[A-Z_]+|CERT_|ERR_|UNABLE_|DEPTH_|SELF_)/.test(code)
 }
 
-/** A question about the server itself that this role may not ask, or whose answer could not be read. */
+/** A query of the server's state that this role may not run, or that failed inside the server. */
 export const isDenied = (error: unknown): boolean => /^(?:42|XX)/.test(sqlStateOf(error))
 
-/** A last step that failed so that it is not known whether it was done. */
+/** An error of the final statement that leaves unknown whether it was executed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   isConnectionLost(error) || sqlStateOf(error) === '40003' || /^(?:58|XX)/.test(sqlStateOf(error))
 
-/** The connection, the server or its disk: nothing that the caller did, and it may pass. */
+/** The connection, the server or its disk failed: not the caller's fault, and it may pass. */
 const isOutage = (error: unknown): boolean =>
   isConnectionLost(error) ||
   /^(?:08|53|57|58|XX)/.test(sqlStateOf(error)) ||
@@ -65,15 +66,15 @@ const tooBusy = 'Others keep changing the same rows; nothing was changed. Try ag
 const tooLate = 'The store took too long; nothing was changed. Try again later, or ask for less.'
 const unavailable = 'The store cannot do this at the moment; nothing was changed. Try again later.'
 
-/** A failure of the database as what a caller is told. */
+/** Maps an error of the database to the client error. */
 export function postgresFailure(error: unknown): unknown {
-  if (codeOf(error) === '23514') return outdatedNodeProblem(error) // tables have no other check than their floor
+  if (codeOf(error) === '23514') return outdatedNodeProblem(error) // the floor against old nodes is the only CHECK
   if (isTimeout(error) || isStatementUnprepared(error)) return new Problem('timeout', tooLate, { cause: error })
   if (isRetryable(error)) return new Problem('overloaded', tooBusy, { cause: error })
   return isOutage(error) ? new Problem('dependency-unavailable', unavailable, { cause: error }) : error
 }
 
-/** Another node is still making something with the key. R102. */
+/** Another node is still carrying out a request with this key. R102. */
 export const keyInProgress = (cause: unknown): Problem =>
   new Problem('idempotency-in-progress', 'The first request with this key is still running.', {
     cause,
@@ -87,7 +88,7 @@ export const unknownOutcome = (cause: unknown): Problem =>
     { cause },
   )
 
-/** The values of which one is in use already, from the name of the constraint. */
+/** The fields whose values are in use already, by the name of the violated constraint. */
 export function postgresDuplicate(error: unknown, cellar: StoreContext): Duplicate | null {
   if (sqlStateOf(error) !== '23505') return null
   if (cellar.dialect.distribute) return duplicateOnShard(error, cellar)
@@ -104,7 +105,7 @@ export function postgresDuplicate(error: unknown, cellar: StoreContext): Duplica
   return null
 }
 
-/** Another machine tells the name alone, with the number of its part of the table behind it. */
+/** The error of a Citus shard has the constraint's name only in its message, followed by the number of the shard. */
 function duplicateOnShard(error: unknown, { collections }: StoreContext): Duplicate | null {
   const name = /constraint "(.+)_\d+"/.exec(failureOf(error).message ?? '')?.[1]
   if (name === undefined || name.startsWith('bylaw_')) return null

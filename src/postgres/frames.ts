@@ -1,27 +1,27 @@
-/** Frames: checks that what the server sends are messages of its protocol, as the driver trusts whatever comes. The cellar. */
+/** Frames: checks that the server sends well-formed protocol messages, as the driver does not check. The cellar. */
 import type { Socket } from 'node:net'
 import { forgetColumns } from './wire-query.ts'
 
 /** The messages that a server sends, by their first byte. */
 const serverMessages = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
-/** Errors and notices; the driver looks for their end and would never stop where there is none. */
+/** Errors and notices: the driver would search for their end forever if it is missing. */
 const [error, notice] = ['E', 'N'].map((code) => code.charCodeAt(0))
-/** Descriptions of columns; the driver would take what is missing from the message behind it. */
+/** Column descriptions: the driver would read missing parts from the next message. */
 const description = 'T'.charCodeAt(0)
 
-/** The first byte and the length of what follows, which counts itself. */
+/** Bytes of a message's head (type and length), and of the length, which counts itself. */
 const [head, itself] = [5, 4]
-/** A server sends no longer messages, and no longer errors or descriptions, in bytes. */
+/** The longest messages that are accepted, and the longest errors and descriptions, in bytes. */
 const [longest, longestOfNames] = [2 ** 30, 2 ** 20]
-/** What a column is, behind its name, in bytes. */
+/** Bytes of a column's description after its name. */
 const columnSize = 18
 
-/** Anything of a driver's connection that sets out to listen to its server. */
+/** The method of the driver's connection that attaches its listeners to the socket. */
 interface DriverConnection {
   attachListeners: (stream: Socket) => void
 }
 
-/** Ends a connection whose server sends what is no protocol; the driver would throw where nobody can catch it. */
+/** Closes a connection that sends malformed messages; the driver would throw where nobody can catch it. */
 export function checkFrames(connection: DriverConnection): void {
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {
@@ -44,7 +44,7 @@ export function checkFrames(connection: DriverConnection): void {
 const protocolError = (cause?: unknown): Error =>
   new Error('The server sent bytes that are not the protocol of PostgreSQL.', { cause })
 
-/** Throws where pieces of a stream are no messages. */
+/** Throws if the chunks of a stream are not protocol messages. */
 function frameChecker(): (chunk: Buffer) => void {
   let kept: Buffer | null = null
   let rest = 0
@@ -66,7 +66,7 @@ function frameChecker(): (chunk: Buffer) => void {
   }
 }
 
-/** Whether the fields of an error, each a letter and a text that ends in a zero, end in a zero themselves. */
+/** Whether a list of fields, each a letter and a zero-terminated text, ends in a zero itself. */
 function isEnded(fields: Buffer): boolean {
   let at = 0
   while (at < fields.length && fields[at] !== 0) {
@@ -77,7 +77,7 @@ function isEnded(fields: Buffer): boolean {
   return at === fields.length - 1
 }
 
-/** Whether as many columns are described as the first two bytes say, each by a name that ends in a zero and by numbers. */
+/** Whether it describes as many columns as its first two bytes say, each by a zero-terminated name and numbers. */
 function isDescribed(columns: Buffer): boolean {
   if (columns.length < 2) return false
   let at = 2
@@ -89,7 +89,7 @@ function isDescribed(columns: Buffer): boolean {
   return at === columns.length
 }
 
-/** The messages that are looked at as a whole before the driver has them. */
+/** Messages that are checked as a whole before the driver gets them. */
 const checkedMessages = new Map([
   [error, isEnded],
   [notice, isEnded],

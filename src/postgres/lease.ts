@@ -1,4 +1,4 @@
-/** Lease: the right to change the schema, held by one node at a time and lost when it is not heard of. The cellar. */
+/** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The cellar. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { postgresDialect } from '../sql/dialect.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { Connection } from './connect.ts'
 
-/** How long a holder may be silent, and how often it is heard, in milliseconds. */
+/** How long a lease is valid, and how often its holder renews it, in milliseconds. */
 export interface LeaseTimes {
   readonly term: number
   readonly beat: number
@@ -16,7 +16,7 @@ export interface LeaseTimes {
 export const leaseTimes: LeaseTimes = { term: 30_000, beat: 5000 }
 
 export interface Lease {
-  /** Fails if somebody else has taken over; in a transaction it keeps everybody from doing so until its end. */
+  /** Throws if another node has taken over. In a transaction, it locks the lease until the end of the transaction. */
   readonly assertHeld: () => Promise<void>
   readonly release: () => Promise<void>
 }
@@ -24,7 +24,7 @@ export interface Lease {
 const { now } = postgresDialect
 const leaseName = 'schema'
 
-/** Waits for the lease. Each holder has a greater number than the one before, so that one who was taken for dead can be told. */
+/** Waits for the lease. Each holder gets a higher fence number, so a former holder that was presumed dead is refused. */
 export async function acquireLease(
   { ask }: Connection,
   beating: Connection,

@@ -1,4 +1,4 @@
-/** Migrate: brings the tables of a database from what they are to what is declared, step by step, while others work. The cellar. */
+/** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
 import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
 import { lossSurvey } from '../rewrite/losses.ts'
 import { type RefillContext, refill } from '../rewrite/refill.ts'
@@ -47,16 +47,16 @@ import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
 type AskDatabase = Connection['ask']
 const plainStatement = (text: string) => ({ text, values: [] })
 
-/** How a database is spoken to, by what is remembered of it: a plan for Citus says that its rows are spread. */
+/** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
 
-/** What is remembered in a database; null for an empty one. */
+/** The recorded schema state of a database; null for an empty one. */
 export async function readPostgresSchemaState(ask: AskDatabase): Promise<SchemaState | null> {
   const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [metaTable] })
   return found?.found ? runStepsAsync(readSchemaState(), ask) : null
 }
 
-/** Where a declaration is what was made, it is looked whether that is still there. */
+/** Compares the declaration with the recorded schema and, if they are equal, the recorded schema with the actual tables. */
 export async function comparePostgresSchema(
   ask: AskDatabase,
   collections: readonly Collection[],
@@ -69,7 +69,7 @@ export async function comparePostgresSchema(
   return steps.length === 0 ? found : { state, change: { ...change, after: state.layout, steps }, serves: null }
 }
 
-/** What changes of a schema are made with: one connection for the steps, and one that tells that their maker lives. */
+/** The means of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */
 export interface MigrationContext {
   readonly connection: Connection
   readonly beating: Connection
@@ -83,12 +83,11 @@ interface LeasedMigration extends MigrationContext {
   readonly lease: Lease
 }
 
-/** Carries out steps that may drop values. */
 interface StepContext extends LeasedMigration {
   readonly drops: AllowedDrops
 }
 
-/** Another node that starts at the same time waits and then finds nothing left to do. */
+/** If several nodes start at the same time, one migrates and the others wait and find nothing left to do. */
 export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
@@ -115,7 +114,7 @@ export function migratePostgres(site: MigrationContext): Promise<MigrationResult
   })
 }
 
-/** One plan; its steps are carried out and remembered one by one, so that it goes on where it was stopped. */
+/** Applies one plan. Progress is recorded after each step, so that an interrupted plan continues where it stopped. */
 export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
@@ -140,7 +139,7 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
   })
 }
 
-/** Refuses a change before its first step, or says what it may drop. */
+/** Refuses a change before its first step, or returns what it may drop. */
 async function admitChange(
   { ask, collections, consent }: LeasedMigration,
   change: SchemaChange,
@@ -159,7 +158,7 @@ async function admitChange(
   return found
 }
 
-/** Nobody else changes the schema meanwhile. */
+/** Runs an action while no other node can change the schema. */
 export async function withSchemaLease<T>(
   site: MigrationContext,
   act: (work: LeasedMigration) => Promise<T>,
@@ -177,7 +176,7 @@ export async function withSchemaLease<T>(
   }
 }
 
-/** The steps of a phase behind those that somebody has done before, and what is remembered at their end. */
+/** Runs the steps of a phase that are not done yet, then what `end` records, in one transaction with the progress. */
 async function runPhase(work: StepContext, change: SchemaChange, is: string, end: () => Steps<void>): Promise<void> {
   const key = `${is}:${layoutName(change.after)}`
   const begun = await runStepsAsync(readProgress(postgresDialect, key), work.ask)
@@ -207,14 +206,14 @@ function prepareRefills(
   }
 }
 
-/** Rows that are written one behind the other cost one way there and back, not one each. */
+/** Sends statements whose rows nobody reads without waiting for each other: one round trip instead of one per row. */
 async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
   const sent: Promise<unknown>[] = []
   const made = await runStepsAsync(steps, async (statement) => {
     const rows = ask(statement)
     if (!statement.pipelined) return rows
     sent.push(rows)
-    rows.catch(() => {}) // told below
+    rows.catch(() => {}) // Promise.all reports it
     return []
   })
   await Promise.all(sent)
@@ -255,7 +254,7 @@ async function runSchemaStep(
   }
 }
 
-/** A transaction that only who holds the lease can end, and whose locks nobody waits long for. */
+/** A transaction that commits only if this node holds the lease; its short lock timeout keeps it from blocking others. */
 export function inFencedTransaction<T>({ ask, lease }: LeasedMigration, act: () => Promise<T>): Promise<T> {
   return retryOnCodes(async () => {
     await ask(plainStatement('BEGIN'))
@@ -273,7 +272,7 @@ export function inFencedTransaction<T>({ ask, lease }: LeasedMigration, act: () 
 }
 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {
-  const clash = /^Key \((.*?)\)=\(/.exec(detail ?? '')?.[1] // a column as it is, or what is made of it
+  const clash = /^Key \((.*?)\)=\(/.exec(detail ?? '')?.[1] // column names or index expressions
   const fields = [...(clash ?? '').matchAll(/\bby_([\w.]+)/g)].map(([, field]) => field)
   if (fields.length === 0) return message
   return `several rows have the same ${fields.join(' and ')}. Make them differ first.`

@@ -1,4 +1,4 @@
-/** Opens the PostgreSQL store that a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
+/** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The cellar. */
 import { randomBytes } from 'node:crypto'
 import type { Misfits } from '../fields/bounds.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
@@ -41,9 +41,9 @@ import { postgresStore } from './postgres.ts'
 import { undropPostgres } from './undrop.ts'
 
 const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
-/** Who waits for a lock on a shared connection keeps all others there waiting, so that none does; it comes again. */
+/** Shared connections use a short lock timeout and callers retry, so one locked table cannot block other statements. */
 const sharedTimeouts: ConnectionTimeouts = { ...requestTimeouts, lock: 20 }
-/** Steps of a schema may take long. */
+/** Steps of a migration may take long. */
 const migrationTimeouts: ConnectionTimeouts = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
 const maxConnectionWait = 2000
@@ -62,7 +62,7 @@ export async function openPostgres(
       mode,
       consent,
     )
-    // What is spread over machines is planned for its values, as these say which of them are asked.
+    // With Citus the values decide which shards are queried, so a plan is not reused for other values.
     const short = shelves.dialect.distribute ? connect : connectShort
     const connections = connectionPool(
       { own: () => connect(address, requestTimeouts), shared: () => short(address, sharedTimeouts) },
@@ -155,7 +155,7 @@ function closeConnections({ connection, beating }: MigrationContext): void {
   beating.close()
 }
 
-/** The shelves of a store whose database is as this declaration needs it, and what names the declaration to other nodes. */
+/** Prepares everything that a store needs to know of its database, after its schema was compared or migrated. */
 // long because: all of it is read on one connection
 async function prepareStore(
   address: ConnectionParams,
@@ -232,7 +232,7 @@ async function prepareSchema(
 
 const monotonicTime = () => performance.now()
 
-/** The columns in which some row has no value. */
+/** The required columns that are null in some row. */
 async function blankColumns({ ask }: Connection, collections: readonly Collection[]): Promise<ReadonlySet<string>> {
   const all = collections.flatMap((one) =>
     one.columns.filter(({ required }) => required).map(({ name }) => ({ one, name })),
@@ -241,7 +241,7 @@ async function blankColumns({ ask }: Connection, collections: readonly Collectio
   return new Set(all.flatMap(({ one, name }, i) => (rows[i]?.length ? [`${one.name} ${name}`] : [])))
 }
 
-/** The secret of this store, made by whoever opens it first. */
+/** The secret of this store, created by the first node that opens it. */
 async function secretOf({ ask }: Pick<Connection, 'ask'>): Promise<string> {
   const text = `INSERT INTO ${metaTable} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
   await ask({ text, values: [randomBytes(32).toString('base64url')] })

@@ -1,17 +1,17 @@
-/** Pool: a few connections, some for one user at a time, some shared by all that ask short questions. The cellar. */
+/** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Connection } from './connect.ts'
 
 export interface ConnectionPool {
-  /** Gives a connection to one user alone. */
+  /** Lends a connection to one user at a time. */
   readonly use: <T>(act: (connection: Connection) => Promise<T>) => Promise<T>
-  /** The same, for what several users ask in one. */
+  /** The same for coalesced statements. */
   readonly useCoalesced: ConnectionPool['use']
-  /** A connection for a short question, which waits for no lock and holds none. */
+  /** A shared connection, for a short statement that neither waits for locks nor holds them. */
   readonly share: () => Connection | Promise<Connection>
   /** How many connections have ended so far, for whatever reason. */
   readonly losses: () => number
-  /** Waits for all users, and closes. */
+  /** Closes all connections, after their users have finished. */
   readonly close: () => Promise<void>
 }
 
@@ -20,31 +20,30 @@ interface PoolWaiter {
   readonly leave: NodeJS.Timeout
 }
 
-/** How many connections are shared. */
 const maxShared = 2
-/** How many are for what several users ask in one, where there are enough; some are at work while the next one gathers. */
+/** Connections for coalesced writes, if there are enough: some are at work while the next batch is collected. */
 const maxCoalesced = 3
-/** How many may wait for a connection of their own, for each that there is. */
+/** How many callers may wait, per exclusive connection. */
 const maxWaiters = 60
 
-/** How connections are made: those for one user at a time, and those that are shared. */
+/** Opens connections for one user at a time, and shared ones. */
 interface ConnectionMakers {
   readonly own: () => Promise<Connection>
   readonly shared: () => Promise<Connection>
 }
 
-/** How many a user has alone at least. */
+/** The minimum of exclusive connections; with fewer, none is set aside for coalesced writes. */
 const minExclusive = 2
 
 interface PoolLimits {
   readonly connections: number
-  /** Who waits longer for one, in milliseconds, is refused. */
+  /** How long a caller may wait for a connection, in milliseconds. */
   readonly patience: number
-  /** Whether several users ask in one at all. */
+  /** Whether statements are coalesced at all. */
   readonly coalesces: boolean
 }
 
-/** So many connections at most, some of them for short questions. */
+/** Divides the connections into exclusive, coalesced and shared ones. */
 export function connectionPool(
   make: ConnectionMakers,
   { connections: most, patience, coalesces }: PoolLimits,
@@ -138,7 +137,7 @@ function exclusiveConnections(
   }
 }
 
-/** Connections that all use at once: the one that is the least busy is given. */
+/** Connections that all callers use at the same time; the least busy one is returned. */
 function sharedConnections(
   connect: () => Promise<Connection>,
   most: number,

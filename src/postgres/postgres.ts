@@ -1,4 +1,4 @@
-/** PostgreSQL: what a store is, on a pool of connections. The cellar. */
+/** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
 import { hostname } from 'node:os'
 import type { Misfits } from '../fields/bounds.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
@@ -25,24 +25,23 @@ import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
 import { postgresTotals } from './totals.ts'
 import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
 
-/** What a store is opened with. */
 export interface PostgresStoreDeps {
   readonly pool: ConnectionPool
   readonly cellar: StoreContext
   readonly secret: string
-  /** The rows that do not fit what is declared. */
+  /** Counts of stored values that do not fit the declaration. */
   readonly misfits?: Misfits
-  /** How long a plan may take, in milliseconds. */
+  /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly caches: boolean
-  /** Times that each transaction has to be told, as the connection does not keep them; null where it does. */
+  /** Timeouts to set in each transaction, for pooled connections, which do not keep them; null otherwise. */
   readonly times: ConnectionTimeouts | null
-  /** Whether the database tells its state. */
+  /** Whether the state of the database can be read. */
   readonly tells: boolean
   readonly clock: PostgresClock
-  /** Names the declaration that is served, to those who change the schema. */
+  /** Names the declaration of this node, for nodes that change the schema. */
   readonly name: string
-  /** Takes copies of dropped values that were kept for long enough. */
+  /** Deletes copies of dropped values whose retention has ended. */
   readonly expire?: ((due: null) => Steps<void>) | null | undefined
 }
 
@@ -100,7 +99,7 @@ export function postgresStore({
   }
 }
 
-/** Why it cannot answer; null where it can. */
+/** Why the database cannot answer; null if it can. */
 async function unreadyReason(pool: ConnectionPool): Promise<string | null> {
   try {
     const { ask } = await pool.share()
@@ -120,7 +119,7 @@ const timeoutSettings = (times: ConnectionTimeouts | null): readonly string[] =>
         `idle_in_transaction_session_timeout = ${times.idle}`,
       ]
 
-/** A node that cannot say that it runs says so again soon. */
+/** Announces regularly that this node runs; after a failure it retries soon. */
 function nodePresence(
   pool: ConnectionPool,
   { name, expire }: Pick<PostgresStoreDeps, 'name' | 'expire'>,
@@ -147,7 +146,7 @@ function nodePresence(
     over = true
     clearTimeout(timer)
     if (saying === undefined) return
-    await saying // else what is on its way would come behind the farewell
+    await saying // an announcement under way must not arrive after the deletion
     await said(deletePresence(postgresDialect, node))
     await said(forgetLostNodes(postgresDialect))
   }

@@ -1,4 +1,4 @@
-/** Answers reads: short ones on shared connections, others on one of their own, in one snapshot where it takes several statements. The cellar. */
+/** Read plan: runs short reads on shared connections, and others on exclusive ones in a snapshot. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, Plan, WritePlan } from '../flow/plan.ts'
@@ -20,23 +20,23 @@ type ReadOnlyPlan = Exclude<Plan, WritePlan>
 
 interface PostgresReadDeps {
   readonly pool: ConnectionPool
-  /** Asks one short question. */
+  /** Runs a short statement on a shared connection. */
   readonly read: (statement: Statement) => Promise<readonly ResultRow[]>
   readonly cellar: StoreContext
-  /** Statements that begin a snapshot, for what an index bounds and for all else. */
+  /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
-  /** Counted totals, and the states they hold in; null where states cannot be read. */
+  /** Cached totals and the database states that they are valid for; null if states cannot be read. */
   readonly counts: { readonly totals: PostgresTotals; readonly states: DatabaseStates } | null
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
-/** How long a read is tried where something is in its way, and how long it rests between at most, in milliseconds. */
+/** How long a read is retried after conflicts, and the longest pause between tries, in milliseconds. */
 const [patience, longestRest] = [3000, 250]
 
 export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
   retryRead(() => (plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)))
 
-/** A read can be asked again, where the connection was lost under it; while it rests it holds none. */
+/** Retries a read: after conflicts for a while, after a lost connection once. It holds no connection during a pause. */
 export async function retryRead<T>(read: () => Promise<T>): Promise<T> {
   const until = performance.now() + patience
   for (let tries = 1; ; tries++) {
@@ -50,7 +50,7 @@ export async function retryRead<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What one statement answers needs no snapshot. */
+/** A plan of one statement needs no snapshot. */
 async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
   const steps = perform(looking.cellar, plan)
   const first = steps.next()
@@ -59,7 +59,7 @@ async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan)
   return then.done ? then.value : inSnapshot(looking, true, performWith(looking, plan))
 }
 
-/** Rows, their total, their owner and the rows beside them are from one state; only a list that is one statement needs no snapshot. R54 */
+/** Rows, total, parent and joined rows are read in one snapshot, except for a list that is a single statement. R54 */
 async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> {
   const { cellar } = looking
   const own = cellar.collections.get(plan.collection) as PreparedCollection
@@ -76,7 +76,7 @@ const performWith =
   (ask: AskDatabase): Promise<Outcome> =>
     runStepsAsync(perform(cellar, plan), ask)
 
-/** A total that was counted in the very state that the page is read from is not counted again. */
+/** Reuses a cached total if it was counted in the same database state that the page is read from. */
 async function readCountedList(
   looking: PostgresReadDeps,
   { totals, states }: NonNullable<PostgresReadDeps['counts']>,
@@ -99,7 +99,7 @@ async function readCountedList(
     totals.put(plan, state, outcome)
     return outcome
   })
-  // The state may have become unreadable since the start, as when the right to read it was revoked; the list needs it no more than that.
+  // The state may have become unreadable, as when the right to read it was revoked; the list does not depend on it.
   return answered.catch((error) => {
     if (!unreadable) throw error
     return inSnapshot(looking, short, performWith(looking, plan))
@@ -113,7 +113,7 @@ function inSnapshot(
 ): Promise<Outcome> {
   return pool.use(async (connection) => {
     const begun = connection.ask(short ? snapshot.short : snapshot.long)
-    begun.catch(() => {}) // told below
+    begun.catch(() => {}) // awaited below
     try {
       const outcome = await act(connection.ask)
       await begun
@@ -124,20 +124,20 @@ function inSnapshot(
   })
 }
 
-/** Asks short questions on shared connections, those in the same words as one. */
+/** Runs short statements on shared connections, equal ones coalesced. */
 export function sharedReads(pool: ConnectionPool): PostgresReadDeps['read'] {
   const alone = async (statement: Statement) => (await pool.share()).ask(statement)
   const gathered = coalesce({
     lend: async (act) => act(await pool.share()),
     send: ({ ask }, question) => ask(question),
     alone,
-    isForAll: (error) => isConnectionLost(error) || isRetryable(error), // they come again
+    isForAll: (error) => isConnectionLost(error) || isRetryable(error), // callers retry
     allowsSameRow: true,
   })
   return (statement) => (isCoalescable(statement) ? gathered(statement) : alone(statement))
 }
 
-/** Nothing depends on the end of a snapshot, so it is not waited for; what is asked next comes behind it. */
+/** Not awaited, as nothing depends on it; the next statement of the connection queues behind it. */
 function endSnapshot(connection: Connection): void {
   const end: Promise<readonly ResultRow[]> = connection.ask(commit)
   end.catch(() => connection.close())

@@ -1,10 +1,10 @@
-/** Retry on codes: runs a step of a migration again while PostgreSQL refuses it for locks. The cellar. */
+/** Retry on codes: retries a step of a migration while PostgreSQL refuses it, by default because of locks. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What others hold is waited for outside of their queue: a statement that waits for its lock would stop all readers behind it. */
+/** Lock failures are retried after a pause: a statement that waits in the lock queue blocks all readers behind it. */
 const lockFailures = ['55P03', '40P01', '40001']
 
-/** Two nodes made one table at once. */
+/** Another node created the same table at the same time. */
 export const alreadyExists = ['42P07', '42710', '23505']
 
 const maxTries = 40

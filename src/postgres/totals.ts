@@ -1,23 +1,26 @@
-/** Remembers how many rows matched, for the state of the database that they were counted in. The cellar. */
+/** Totals: caches how many rows match a list, for the database state that they were counted in. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import { countKey, type ListRows } from '../flow/plan.ts'
 
 interface CountedTotal {
   readonly state: string
-  /** Null where more match than are counted. */
+  /** Null if more rows match than are counted. */
   readonly total: number | null
 }
 
 export interface PostgresTotals {
-  /** What was counted in the state that was seen last, as long as nobody seems to write; whether it still holds is to be asked. */
+  /**
+   * The total counted in the last known state, unless one was wrong a moment ago; the caller checks that the state is
+   * current.
+   */
   readonly likely: (plan: ListRows) => CountedTotal | undefined
   readonly put: (plan: ListRows, state: string | null, outcome: Outcome) => void
-  /** Told where a likely total did not hold. */
+  /** Called if a likely total was wrong. */
   readonly failed: () => void
 }
 
 const maxTotals = 1000
-/** For so long no total is likely once one did not hold, in milliseconds. */
+/** After a wrong total, how long none is likely, in milliseconds. */
 const restAfterFailure = 200
 
 export function postgresTotals(): PostgresTotals {

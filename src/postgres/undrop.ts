@@ -1,4 +1,4 @@
-/** Undrop: puts dropped values back while others work. The cellar. */
+/** Undrop: restores dropped values while nodes serve requests. The cellar. */
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { UndropResult } from '../schema/migration.ts'
 import { storeContext } from '../store/context.ts'
@@ -11,7 +11,7 @@ import {
   withSchemaLease,
 } from './migrate.ts'
 
-/** Puts dropped values back, some in a transaction. */
+/** Restores dropped values batch by batch, each in a transaction. */
 export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> {
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work

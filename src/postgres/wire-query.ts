@@ -1,10 +1,10 @@
-/** One statement on its way: sent, and its rows made of what comes back. What the columns are is asked once for a statement. The cellar. */
+/** Wire query: sends one statement and decodes its rows; prepared statements are described only once. The cellar. */
 import pg from 'pg'
 import type { Cell } from '../rows/collection.ts'
 import type { CoalescedStatement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 
-/** What the driver has of a connection, for those who send by themselves. */
+/** The driver's methods for callers that send protocol messages themselves. */
 interface Wire {
   readonly parsedStatements: Record<string, string>
   readonly submittedNamedStatements: Record<string, string>
@@ -25,37 +25,37 @@ interface ResultColumn {
   readonly read: (text: string) => unknown
 }
 
-/** The columns of statements that are prepared, by their name. */
+/** Columns by the name of the prepared statement, so that later executions need no description. */
 const describedColumns = new Map<string, readonly ResultColumn[]>()
 
-/** After a server sent something wrong, the columns that it described may be wrong too. */
+/** After a malformed message the described columns may be wrong too. */
 export const forgetColumns = (): void => describedColumns.clear()
 
 const [bool, int8, int2, int4] = [16, 20, 21, 23]
 const asText = (text: string): string => text
 const valueReaders: Readonly<Record<number, ResultColumn['read']>> = {
   [bool]: (text) => text === 't',
-  /** As numbers, where they are exact, and else as big ones. */
+  /** As a number if that is exact, otherwise as a BigInt. */
   [int8]: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)),
   [int2]: Number,
   [int4]: Number,
 }
 
-/** What a mark stands for: a value, or a list of values as the server has them. */
+/** The value of a placeholder: a cell, or an encoded array. */
 type WireValue = Cell | Buffer
 
 const encodeValue = (value: WireValue): string | Buffer | null =>
   value === null || Buffer.isBuffer(value) ? value : String(value)
 
-/** The values of many rows, of which each mark takes those at its place. */
+/** Rows of values: placeholder n takes the array of the n-th values. */
 export interface ValueLists {
   readonly types: CoalescedStatement['types']
   readonly rows: readonly (readonly Cell[])[]
 }
 
 /**
- * The list for each mark, in the form that the server sends and takes without reading it: as text each one would be escaped here and
- * read there, which takes either side twice as long.
+ * Encodes one array per placeholder in PostgreSQL's binary format: text arrays would be escaped here and parsed there, which
+ * takes both sides twice as long.
  */
 export function encodeLists({ types, rows }: ValueLists): readonly Buffer[] {
   let at = 0
@@ -69,10 +69,9 @@ export function encodeLists({ types, rows }: ValueLists): readonly Buffer[] {
 
 const [ofText, ofIntegers] = [25, 20]
 const maxHeadSize = 20
-/** Where lists are written. */
+/** Reused for all arrays; grows when needed. */
 let listBuffer = Buffer.allocUnsafe(65_536)
 
-/** So many bytes fit behind a place. */
 function ensureRoom(at: number, bytes: number): void {
   if (at + bytes <= listBuffer.length) return
   const more = Buffer.allocUnsafe(Math.max(at + bytes, listBuffer.length * 2))
@@ -88,7 +87,7 @@ function writeInt32(value: number, at: number): number {
   return at + 4
 }
 
-/** One dimension, whether there are nulls, what it is of, how many, and from which number on. */
+/** The head of a binary array: dimensions, null flag, element type, length, and first index. */
 function writeListHead(rows: ValueLists['rows'], i: number, type: number, at: number): number {
   ensureRoom(at, maxHeadSize)
   const nulls = rows.some((row) => (row[i] ?? null) === null)
@@ -123,7 +122,7 @@ function writeIntegers(rows: ValueLists['rows'], i: number, from: number): numbe
 export interface WireQuery {
   readonly text: string
   readonly values: readonly WireValue[]
-  /** What it is prepared as; undefined for once. */
+  /** The name of the prepared statement; undefined if it is not prepared. */
   readonly name: string | undefined
 }
 
@@ -131,7 +130,7 @@ interface Description {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
-/** A statement as the driver takes it. */
+/** A query object for the driver, which calls `done` or `fail`. */
 export function wireQuery(
   { text, values, name }: WireQuery,
   done: (rows: readonly ResultRow[]) => void,
@@ -172,7 +171,7 @@ export function wireQuery(
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
 }
 
-/** Rows are never asked for in parts, and nothing is copied. */
+/** Portals are never suspended and COPY is never used, so the server must not send these messages. */
 function rejectMessage(): never {
   throw new Error('The server sent a message that answers nothing that it was asked.')
 }
@@ -183,7 +182,7 @@ const unexpectedMessages = {
   handleCopyData: rejectMessage,
 }
 
-/** The driver does not know any more whose answer it is, so it is not left to it to say so. */
+/** Fails the query here, as the driver no longer knows which query the message belongs to. */
 function failQuery(fail: (error: Error) => void, message: string): Error {
   const error = new Error(message)
   fail(error)

@@ -1,4 +1,4 @@
-/** Carries out what changes rows: whole or not at all, again where others were in the way, never again where the end is unknown. The cellar. */
+/** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Claim, WritePlan } from '../flow/plan.ts'
@@ -22,13 +22,12 @@ import type { ConnectionPool } from './pool.ts'
 export interface PostgresWriteDeps {
   readonly pool: ConnectionPool
   readonly cellar: StoreContext
-  /** How long a plan may take, in milliseconds. */
+  /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
-  /** Begins a transaction. */
   readonly begin: Statement
-  /** Asks what needs no transaction; null where each write needs one that tells its time-outs. */
+  /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
-  /** The last change of a row that is under way in this process, by the row. */
+  /** The last write of each row that is under way in this process. */
   readonly turns: Map<string, Promise<unknown>>
 }
 
@@ -36,18 +35,18 @@ const commit: Statement = { text: 'COMMIT', values: [] }
 const rollback: Statement = { text: 'ROLLBACK', values: [] }
 const maxTries = 5
 
-/** Told where it is not known whether the last step was done. */
+/** Thrown if it is unknown whether the final statement was executed. */
 interface LostOutcome {
   readonly uncertain: true
   readonly cause: unknown
-  /** Whether the server said that it was done, but perhaps not on all machines that should have it. */
+  /** Whether the server confirmed it, but perhaps without its standby. */
   readonly local: boolean
 }
 
 const lostOutcome = (cause: unknown, local = false): LostOutcome => ({ uncertain: true, cause, local })
 const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? plan.claim : null)
 
-/** Who changes a row waits for those of this process that do, as only one of them would find it as it was read. */
+/** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
 export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): Promise<Outcome> {
   const until = performance.now() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
@@ -73,7 +72,7 @@ async function serializeByRow(
   }
 }
 
-/** Not for longer than anything else takes; then it is tried all the same, and told what comes of it. */
+/** Waits until the deadline at most, then runs anyway; the database detects a conflict. */
 async function runAfter(before: Promise<unknown>, until: number, act: () => Promise<Outcome>): Promise<Outcome> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(late.resolve, until - performance.now())
@@ -82,7 +81,7 @@ async function runAfter(before: Promise<unknown>, until: number, act: () => Prom
   return act()
 }
 
-/** A plan is data, so that one that others were in the way of is carried out again, whole. */
+/** A plan is data, so after a conflict it is carried out again from its start. */
 async function runWithRetries(writing: PostgresWriteDeps, plan: WritePlan, until: number): Promise<Outcome> {
   for (let tries = 1; ; tries++) {
     let failure: unknown
@@ -100,7 +99,7 @@ async function runWithRetries(writing: PostgresWriteDeps, plan: WritePlan, until
 
 const isLostOutcome = (failure: unknown): failure is LostOutcome => (failure as LostOutcome | null)?.uncertain === true
 
-/** Where the key was waited for in vain, another node is at it. */
+/** A lock timeout on the table of idempotency keys means that another node is still using the key. */
 function writeFailure(failure: unknown, plan: WritePlan): unknown {
   const { code, where } = (failure ?? {}) as { readonly code?: string; readonly where?: string }
   return code === '55P03' && claimOf(plan) && where?.includes(claimTable)
@@ -109,8 +108,8 @@ function writeFailure(failure: unknown, plan: WritePlan): unknown {
 }
 
 /**
- * One try. What needs no transaction is asked with what others ask, as most plans are one read and one write that is whole by itself;
- * where that came to nothing it is asked alone.
+ * One try. Most plans are a read and one atomic write: both need no transaction and are coalesced with those of other
+ * requests, except when they are retried.
  */
 async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: boolean): Promise<Outcome> {
   const { cellar, pool, lone } = writing
@@ -129,13 +128,13 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
   }
 }
 
-/** A story from a statement on. */
+/** The rest of a plan, starting with a statement. */
 interface RemainingSteps {
   readonly steps: Steps<Outcome>
   readonly first: Statement
 }
 
-/** The rest of a plan, in a transaction from the first statement on that needs one. */
+/** Runs the rest of a plan; the transaction begins at the first statement that needs one. */
 async function inTransaction(
   { begin, cellar }: PostgresWriteDeps,
   plan: WritePlan,
@@ -163,13 +162,13 @@ async function inTransaction(
   }
 }
 
-/** What asks for statements that need no transaction: with what others ask, or by themselves. */
+/** Runs statements that need no transaction: coalesced with those of other requests, or alone. */
 export interface AutocommitRunner {
   readonly coalesced: (statement: Statement) => Promise<readonly ResultRow[]>
   readonly alone: (statement: Statement) => Promise<readonly ResultRow[]>
 }
 
-/** Writes that are whole by themselves, and reads by way of those who read. */
+/** Atomic writes on connections of the pool, reads by `read`. */
 export function autocommitRunner(
   pool: ConnectionPool,
   read: (statement: Statement) => Promise<readonly ResultRow[]>,
@@ -194,7 +193,10 @@ export function autocommitRunner(
   }
 }
 
-/** A step after which all is done, so that its failure can mean both; where `many` machines have to do it, each failure does. */
+/**
+ * Runs the statement that completes a write. Its failure can leave the outcome unknown; with Citus (`many`) every failure
+ * does.
+ */
 async function runFinalStatement(
   connection: Connection,
   statement: DatabaseQuery,
@@ -212,7 +214,9 @@ async function runFinalStatement(
   return rows
 }
 
-/** An outcome that says how things are; where somebody else made the row since it was decided to make it, that is to be decided on. */
+/**
+ * Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again.
+ */
 function rejectOvertaken(plan: WritePlan, outcome: Outcome): Outcome {
   const isOvertaken =
     (plan.do === 'decide' || plan.do === 'once') && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
@@ -220,7 +224,7 @@ function rejectOvertaken(plan: WritePlan, outcome: Outcome): Outcome {
   return outcome
 }
 
-/** A connection whose transaction cannot be ended is given up. */
+/** Closes the connection if its transaction cannot be rolled back. */
 async function rollBackOrClose(connection: Connection): Promise<void> {
   try {
     await connection.ask(rollback)
@@ -229,10 +233,12 @@ async function rollBackOrClose(connection: Connection): Promise<void> {
   }
 }
 
-/** When the key is looked up, in milliseconds from one to the next: what was sent may still be on its way. */
+/** Pauses before each lookup of the key, in milliseconds: the write may still be under way. */
 const lookupWaits = [20, 100, 400]
 
-/** What a key was used for tells whether the last step was done; without a key nobody knows, and nothing is done twice. */
+/**
+ * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
+ */
 async function outcomeByKey(
   { pool, cellar }: PostgresWriteDeps,
   plan: WritePlan,
@@ -248,7 +254,7 @@ async function outcomeByKey(
   throw unknownOutcome(cause)
 }
 
-/** What was made with the key: by this very plan, or by another one before. */
+/** The outcome stored for the key: of this plan, or of an earlier request. */
 async function readKeyOutcome(
   cellar: StoreContext,
   plan: WritePlan,
