@@ -1,4 +1,4 @@
-/** `bylaw check`: tells every mistake of a declaration, or what it declares. Part 2. */
+/** `bylaw check`: lists every mistake of a declaration, or what it declares. Part 2. */
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { quotaWarnings } from '../limits/quota-warnings.ts'
@@ -41,7 +41,7 @@ async function run(given: CommandInput): Promise<number> {
   return mistakes.length === 0 ? 0 : 1
 }
 
-/** A service whose published versions would not be kept has mistakes too. */
+/** Breaking changes to locked versions are mistakes too. */
 async function checkFile(file: string): Promise<LoadResult> {
   const found = await tryLoad(file)
   const mistakes =
@@ -51,7 +51,7 @@ async function checkFile(file: string): Promise<LoadResult> {
   return mistakes.length === 0 ? found : { mistakes }
 }
 
-/** Functions of changes that have changed since they were locked, which no start looks at: a build writes them otherwise. */
+/** Functions of changes that differ from the locked ones. No start checks this, as a build changes their text. */
 async function changedFunctions(
   file: string,
   { service }: Extract<LoadResult, { service: unknown }>,
@@ -60,7 +60,7 @@ async function changedFunctions(
   return existsSync(folder) ? (await import('../terminal/locks.ts')).changedFunctionMistakes(folder, service) : []
 }
 
-/** A file that cannot be loaded is a mistake of the whole file. */
+/** A file that cannot be loaded is reported as one mistake. */
 const asMistake =
   (file: string) =>
   (error: unknown): LoadResult => {
@@ -74,7 +74,7 @@ function successText(file: string, { service }: Extract<LoadResult, { service: u
   return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
-/** Lists that no index serves, and operations that no quota bounds. */
+/** Warns of lists without an index and operations without a quota. */
 function warnings({ service }: Extract<LoadResult, { service: unknown }>, whole: boolean): string[] {
   const { resources, quotas } = service
   const lists = [...resources.values()].flatMap(whole ? indexAdvice : listWarning)
@@ -82,7 +82,7 @@ function warnings({ service }: Extract<LoadResult, { service: unknown }>, whole:
   return [...lists, ...more, ...quotaWarnings(quotas, resources.values())].map((text) => styleText('yellow', text))
 }
 
-/** Versions that nothing keeps as they were released. */
+/** Warns of released versions that are not locked. */
 async function unlockedWarnings(
   file: string,
   { service }: Extract<LoadResult, { service: unknown }>,

@@ -1,4 +1,4 @@
-/** `bylaw contract`: locks what was published, prints what is different, and writes the guide from one version to another. Part 9, versioning. */
+/** `bylaw contract`: locks published contracts, prints differences, and writes migration guides. Part 9, versioning. */
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { changelog } from '../contract/changelog.ts'
@@ -57,7 +57,7 @@ async function run(given: CommandInput): Promise<number> {
   throw commandError(`bylaw contract cannot "${word}".`, mend)
 }
 
-/** Writes the contract of every version, in the folder beside the declaration. */
+/** Writes the contract of every version to the folder beside the declaration. */
 async function lock(given: CommandInput): Promise<number> {
   const [, file = defaultFile, ...more] = given.arguments
   if (more.length > 0)
@@ -89,7 +89,7 @@ async function lock(given: CommandInput): Promise<number> {
   return 0
 }
 
-/** What a version answers, to be kept beside its lock. */
+/** Records what a version answers, to be stored beside its lock. */
 async function recordAnswers(service: Service, label: string): Promise<readonly RecordedExchange[]> {
   const release = versionServices(service).find((one) => one.label === label) as VersionService
   const stage = await openSandbox(service)
@@ -126,7 +126,7 @@ function refuseBreaking(file: string, { label, found }: NextLock & { readonly la
   )
 }
 
-/** One contract, or those of several versions. */
+/** One side of a comparison: one contract, or those of several versions. */
 type DiffSide =
   | { readonly name: string; readonly one: Contract }
   | { readonly name: string; readonly many: ReadonlyMap<string, Contract> }
@@ -143,7 +143,7 @@ async function diff(given: CommandInput): Promise<number> {
   return 0
 }
 
-/** What is meant: the label of a locked version, a lock, a folder of locks, or a declaration. */
+/** Reads a side by its name: a locked version, a lock file, a folder of locks, or a declaration. */
 async function readSide(name: string): Promise<DiffSide> {
   if (/^v[1-9]\d{0,3}$/.test(name)) return { name, one: readLock(existingPath(join('contract', `${name}.json`))) }
   const path = existingPath(name)
@@ -179,7 +179,7 @@ function diffText(from: DiffSide, to: DiffSide): string {
   throw commandError(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
 }
 
-/** Writes how to move, beside the locked versions. */
+/** Writes a migration guide beside the locked versions. */
 async function guide(given: CommandInput): Promise<number> {
   const [, from = '', to = '', file = defaultFile] = given.arguments
   const service = await loadService(file)

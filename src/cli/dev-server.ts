@@ -1,4 +1,4 @@
-/** One turn of `bylaw dev`: serves the declaration as it is now, until it changes. */
+/** Dev server: the child process of `bylaw dev` that serves the current declaration until it changes. */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { apiKeyFromSeed } from '../auth/keys.ts'
@@ -22,18 +22,18 @@ import { sampleRequest } from './sample-request.ts'
 
 const stopTimes = { grace: 0, drain: 1000 }
 
-/** What the serving process tells the watching one. */
+/** A message from the serving process to the supervisor. */
 export interface DevMessage {
-  /** What it is made of. */
+  /** The files of the declaration, to be watched. */
   readonly files: readonly string[]
-  /** Whether a change of them may mend it once it ends. */
+  /** Whether a change of the files may fix it after it has ended. */
   readonly mendable: boolean
-  /** Whether it waits for its turn: nothing stands against serving it, and nothing was changed yet. */
+  /** It can be served and waits for the former process to end; nothing was changed yet. */
   readonly ready?: true
 }
 
 export async function devServer(given: CommandInput): Promise<number> {
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // nobody watches any more
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // the supervisor is gone
   const opened = await openService(given)
   if (!opened) return 1
   const { service, store, database, steps } = opened
@@ -63,7 +63,7 @@ ${hint}
   return ended
 }
 
-/** Who holds the key of development may do everything. */
+/** The caller with the development key has every scope. */
 const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
   callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
 
@@ -71,11 +71,11 @@ interface DevService {
   readonly service: Service
   readonly store: Store
   readonly database: string
-  /** What was changed in the database for it. */
+  /** The schema changes that were made. */
   readonly steps: readonly string[]
 }
 
-/** The service and its store; nothing, once it was reported, where the declaration or the stored values do not allow that. */
+/** Opens the service and its store; reports the reason and returns null if the declaration or stored values prevent it. */
 async function openService(given: CommandInput): Promise<DevService | null> {
   const files = new Set<string>()
   try {
@@ -99,7 +99,7 @@ async function openService(given: CommandInput): Promise<DevService | null> {
   }
 }
 
-/** Waits until the process that serves the declaration before has left. */
+/** Waits until the process of the former declaration has ended. */
 async function untilPredecessorLeft(): Promise<void> {
   if (!process.send) return
   const come = once(process, 'message')
@@ -113,7 +113,7 @@ const sendToWatcher = (word: DevMessage): Promise<void> =>
     else said()
   })
 
-/** All URLs, a request to paste, and the key that it needs. */
+/** All URLs, a sample request, and the key that it needs. */
 function welcomeText(service: Service, url: string, key: string | null): string {
   const rows = sortByTemplate(service.places).map(({ template, methods }) => [
     `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,

@@ -1,4 +1,4 @@
-/** `bylaw dev`: serves a declaration with readable logs, and again whenever it or what it imports changes. */
+/** `bylaw dev`: serves a declaration with readable logs, and restarts when it or its imports change. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, watch } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -29,32 +29,32 @@ export const devCommand: Command = {
   run,
 }
 
-/** Marks the process that serves; the one without it watches over that one. */
+/** Set in the serving process; the process without it is the supervisor. */
 const serverVariable = 'BYLAW_DEV_TURN'
 
 const maxExitWait = 3000
 
 async function run(given: CommandInput): Promise<number> {
   if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(given)
-  portOf(given) // what no change of a file can mend is told first
+  portOf(given) // fail now: no change of a file can fix a wrong port
   return new Promise(supervise)
 }
 
-/** The processes of `dev`: one that serves, and one that looks at a newer declaration until it may take over. */
+/** The child processes: one serves, the next one checks a newer declaration until it may take over. */
 interface DevProcesses {
   serving: ChildProcess | null
   next: ChildProcess | null
-  /** The one that was asked to leave, so that the next one can have its port. */
+  /** The one that is ending, so that the next one can use its port. */
   leaving: ChildProcess | null
-  /** Whether nothing stands against the next one. */
+  /** Whether the next one can serve. */
   ready: boolean
 }
 
 /**
- * Each declaration is served by a process of its own, so that a change meets neither loaded modules nor open connections. The
- * process that serves goes on until the next one has found its declaration in order and the database safe to change.
+ * Each declaration is served by a process of its own, without loaded modules or open connections of the former one. The
+ * serving process continues until the next one has found that its declaration is valid and the database is safe to change.
  */
-// long because: all parts share the processes and what was asked of them
+// long because: all parts share the processes and their state
 function supervise(ended: (code: number) => void): void {
   const turns: DevProcesses = { serving: null, next: null, leaving: null, ready: false }
   let mendable = false
@@ -64,7 +64,7 @@ function supervise(ended: (code: number) => void): void {
     begin()
   })
   function begin(): void {
-    turns.next?.kill('SIGKILL') // it has changed nothing yet
+    turns.next?.kill('SIGKILL') // it has not changed anything yet
     const child = fork(process.argv[1] as string, process.argv.slice(2), {
       env: { ...process.env, [serverVariable]: '1' },
     })
@@ -79,7 +79,7 @@ function supervise(ended: (code: number) => void): void {
     child.on('exit', (code) => over(child, code ?? 1))
   }
   function takeOver(): void {
-    if (turns.leaving) return // its end is waited for already
+    if (turns.leaving) return // its exit calls `go`
     if (turns.serving) leave(turns.serving)
     else go()
   }
@@ -119,7 +119,7 @@ function supervise(ended: (code: number) => void): void {
 
 const dim = (text: string): string => styleText('dim', text)
 
-/** Watches files by their folders, because editors replace files; tells once for changes that come together. */
+/** Watches files by their folders, because editors replace files; reports changes that come together once. */
 function fileWatcher(changed: (file: string) => void): (file: string) => void {
   const files = new Set<string>()
   const folders = new Set<string>()

@@ -1,4 +1,4 @@
-/** `bylaw doctor`: reads all rows of a database and lists those that do not keep what is declared. The cellar. */
+/** `bylaw doctor`: reads all rows of a database and lists those that violate the declaration. The cellar. */
 
 import { convertibleChecker } from '../changes/convertible.ts'
 import type { Misfits } from '../fields/bounds.ts'
@@ -21,16 +21,16 @@ export const doctorCommand: Command = {
   run,
 }
 
-/** One thing that rows are examined for. It sees every row once, then tells what it found: one line for each kind of finding. */
+/** A check of all rows: it sees each row once, then returns one line per finding. */
 export interface Examination {
   readonly see: (row: DeclaredRow) => void
   readonly findings: () => readonly string[]
 }
 
-/** The examinations of one run, besides that of values, which the store makes itself. */
+/** The checks besides that of values, which the store makes itself. */
 const examinations: readonly ((service: Service) => Examination)[] = [conversionExamination, versionExamination]
 
-/** Rows of which the changes of versions make no document. */
+/** Rows that the changes between versions cannot convert. */
 function conversionExamination(): Examination {
   const found: string[] = []
   let rows = 0
@@ -43,7 +43,7 @@ function conversionExamination(): Examination {
   }
 }
 
-/** Rows that a version which is served cannot show, or shows otherwise than it describes. */
+/** Rows that a served version cannot show, or not as it is described. */
 function versionExamination(service: Service): Examination {
   const found: string[] = []
   let rows = 0
@@ -83,7 +83,7 @@ async function run(given: CommandInput): Promise<number> {
   }
 }
 
-/** One line for each field, with the rows to look at. */
+/** One line per field, with the ids of rows to look at. */
 function misfitLines(misfits: Misfits): string[] {
   return Object.entries(misfits).flatMap(([collection, fields]) =>
     Object.entries(fields).map(([field, { rows, ids, says }]) => {

@@ -1,4 +1,4 @@
-/** `bylaw explain`: says step by step why a request is refused or allowed. Part 5, authentication. */
+/** `bylaw explain`: shows step by step why a request is refused or allowed. Part 5, authentication. */
 import { styleText } from 'node:util'
 import { hasValidChecksum, isApiKey, sealKey } from '../auth/keys.ts'
 import { expiryTime } from '../flow/call.ts'
@@ -56,7 +56,7 @@ async function run(given: CommandInput): Promise<number> {
   }
 }
 
-/** The database is looked at as it is, so that a resource may have no table yet. */
+/** The database is not migrated first, so the table of a resource may be missing. */
 function refuseMissingTable(error: Error & { readonly code?: string }): never {
   if (error.code !== '42P01' && !error.message.startsWith('no such table')) throw error
   throw commandError(
@@ -85,7 +85,7 @@ function requireScope(scope: string, { declaration }: Service): void {
   throw commandError(`--as: there is no scope "${scope}".`, guess ? `Did you mean ${guess}?` : there)
 }
 
-/** Whose key it is, or what is wrong with it, which no caller is told. R172. */
+/** The caller of an API key, or why the key is invalid, which clients are not told. R172. */
 async function callerOfKey(key: string, { service, store, world }: ExplainContext): Promise<ExplainedCaller> {
   const refused = (invalid: string): ExplainedCaller => ({ caller: nobody, invalid })
   if (!hasValidChecksum(key)) return refused('The key is not whole: its checksum does not fit. It was cut or mistyped.')

@@ -1,4 +1,4 @@
-/** Goes the way of a request step by step without carrying it out, and says where it ends and why. Part 5, authentication. */
+/** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
 import { allow, allowAccount } from '../auth/allow.ts'
 import { refuseCredentialsInTarget } from '../auth/scheme.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
@@ -18,23 +18,23 @@ import type { Service } from '../service.ts'
 
 interface ExplanationStep {
   readonly step: string
-  /** Null where it only tells something. */
+  /** Null if it is only information. */
   readonly passes: boolean | null
   readonly says: string
 }
 
 export interface Explanation {
   readonly steps: readonly ExplanationStep[]
-  /** The refusal; null where nothing that is known without content refuses. */
+  /** The refusal; null if nothing that is known without its content refuses it. */
   readonly refusal: { readonly status: number; readonly type: string; readonly message: string } | null
 }
 
 export interface ExplainedRequest {
   readonly method: string
   readonly target: string
-  /** Null for nobody. */
+  /** Null without credentials. */
   readonly caller: Caller | null
-  /** Why the credential that was given is not valid. */
+  /** Why the credential is invalid; null if it is valid or missing. */
   readonly invalid: string | null
 }
 
@@ -44,17 +44,20 @@ export interface ExplainContext {
   readonly world: World
 }
 
-/** What a step goes by. */
+/** The request and its route, for the checks. */
 interface CheckContext extends ExplainedRequest, ExplainContext {
   readonly place: Endpoint
   readonly route: Route
   readonly asked: RequestContext
 }
 
-/** What was found; nothing where a step does not concern the request. It throws the Problem that the request is refused with. */
+/**
+ * Returns what it found, or null if it does not concern the request; throws the Problem of a refusal. A noted text replaces
+ * the message of the refusal.
+ */
 type RequestCheck = (way: CheckContext, note: (says: string) => void) => string | null | Promise<string | null>
 
-/** In the order of the corridor. R1. */
+/** In the order in which a request is handled. R1. */
 const checks: Readonly<Record<string, { readonly check: RequestCheck; readonly tells?: true }>> = {
   version: { check: checkVersion, tells: true },
   credentials: { check: checkCredentials },
@@ -67,7 +70,7 @@ const checks: Readonly<Record<string, { readonly check: RequestCheck; readonly t
   limits: { check: checkLimits, tells: true },
 }
 
-/** What stands apart from the resources is told to everybody, or to all that are known. */
+/** Explains requests outside of the resources, which are public or for all authenticated callers. */
 function explainApart({ caller, invalid }: ExplainedRequest, rule: 'public' | 'authenticated'): Explanation {
   const route = { step: 'route', passes: true, says: 'stands apart from the resources and their versions' }
   if (rule === 'public') return { steps: [route, { step: 'access', passes: true, says: 'public' }], refusal: null }
@@ -78,7 +81,7 @@ function explainApart({ caller, invalid }: ExplainedRequest, rule: 'public' | 'a
   return { steps: [route, { step: 'credentials', passes, says }], refusal }
 }
 
-/** The steps up to the first that refuses. */
+/** Runs the checks up to the first that refuses. */
 export async function explainRequest(question: ExplainedRequest, ground: ExplainContext): Promise<Explanation> {
   const apart = unversionedRule(question.target, ground.service)
   if (apart !== null) return explainApart(question, apart)
@@ -145,7 +148,7 @@ function callerText({ account, scopes, tier }: Caller): string {
   return `${whose}, ${scopes.size === 0 ? 'no scopes' : [...scopes].join(' ')}${tier === null ? '' : `, tier ${tier}`}`
 }
 
-/** What counts, not what is left: that is known where the requests are served. R181. */
+/** The quotas that apply, not what is left of them: only the serving nodes know that. R181. */
 function checkQuota({ service: { quotas }, caller }: CheckContext): string | null {
   if (!quotas) return null
   const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous
@@ -191,7 +194,7 @@ async function checkItem(way: CheckContext, note: (says: string) => void): Promi
   route.admit(asked, found)
   if (!read) return null
   if (found?.is === 'found') return `${read.key.id} is there`
-  // R170: no id that the service makes is there twice
+  // R170: an id that the service made exists in one account only
   if (others.length > 0 && route.resource.collection.uniques.some(isUniqueId))
     throw new Problem('resource-not-found', `${read.key.id} was not found.`)
   return `${read.key.id} is not there and may be made`
@@ -204,7 +207,7 @@ async function otherAccounts({ store }: CheckContext, { collection, key }: Read)
   return whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
 }
 
-/** What no caller is told: that another account has it. */
+/** Why an item is missing, including that it belongs to another account, which clients are not told. */
 function absenceText({ collection, key }: Read, found: Outcome, accounts: readonly string[]): string {
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`

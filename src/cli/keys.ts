@@ -1,4 +1,4 @@
-/** `bylaw keys`: makes API keys, lists them, and ends them. Part 5, authentication. */
+/** `bylaw keys`: creates, lists, revokes and rotates API keys. Part 5, authentication. */
 import { isInForce, mostKeysOfName, newApiKey, sealKey } from '../auth/keys.ts'
 import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
 import type { Plan } from '../flow/plan.ts'
@@ -47,7 +47,7 @@ export const keysCommand: Command = {
   run,
 }
 
-/** What the deeds share. */
+/** What the subcommands share. */
 interface KeysCommandContext {
   readonly given: CommandInput
   readonly file: string
@@ -99,7 +99,7 @@ async function rotate(ring: KeysCommandContext): Promise<string> {
     throw commandError(`No key ${name} is in force.`, `Make one with:  bylaw keys create ${ring.file} --name ${name}`)
   const ending = `bylaw keys revoke ${ring.file} --id ${first.id}`
   if (second) throw commandError(`Two keys ${name} are in force already.`, `Revoke the older one first:  ${ending}`)
-  const lasts = first.expires === null ? null : ring.now + first.expires - first.created // as long as the one before
+  const lasts = first.expires === null ? null : ring.now + first.expires - first.created // with the lifetime of the old key
   return issueKey(
     ring,
     name,
@@ -237,7 +237,7 @@ function expiryOf({ given, now }: KeysCommandContext): number | null {
   )
 }
 
-/** A key as it is told: everything but what it is sealed as. */
+/** A key as it is printed, without its hash. */
 function keyJson({ hash, created, expires, revoked, ...rest }: Credential, now: number) {
   const time = (value: number | null): string | null => (value === null ? null : new Date(value).toISOString())
   const state = revoked !== null ? 'revoked' : expires !== null && expires <= now ? 'expired' : 'in force'

@@ -1,11 +1,11 @@
-/** Runs the command that was asked for and tells what went wrong without a stack; importing this file starts it. */
+/** Main: runs the given command and prints errors without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { type Command, helpText, overviewText, parseCommand } from '../terminal/command.ts'
 import { commandError, printError } from '../terminal/command-error.ts'
 
-/** Each is loaded when it is needed: a server starts sooner for it. */
+/** Each command is loaded when needed, so that a server starts sooner. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./dev.ts')).devCommand,
   serve: async () => (await import('./serve.ts')).serveCommand,
@@ -67,23 +67,23 @@ async function loadCommand(word: string): Promise<Command> {
 }
 
 /**
- * What a request leaves is garbage at once: a young generation of 8 MB, where V8 takes up to 32 three times over, saves 40 MB and
- * costs nothing that could be measured. V8 wants to know before it begins, so the process becomes what it was called for anew.
- * What grew old all the same, as pages that waited to be sent, goes when there is half as much of it as of what lives, where V8 waits
- * for three times as much; that saves 15 to 25 MB.
+ * Lowers memory use. Garbage of requests dies young: a young generation of 8 MB, where V8 uses up to three times 32 MB,
+ * saves 40 MB at no measurable cost. V8 reads that flag at its start only, so the process executes itself again.
+ * Longer-lived garbage, such as pages waiting to be sent, is collected when it reaches half of the live memory instead of
+ * three times as much, which saves 15 to 25 MB.
  */
 function limitMemory(): void {
   setFlagsFromString('--heap-growing-percent=50')
   const { execArgv, execPath, argv, env } = process
   const chosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
-  if (chosen || process.send || process.platform === 'win32') return // a channel to who began it would be lost
+  if (chosen || process.send || process.platform === 'win32') return // exec would lose the channel to the parent process
   process.execve?.(execPath, [execPath, '--max-semi-space-size=8', ...execArgv, ...argv.slice(1)])
 }
 
-// A script of this package runs in its root, whereas its user names files from where he stands.
+// npm runs a script of this package in its root, but the user names files relative to where npm was called.
 const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: stand } = process.env
 if (script === 'bylaw' && home === 'bylaw' && stand) process.chdir(stand)
 if (process.argv[2] === 'serve') limitMemory()
-process.stdout.on('error', () => {}) // a reader that went away ends neither a server nor a listing
+process.stdout.on('error', () => {}) // a closed pipe ends neither a server nor a listing
 const code = await main(process.argv.slice(2)).catch(printError)
-process.stdout.write('', () => process.exit(code)) // what a declaration left running does not keep the command alive
+process.stdout.write('', () => process.exit(code)) // timers or sockets of a declaration must not keep the command running

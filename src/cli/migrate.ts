@@ -1,4 +1,4 @@
-/** `bylaw migrate`: shows, writes down and carries out what the database lacks of the declaration. The cellar. */
+/** `bylaw migrate`: plans, applies and reports schema changes, and restores dropped values. The cellar. */
 
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
@@ -53,7 +53,7 @@ export const migrateCommand: Command = {
 interface MigrateCommandContext {
   readonly service: Service
   readonly file: string
-  /** As it is shown. */
+  /** Without its password. */
   readonly database: string
   readonly kind: Target
   readonly folder: string

@@ -1,4 +1,4 @@
-/** `bylaw routes` and `bylaw openapi`: what a service offers, as a table and as a description. Part 4, endpoints; part 13. */
+/** `bylaw routes` and `bylaw openapi`: what a service offers, as a table or in OpenAPI. Part 4, endpoints; part 13. */
 import { styleText } from 'node:util'
 import type { Endpoint } from '../flow/route.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
@@ -39,7 +39,7 @@ export interface RouteLine {
   readonly access: string
 }
 
-/** A collection before its items. */
+/** Sorted by path, so a collection comes before its items. */
 export const sortByTemplate = (places: readonly Endpoint[]): Endpoint[] =>
   places.toSorted((a, b) => (a.template < b.template ? -1 : 1))
 

@@ -1,4 +1,4 @@
-/** Trial: one request a newcomer can paste, made from the declaration itself. Part 4, endpoints. */
+/** Sample request: a curl line for newcomers, made from the declaration. Part 4, endpoints. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import type { Route } from '../flow/route.ts'
@@ -6,7 +6,7 @@ import { sentenceCase, toKebab } from '../formats/naming.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 
-/** A curl line that creates something, else one that lists something; `mark` makes unique values fresh. */
+/** A curl line that creates an item, or lists items if that is not possible; `mark` makes unique values new. */
 export function sampleRequest(service: Service, url: string, mark: string, key: string | null = null): string | null {
   const [{ places }, at] = [service, newestVersionUrl(service, url)]
   const may = ({ rule }: Route) => rule === 'public' || key !== null
@@ -26,7 +26,7 @@ export function sampleRequest(service: Service, url: string, mark: string, key: 
   return listed[0] ?? null
 }
 
-/** Where the version stands whose names are shown. */
+/** The base URL of the newest version, whose field names are used. */
 function newestVersionUrl({ choice: { served, usual, carriers } }: Service, url: string): string {
   const label = served.at(-1)
   return label === usual || !carriers.includes('path') ? url : `${url}/${label}`
@@ -42,7 +42,7 @@ export function curlCreate(url: string, body: object, key: string | null = null)
 /** Whether the same body can be sent twice. */
 const isRepeatable = ({ key, collection }: Resource): boolean => key === null && collection.uniques.length === 0
 
-/** A body that creates an item; null where one cannot be made up: it refers to others, or follows a pattern. */
+/** A body that creates an item; null if no valid value can be guessed, as for references. */
 function exampleBody(resource: Resource, mark: string): Record<string, unknown> | null {
   if (resource.settings.resource.id === 'client') return null
   const given = resource.members.filter(({ name, from }) => from === 'caller' || name === resource.key)
@@ -52,7 +52,7 @@ function exampleBody(resource: Resource, mark: string): Record<string, unknown> 
   return pairs.some(([, value]) => value === undefined) ? null : Object.fromEntries(pairs)
 }
 
-/** The first of the guesses that the field itself accepts. */
+/** The first candidate that the field accepts. */
 function exampleValue({ name, field, check }: Member, mark: string): unknown {
   return candidateValues(name, field, mark).find((value) => {
     const faults: Violation[] = []
@@ -61,7 +61,7 @@ function exampleValue({ name, field, check }: Member, mark: string): unknown {
   })
 }
 
-// long because: one line a kind of field
+// long because: one line per field kind
 function candidateValues(name: string, field: Field, mark: string): readonly unknown[] {
   const { min, max, pattern, scale = 0 } = field.options
   const bounds = [min, max].filter((bound) => bound !== undefined)

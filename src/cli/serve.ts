@@ -116,7 +116,7 @@ async function run(given: CommandInput): Promise<number> {
     if (production) void warnWithoutLocks(file, log)
   })
   if (size > 1 && !isWorker) {
-    await store.close() // its schema is as it has to be
+    await store.close() // it was opened to migrate the schema and to warn; workers open their own
     const code = await serveWithWorkers({ size, host, port, log, announce })
     await log.written()
     return process.exit(code)
@@ -128,10 +128,10 @@ async function run(given: CommandInput): Promise<number> {
   else announce(started.url)
   const code = await ended
   await log.written()
-  return process.exit(code) // a log that nobody reads keeps nobody waiting
+  return process.exit(code) // exits even if nobody reads the log
 }
 
-/** The line that names the URL comes first; behind it, what the start has changed in the database, and warnings. */
+/** Prints the URL first, then what the start changed in the database, and warnings. */
 const announcer =
   ({ name }: Service, log: Log, steps: readonly string[], warn: () => void) =>
   (url: string): void => {
@@ -140,7 +140,7 @@ const announcer =
     warn()
   }
 
-/** A worker that is replaced leaves nothing out that the first process did not. */
+/** Workers do not check for retired versions: the primary has done that. */
 const surveysOf = (service: Service) => (isWorker ? [] : [retirementSurvey(service)])
 
 function workersOf(given: CommandInput, database: string): number {
@@ -199,7 +199,7 @@ function durationOf(given: CommandInput, flag: string, unless: string): number {
   throw commandError(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
 }
 
-/** In production the schema is changed by hand, never in passing by a process that starts. */
+/** In production only an operator changes the schema, not a process at its start. */
 async function requireSchema(given: CommandInput, service: Service, database: string): Promise<void> {
   const [file = ''] = given.arguments
   const { serves, steps, close } = await openMigrationFor(service, database)
@@ -207,7 +207,8 @@ async function requireSchema(given: CommandInput, service: Service, database: st
   if (serves !== null) return
   const { from } = given.flagValue('database') ?? { from: '--database' }
   const shown = withoutPassword(database)
-  const rest = from === '--database' ? `${file} --database ${shown}` : file // what is in the environment is there for the next command too
+  // A value from the environment applies to the next command too.
+  const rest = from === '--database' ? `${file} --database ${shown}` : file
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
     readPlans(plansFolderOf(given, file)).length === 0

@@ -1,4 +1,4 @@
-/** `bylaw verify`: tries what a declaration promises, in all its versions, with items that are made from it. Part 9, versioning. */
+/** `bylaw verify`: tests the promises of a declaration in all versions, with generated items. Part 9, versioning. */
 import { randomInt } from 'node:crypto'
 import { styleText } from 'node:util'
 import type { Deviation } from '../proof/exchanges.ts'
@@ -54,7 +54,7 @@ function print(text: string, code: number): number {
   return code
 }
 
-/** A recorded answer that is another one today. */
+/** Reports a recorded answer that is different now. */
 function changedAnswerText(
   file: string,
   { label, request, answer, came, says }: Deviation & { label: string },

@@ -38,7 +38,7 @@ interface VersionReport {
   readonly released: string | null
   readonly deprecated: string | null
   readonly sunset: string | null
-  /** The operations of it that are to be left. */
+  /** Its deprecated operations. */
   readonly operations: readonly {
     readonly resource: string
     readonly operation: string

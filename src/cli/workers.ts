@@ -1,4 +1,4 @@
-/** Crew: several processes that serve one port of one machine, begun, replaced and ended by a first one. Part 8, termination. */
+/** Workers: several processes that serve one port, started, replaced and stopped by a primary. Part 8, termination. */
 import cluster, { type Worker } from 'node:cluster'
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -6,23 +6,23 @@ import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Log } from '../http/server-context.ts'
 
-/** Whether this process is one of a crew, not who leads it. */
+/** Whether this process is a worker and not the primary. */
 export const isWorker = cluster.isWorker
 
-/** What a member says to its leader: that it listens, and at its end that it waits for its replacement. */
+/** A worker's message to the primary: that it listens, or that it ends and waits for its replacement. */
 type WorkerMessage = { readonly url: string } | { readonly leaving: true }
 
-/** Tells the leader of the crew that this member serves, and ends in order when the leader is gone. */
+/** Tells the primary that this worker serves; stops in order when the primary is gone. */
 export function reportReady(url: string): void {
-  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true // else the cluster module exits at once without a leader
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true // else it would exit at once without a primary
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   process.send?.({ url } satisfies WorkerMessage)
   shareAccepts()
 }
 
 /**
- * Members accept from one socket, and the first one that is awake would take most of a burst of connections. So a member that
- * accepted two within a millisecond sleeps for some microseconds, in which the others wake up and take their share.
+ * Workers accept from one socket, and the first one that is awake would take most of a burst of connections. So a worker
+ * that accepted two within a millisecond sleeps for some microseconds, in which the others wake up and take their share.
  */
 function shareAccepts(): void {
   const never = new Int32Array(new SharedArrayBuffer(4))
@@ -33,13 +33,13 @@ function shareAccepts(): void {
   })
 }
 
-/** How long a member that is told to end waits for its replacement, in milliseconds. */
+/** How long a worker that is told to end waits for its replacement, in milliseconds. */
 const replacementWait = 10_000
 
 /**
- * Settles when another member listens in the place of this one, so that there is always one that accepts connections. Where
- * all end, the member lets go of its leader, which holds the socket for it: the last member can then accept what still waits
- * at the port before it closes it.
+ * Settles when another worker listens in place of this one, so that one of them always accepts connections. If all workers
+ * end, it disconnects from the primary, which holds the socket for it: the last worker can then accept the connections that
+ * still wait at the port before it closes the socket.
  */
 export async function untilReplaced(): Promise<void> {
   if (!isWorker || !process.connected) return
@@ -61,14 +61,17 @@ export interface WorkersOptions {
 
 const shortestDelay = 100
 const longestDelay = 10_000
-/** A member that served for so long, in milliseconds, did not fail by itself. */
+/** A worker that ran for this long, in milliseconds, did not fail because of its start. */
 const healthyAge = 60_000
 
-/** Serves with several processes until a signal; gives the exit code. The first one is heard before others begin, so that a failure is told once. */
-// long because: its steps share the members and the signals
+/**
+ * Serves with several processes until a signal and returns the exit code. The others start after the first one listens, so
+ * that a failure is reported once.
+ */
+// long because: its functions share the workers and the signals
 export async function serveWithWorkers({ size, host, port, log, announce }: WorkersOptions): Promise<number> {
   const members = new Set<Worker>()
-  /** Members that were told to end, in the order in which they wait for their replacements. */
+  /** Workers that were told to end, in the order in which they wait for their replacements. */
   const waiting = new Set<Worker>()
   const left = new WeakSet<Worker>()
   let served = false
@@ -76,13 +79,13 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
   let delay = shortestDelay
   let worst = 0
 
-  // Members accept from one socket. Where this process hands connections over to them instead, as the cluster module does by
-  // default, those on their way to a member that is killed stay open without an answer.
+  // Workers accept from one socket. If the primary handed out connections, as the cluster module does by default, those on
+  // their way to a worker that is killed would stay open without an answer.
   cluster.schedulingPolicy = cluster.SCHED_NONE
-  // A port that is chosen here stays the same also where all members were gone for a moment.
+  // A free port is chosen here, so that it stays the same even if all workers end for a moment.
   const args = [...process.argv.slice(2), '--port', String(port || (await freePort(host)))]
   cluster.setupPrimary({ silent: true, args })
-  // long because: its steps share the members and the signals
+  // long because: its functions share the workers and the signals
   return new Promise((ended) => {
     begin()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
@@ -127,19 +130,20 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
       members.delete(member)
       waiting.delete(member)
       if (ending || !served) {
-        if (!(ending && signal === 'SIGTERM')) worst = Math.max(worst, signal === null ? code : 1) // else it had not begun
+        // A worker that SIGTERM kills while all end had not installed its handler yet.
+        if (!(ending && signal === 'SIGTERM')) worst = Math.max(worst, signal === null ? code : 1)
         if (members.size === 0) ended(worst)
         return
       }
       const about = { worker: member.process.pid, code, signal }
       if (left.has(member)) return void log.info(about, 'A worker has ended after it was replaced.')
-      const killed = signal === 'SIGKILL' || signal === 'SIGTERM' // from outside
+      const killed = signal === 'SIGKILL' || signal === 'SIGTERM' // killed from outside
       delay = killed || age > healthyAge ? shortestDelay : Math.min(longestDelay, delay * 2)
       log.error({ ...about, delay }, 'A worker has ended and is replaced.')
       setTimeout(begin, delay)
     }
 
-    /** The first signal lets members finish, the second one does not. */
+    /** The first signal lets workers finish, the second one kills them. */
     function end(): void {
       for (const { process: member } of members) member.kill(ending ? 'SIGKILL' : 'SIGTERM')
       ending = true
@@ -149,7 +153,7 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
   })
 }
 
-/** A port that nobody uses; 0 where there is none, which the first member then explains. */
+/** A free port; 0 if none can be found, which the first worker then explains. */
 async function freePort(host: string): Promise<number> {
   const server = createServer()
   try {
@@ -163,8 +167,8 @@ async function freePort(host: string): Promise<number> {
 }
 
 /**
- * One log of all: whole lines, as two processes that write to one pipe would tear those of each other.
- * A member is gone when its pipes are closed, not when it exits: what it wrote last comes behind its exit.
+ * Forwards whole lines only, as processes that write to one pipe would mix theirs. A worker is gone when its pipes are
+ * closed, not when it exits: its last output arrives after its exit.
  */
 function forwardLines(from: Readable): void {
   let rest: Buffer = Buffer.alloc(0)

@@ -29,7 +29,7 @@ export interface PostgresStoreDeps {
   readonly pool: ConnectionPool
   readonly cellar: StoreContext
   readonly secret: string
-  /** Counts of stored values that do not fit the declaration. */
+  /** Stored values that do not fit the declaration. */
   readonly misfits?: Misfits
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number

@@ -1,4 +1,4 @@
-/** Complaint: what the command refuses, with its reason and the mend; it is told without a stack. */
+/** Command error: a refusal of the command, with its reason and remedy, which is printed without a stack. */
 import { styleText } from 'node:util'
 
 export interface CommandError extends Error {
@@ -10,7 +10,7 @@ export const commandError = (reason: string, mend: string): CommandError => Obje
 export const isCommandError = (thrown: unknown): thrown is CommandError =>
   thrown instanceof Error && typeof (thrown as Partial<CommandError>).mend === 'string'
 
-/** Tells what went wrong, in words where it was foreseen and with a stack where it was not, and gives the exit code. */
+/** Prints an error and returns the exit code. Only unexpected errors are printed with a stack. */
 export function printError(error: unknown): number {
   const bylaw = styleText('red', 'bylaw:', { stream: process.stderr })
   if (isCommandError(error)) console.error(`${bylaw} ${error.message}\n${indented(error.mend)}`.trimEnd())

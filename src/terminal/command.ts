@@ -1,21 +1,21 @@
-/** Command: one word of the command line with its arguments and flags; reads them, and says in help what they are. */
+/** Command: a command with its arguments and flags; parses the command line and writes the help. */
 import { parseArgs, styleText } from 'node:util'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { commandError } from './command-error.ts'
 
 export interface Flag {
-  /** What stands for the value in help; a flag without it is a switch. */
+  /** The placeholder of the value in help; a flag without it is a switch. */
   readonly value?: string
-  /** The environment variable that does the same. */
+  /** The environment variable that is read if the flag is not given. */
   readonly env?: string
   readonly about: string
 }
 
 export interface Argument {
   readonly name: string
-  /** What it is, as a message says when it is missing. */
+  /** A description for the message if it is missing. */
   readonly about: string
-  /** Need not be given, nor those behind it. */
+  /** Optional, and so are all arguments after it. */
   readonly optional?: true
 }
 
@@ -25,22 +25,22 @@ export interface Command {
   readonly details: string
   readonly arguments: readonly Argument[]
   readonly flags: Readonly<Record<string, Flag>>
-  /** Runnable lines. */
+  /** Complete command lines; messages show them too. */
   readonly examples: readonly string[]
-  /** Does it and gives the exit code. */
+  /** Runs the command and returns the exit code. */
   readonly run: (given: CommandInput) => Promise<number>
 }
 
-/** A value and where it came from, for messages. */
+/** The value of a flag and its source, for messages. */
 interface FlagValue {
   readonly text: string
   readonly from: string
 }
 
-/** What was asked of a command. */
+/** The parsed command line. */
 export interface CommandInput {
   readonly arguments: readonly string[]
-  /** A flag's value from the command line, else from the environment. */
+  /** A flag's value from the command line, otherwise from the environment. */
   readonly flagValue: (flag: string) => FlagValue | undefined
   readonly isOn: (flag: string) => boolean
 }
@@ -48,7 +48,7 @@ export interface CommandInput {
 export const declarationArgument: Argument = { name: 'api.ts', about: 'the file of the declaration' }
 const helpFlag: Flag = { about: 'Shows this.' }
 
-/** Reads the words behind the command; what it does not know is refused, with a guess. */
+/** Parses the words after the command; refuses unknown flags, and suggests a similar one. */
 export function parseCommand(command: Command, words: readonly string[], env: NodeJS.ProcessEnv): CommandInput {
   const { tokens } = parseArgs({ args: [...words], options: optionsOf(command), strict: false, tokens: true })
   const values = new Map<string, string>()
@@ -141,7 +141,7 @@ export function overviewText(commands: readonly Command[]): string {
 
 const title = (text: string): string => styleText('bold', text)
 
-/** Rows in columns, as wide as their widest cell. */
+/** Aligns rows in columns, each as wide as its widest cell. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   return rows

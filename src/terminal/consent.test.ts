@@ -1,4 +1,4 @@
-/** Proves that an operator at a terminal is asked before stored values are dropped, and that nobody else is. */
+/** Consent: an operator at a terminal is asked before stored values are dropped; without a terminal nobody is asked. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'

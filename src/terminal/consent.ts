@@ -1,4 +1,4 @@
-/** Consent: what an operator allows a change of the tables to do, by a flag or by an answer on a terminal. */
+/** Consent: what an operator allows a schema change to do, by flags or by an answer at the terminal. */
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { withoutPassword } from '../postgres/connection-url.ts'
@@ -32,7 +32,7 @@ export const consentOf = (given: CommandInput): Consent => ({
 const keepOption = (file: string | undefined): Pick<Consent, 'keep'> =>
   file ? { keep: droppedValuesWriter(file) } : {}
 
-/** Refuses a declaration that the database cannot be changed for without loss, and changes nothing; gives what it was asked with. */
+/** Refuses a change that is hazardous even with this consent; changes nothing, and returns the consent otherwise. */
 export async function refuseHazards(service: Service, database: string, consent: Consent): Promise<Consent> {
   if (database === 'sqlite::memory:') return consent
   const migration = await openMigrationFor(service, database, consent)
@@ -46,19 +46,21 @@ export async function refuseHazards(service: Service, database: string, consent:
   }
 }
 
-/** The fields whose loss alone a change is refused for; none where it has other reasons too. */
+/** The fields whose loss is the only reason for a refusal; empty if there are other reasons. */
 function lossyFields({ hazards }: ChangeRefusal): readonly string[] {
   const fields = hazards.map(({ loss }) => loss)
   return fields.every((field) => field !== undefined) ? fields : []
 }
 
-/** Where an operator is asked; nobody is, unless both ends are a terminal. */
+/** The terminal of an operator, who is asked only if input and output are both a terminal. */
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean }
 }
 
-/** Acts on the consent given; where values would be lost and somebody sits at a terminal, asks, and acts again if the answer is yes. */
+/**
+ * Runs an action. If it is refused only because values would be lost, asks at the terminal, and runs it again after a yes.
+ */
 export async function withConsent<T>(
   consent: Consent,
   act: (consent: Consent) => Promise<T>,
@@ -75,7 +77,7 @@ export async function withConsent<T>(
   }
 }
 
-/** The end of the input, as by Ctrl-D, is no answer: without it nobody would ever be waited for. */
+/** The end of the input (Ctrl-D) counts as a no, as `question` would never settle. */
 async function confirmDrop(fields: readonly string[], terminal: Terminal): Promise<boolean> {
   const asking = createInterface(terminal)
   const closed = once(asking, 'close').then(() => '')

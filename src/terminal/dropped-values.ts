@@ -1,4 +1,4 @@
-/** Keep: writes dropped values into a file that only its owner can read, where an operator asks for one. */
+/** Dropped values: writes them to a file that only its owner can read, if an operator asks for one. */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import type { DroppedValue } from '../schema/hazard.ts'
 import type { Flag } from './command.ts'
@@ -10,7 +10,7 @@ export const keepInFlag: Flag = {
     'Also writes the values that are dropped into this new file, one JSON object a line; only its owner can read it.',
 }
 
-/** The file begins with the first value. Each line is on the disk when its write returns, so before the values are dropped. */
+/** Creates the file with the first value. Writes are synchronous: each value is on disk before it is dropped. */
 export function droppedValuesWriter(file: string): (copy: DroppedValue) => void {
   const { O_CREAT, O_EXCL, O_WRONLY, O_SYNC } = constants
   let to: number | undefined

@@ -1,4 +1,4 @@
-/** Where a service is served and what it is stored in: flags that several commands share, and how they are read. */
+/** Flags: those that several commands share, for the address, the database and the plans, and how they are parsed. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Log } from '../http/server-context.ts'
@@ -43,31 +43,30 @@ export const hostOf = (given: CommandInput): string => given.flagValue('host')?.
 export const databaseOf = (given: CommandInput, { name }: Service): string =>
   given.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
 
-/** Where published contracts are kept: beside the declaration. */
+/** The folder of the locked contracts, beside the declaration. */
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')
 
-/** The full numbers of the versions whose contracts are kept there. R187. */
+/** The full version numbers, from the locked contracts. R187. */
 export async function versionNumbersOf(file: string, service: Service): Promise<ReadonlyMap<string, string>> {
   const folder = contractFolder(file)
   return existsSync(folder) ? (await import('./locks.ts')).lockedVersionNumbers(folder, service) : new Map()
 }
 
-/** Whether what consumers were promised is written down for any version. */
+/** Whether the contract of any version is locked. */
 export async function hasLocks(file: string): Promise<boolean> {
   const folder = contractFolder(file)
   return existsSync(folder) && (await import('./locks.ts')).readLocks(folder).size > 0
 }
 
-/** Said where nothing is: any change of the declaration is then accepted. */
+/** The warning if no contract is locked, so that any change of the declaration is accepted. */
 export const noLocksText = (file: string): string =>
   `No contract is locked, so a change that breaks consumers would not be noticed; write down what is promised with:  bylaw contract lock ${file}`
 
-/** Says at start that nothing keeps a change from breaking consumers. */
 export async function warnWithoutLocks(file: string, log: Log): Promise<void> {
   if (!(await hasLocks(file))) log.warn({}, noLocksText(file))
 }
 
-/** What consumers of published versions would meet otherwise. Who keeps no contracts does not even load what compares them. */
+/** Breaking changes to locked contracts. The comparison is loaded only if there are locks. */
 export async function contractMistakes(file: string, service: Service): Promise<readonly Mistake[]> {
   const folder = contractFolder(file)
   return existsSync(folder) ? (await import('./locks.ts')).mistakesAgainstLocks(folder, service) : []

@@ -1,4 +1,4 @@
-/** The log of a served service: lines of JSON by pino, written once a turn of the event loop. */
+/** JSON log: the log of a served service, written by pino once per turn of the event loop. */
 import { pino } from 'pino'
 import type { Log } from '../http/server-context.ts'
 import type { FatalLog } from './start.ts'
@@ -21,7 +21,9 @@ export function jsonLog(service: string, level: string): Log & FatalLog {
   return Object.assign(log, { info, written: out.written })
 }
 
-/** The same line as pino writes for what is flat, as what is told of each request is, in less than half of the time. */
+/**
+ * Writes a line as pino does, but for flat objects only, as those of requests are; that takes less than half of the time.
+ */
 function infoWriter(service: string, write: (line: string) => void): Log['info'] {
   const time = timeField()
   const own = `,"service":${JSON.stringify(service)},`
@@ -29,7 +31,7 @@ function infoWriter(service: string, write: (line: string) => void): Log['info']
     write(`{"level":"info"${time()}${own}${JSON.stringify({ ...about, msg: message }).slice(1)}\n`)
 }
 
-/** The time of a line; of many lines in one millisecond it is written once. */
+/** The time of a line, formatted once per millisecond. */
 function timeField(): () => string {
   let latest = 0
   let text = ''
@@ -41,7 +43,10 @@ function timeField(): () => string {
   }
 }
 
-/** Lines of one turn go out in one write, which costs half; a reader that stands still stops the lines, not the service. */
+/**
+ * Writes the lines of one turn at once, which halves the cost. If the reader stalls, lines are dropped instead of blocking
+ * the service.
+ */
 function bufferedStdout() {
   const { stdout: out } = process
   let text = ''

@@ -1,4 +1,4 @@
-/** Loads the file of a declaration, wherever it lies, and gives the service it exports. */
+/** Load: imports the file of a declaration and returns the service that it exports. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { basename, dirname, extname, join, resolve } from 'node:path'
@@ -9,14 +9,14 @@ import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import { commandError } from './command-error.ts'
 
-/** The service, or the mistakes of its declaration; anything else that is wrong is a complaint. */
+/** The service, or the mistakes of its declaration. Any other failure throws a command error. */
 export type LoadResult =
   | { readonly service: Service; readonly mistakes: readonly [] }
   | { readonly mistakes: readonly Mistake[] }
 
 const fileEndings = ['.ts', '.mts', '.js', '.mjs']
 
-/** The service of a file; into `files` goes what was asked for meanwhile: the file and what it imports of its own. */
+/** Loads the service of a file and adds to `files` the file itself and its own imports, even if loading fails. */
 export async function loadService(file: string, files: Set<string> = new Set()): Promise<Service> {
   const loaded = await tryLoad(file, files)
   if ('service' in loaded) return loaded.service
@@ -32,7 +32,7 @@ export async function tryLoad(file: string, files: Set<string> = new Set()): Pro
   return { service: exportedService(file, exported as Record<string, unknown>), mistakes: [] }
 }
 
-/** All mistakes as they are shown to people. */
+/** All mistakes as text. */
 export function mistakesText(file: string, mistakes: readonly Mistake[]): string {
   const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}\n   ${reason}\n   ${mend}`)
   return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
@@ -59,7 +59,7 @@ function existingFile(file: string): string {
   return realpathSync(path)
 }
 
-/** `bylaw` is this very installation for every file, and TypeScript is a module whatever a package.json says. */
+/** Resolves `bylaw` to this installation in every file, and loads TypeScript as modules whatever package.json says. */
 function trackImports(files: Set<string>): void {
   registerHooks({
     resolve(specifier, context, next) {
@@ -67,7 +67,7 @@ function trackImports(files: Set<string>): void {
         return next(specifier, { ...context, parentURL: import.meta.url })
       const { parentURL = '' } = context
       const own = parentURL.startsWith('file:') && files.has(fileURLToPath(parentURL))
-      if (own && specifier.startsWith('.')) files.add(fileURLToPath(new URL(specifier, parentURL))) // also one that is missing
+      if (own && specifier.startsWith('.')) files.add(fileURLToPath(new URL(specifier, parentURL))) // even if it is missing
       const found = next(specifier, context)
       if (own && found.url.startsWith('file:') && !found.url.includes('/node_modules/'))
         files.add(fileURLToPath(found.url))
@@ -80,7 +80,7 @@ function trackImports(files: Set<string>): void {
 async function importFile(file: string, path: string, files: ReadonlySet<string>): Promise<unknown> {
   try {
     const exported = await import(pathToFileURL(path).href)
-    void (exported.default as Partial<Service> | undefined)?.resources // mistakes in changes show when all have been told
+    void (exported.default as Partial<Service> | undefined)?.resources // this getter throws the mistakes of changes
     return exported
   } catch (error) {
     const { mistakes } = error as { mistakes?: readonly Mistake[] }
@@ -127,7 +127,7 @@ function exportedService(file: string, exported: Readonly<Record<string, unknown
   throw commandError(`The default export of ${file} is ${describeKind(found)}, not a service.`, mend)
 }
 
-/** Told by its shape: another copy of the package may have made it. */
+/** Recognized by its shape, as another copy of the package may have made it. */
 function isService(value: unknown): value is Service {
   const { declaration, resources, places, tree } = (value ?? {}) as Partial<Service>
   return (

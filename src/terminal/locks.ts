@@ -1,4 +1,4 @@
-/** Locks: the files that published contracts are kept in, in the folder `contract` beside the declaration. Part 9, versioning. */
+/** Locks: the files of locked contracts, in the folder `contract` beside the declaration. Part 9, versioning. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { unrevisedFunctions } from '../contract/functions.ts'
@@ -23,29 +23,29 @@ export function readLock(path: string): Lock {
   throw commandError(`${path} is no locked contract: ${lock}.`, mend)
 }
 
-/** What consumers of locked versions would meet otherwise; nothing where none is locked. */
+/** The breaking changes to locked versions; empty if no version is locked. */
 export const mistakesAgainstLocks = (folder: string, service: Service): Mistake[] => {
   const locks = readLocks(folder)
   return locks.size === 0 ? [] : gateMistakes(service, locks)
 }
 
-/** Functions of changes that are others than the locked ones, under the same number. */
+/** Functions of changes that differ from the locked ones but have the same revision number. */
 export const changedFunctionMistakes = (folder: string, { changes }: Service): Mistake[] =>
   unrevisedFunctions(changes, readLocks(folder).values())
 
-/** The full numbers of locked versions, with what was added since: as they would be locked now. R187. */
+/** The full numbers of locked versions, including what was added since: as they would be locked now. R187. */
 export function lockedVersionNumbers(folder: string, service: Service): ReadonlyMap<string, string> {
   const served = new Set(servedLabels(service.declaration))
   const locks = [...readLocks(folder)].filter(([label]) => served.has(label))
   return new Map(locks.map(([label, lock]) => [label, nextLock(contractAt(service, label), label, lock).lock.version]))
 }
 
-/** Versions that are released and of which nothing is locked, where others are. */
+/** Released versions that are not locked; empty if no version is locked. */
 export function unlockedVersions(folder: string, { declaration }: Service): string[] {
   const locks = readLocks(folder)
   const released = (label: string) => Date.parse(declaration.versions?.[label]?.released ?? '') <= Date.now()
   return locks.size === 0 ? [] : servedLabels(declaration).filter((label) => !locks.has(label) && released(label))
 }
 
-/** A label of a version, from the name of its lock. */
+/** The label of the version, from the name of its lock file. */
 export const labelOfLock = (path: string): string | undefined => lockFileName.exec(basename(path))?.[1]

@@ -1,4 +1,4 @@
-/** Misfits: says that there are rows that do not fit what is declared, and what may be done about it. The cellar. */
+/** Misfit warning: says at start that rows do not fit the declaration, and which command lists them. The cellar. */
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../http/server-context.ts'
 import type { Flag } from './command.ts'
@@ -8,7 +8,7 @@ export const allowMisfitsFlag: Flag = {
     'Leaves rows as they are that do not fit a declaration that became narrower; the description says what may be answered.',
 }
 
-/** One line at start for all misfits that were recorded. */
+/** Logs one line for all recorded misfits. */
 export function warnOfMisfits({ misfits = {} }: Store, log: Log): void {
   const all = Object.entries(misfits).flatMap(([collection, fields]) =>
     Object.entries(fields).map(([field, { rows, more }]) => ({ name: `${collection}.${field}`, rows, more })),

@@ -1,4 +1,4 @@
-/** Opens the store that a URL names, in whichever database it is. The cellar. */
+/** Open: opens the store of a URL, on SQLite or PostgreSQL. The cellar. */
 import type { Store } from '../flow/store.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
 import type { Consent } from '../schema/hazard.ts'
@@ -8,7 +8,7 @@ import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
-/** The store of a service, its schema brought up to date or, with `require`, found to be so. */
+/** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */
 export function openStore(
   service: Service,
   url: string,

@@ -1,4 +1,4 @@
-/** Plans: the reviewed files of changes to a schema, as text and in their folder. The cellar. */
+/** Plans: reads and writes the reviewed files of schema changes. The cellar. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const phaseNotes: Readonly<Record<Phase, string>> = {
 
 const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
 
-/** What a step has to do besides its statements, or how they are run, as words of the file. */
+/** What a step does besides its statements, or how they are run, as `-- do:` lines of the file. */
 function directivesOf({ apart, guards, fill, empty, still }: SchemaStep): string[] {
   return [
     ...(empty ? [`only if ${empty} is empty`] : []),
@@ -59,7 +59,6 @@ function readDirective(word: string, place: string): Partial<SchemaStep> {
   )
 }
 
-/** A plan as the text of its file. */
 function planText({ number, name, phase, target, from, to, steps }: Omit<MigrationPlan, 'checksum'>): string {
   const parts = steps.map((step) =>
     [
@@ -77,7 +76,7 @@ function planText({ number, name, phase, target, from, to, steps }: Omit<Migrati
   return `${[head.join('\n'), ...parts, `-- to: ${JSON.stringify(to)}`].join('\n\n')}\n`
 }
 
-/** A plan from the text of its file. Statements end where a line ends with a semicolon. */
+/** Parses the file of a plan. A statement ends at a semicolon at the end of a line. */
 function parsePlan(text: string, file: string): MigrationPlan {
   const [, number = '', name = ''] = planFileName.exec(file) ?? []
   const [, own, title, phase, target = ''] =
@@ -117,7 +116,7 @@ function parseStep(part: string, phase: Phase, file: string): SchemaStep {
   return { about, phase, note: '', sql, ...readDirectives(deeds, file) }
 }
 
-/** All plans of a folder, in order. */
+/** All plans of a folder, in order; throws if their numbers have a gap or repeat. */
 export function readPlans(folder: string): MigrationPlan[] {
   if (!existsSync(folder)) return []
   const files = readdirSync(folder)
@@ -145,7 +144,7 @@ export function readPlans(folder: string): MigrationPlan[] {
   return plans
 }
 
-/** The plans that are still to be carried out; refused where files and the database do not tell the same history. */
+/** The plans that are not applied yet; throws if an applied plan is missing or was changed. */
 export function pendingPlans(
   plans: readonly MigrationPlan[],
   ledger: readonly AppliedPlan[],
@@ -168,7 +167,7 @@ export function pendingPlans(
   return plans.slice(ledger.length)
 }
 
-/** Writes plans down and gives the names of their files. */
+/** Writes plans to files and returns their paths. */
 export function writePlans(folder: string, plans: readonly Omit<MigrationPlan, 'checksum'>[]): string[] {
   mkdirSync(folder, { recursive: true })
   return plans.map((plan) => {

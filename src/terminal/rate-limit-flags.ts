@@ -1,4 +1,4 @@
-/** Where requests are counted, and which proxies are believed: flags that several commands share, and how they are read. */
+/** Rate limit flags: where requests are counted and which proxies are trusted, shared by several commands. */
 import { type Network, networkOf } from '../flow/network.ts'
 import { type RedisLedger, redisLedger } from '../limits/redis.ts'
 import type { Service } from '../service.ts'
@@ -17,7 +17,7 @@ export const trustedProxiesFlag: Flag = {
   about: 'Addresses or networks of proxies, whose X-Forwarded-For says where a request comes from; none unless given.',
 }
 
-/** What counts in the place of the database; nothing where it counts itself, or nothing is to be counted. */
+/** The Redis that counts requests; undefined if the database counts them or there are no quotas. */
 export async function openRateLimitLedger(given: CommandInput, { quotas }: Service): Promise<RedisLedger | undefined> {
   const url = given.flagValue('rate-limit')
   if (url === undefined) return undefined
@@ -38,7 +38,7 @@ export async function openRateLimitLedger(given: CommandInput, { quotas }: Servi
   }
 }
 
-/** What of a URL may be shown: it can hold a password. */
+/** The host of the URL, for messages: the URL can contain a password. */
 function redisHostOf(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && ['redis:', 'rediss:'].includes(url.protocol) && url.host !== '' ? url.host : undefined

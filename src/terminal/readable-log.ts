@@ -1,4 +1,4 @@
-/** The log for people: a line a request, coloured where a terminal reads it. */
+/** Readable log: one line per request for people, in colour on a terminal. */
 import { styleText } from 'node:util'
 import type { Log } from '../http/server-context.ts'
 import type { FatalLog } from './start.ts'
@@ -25,7 +25,7 @@ interface RequestEntry {
   readonly ms: number
 }
 
-/** What a client sent must not move the cursor, ring the bell or reverse the line of whoever reads it. */
+/** Characters sent by clients must not move the cursor, ring the bell or reverse the text of the terminal. */
 const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const printable = (text: string): string =>
   text.replace(unprintable, (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`)

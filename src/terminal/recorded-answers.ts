@@ -1,4 +1,4 @@
-/** Recorded: what versions answered when they were locked, read from their files and asked for again. Part 9, versioning. */
+/** Recorded answers: what versions answered when they were locked, read from files and replayed. Part 9, versioning. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { servedLabels } from '../contract/gate.ts'
@@ -10,7 +10,7 @@ import { openSandbox } from './sandbox.ts'
 
 export const answersPath = (folder: string, label: string): string => join(folder, `${label}.answers.json`)
 
-/** What a version answered when it was locked; nothing where it was not recorded. */
+/** The recorded answers of a version; empty if it has no recording. */
 export function readAnswers(folder: string, label: string): readonly RecordedExchange[] {
   const path = answersPath(folder, label)
   const found = existsSync(path) ? parseExchanges(readFileSync(path, 'utf8')) : []
@@ -21,7 +21,7 @@ export function readAnswers(folder: string, label: string): readonly RecordedExc
   )
 }
 
-/** Asks every version for its recorded answers again, each on an empty store; the first that is another one. */
+/** Replays the recorded requests of each version on an empty store and returns the first answer that differs. */
 export async function findDeviation(
   service: Service,
   folder: string,

@@ -1,4 +1,4 @@
-/** Keeps versions that are still used from being taken away, and tells of those that are over. Part 9, versions. */
+/** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
 import type { VersionUse } from '../flow/plan.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
@@ -12,19 +12,22 @@ import { commandError } from './command-error.ts'
 
 const aDay = 86_400_000
 
-/** What the store knows of the use of versions. */
+/** The recorded uses of all versions. */
 export async function readVersionUses(store: Store): Promise<readonly VersionUse[]> {
   const outcome = await store.execute({ do: 'usage' })
   return outcome.is === 'usage' ? outcome.uses : []
 }
 
-/** Refuses to leave out a version that has consumers, unless the reason is given. R203. */
+/** Throws if the declaration leaves out a version that has callers and gives no reason. R203. */
 export async function refuseUsedRetirement(service: Service, store: Store, now: number): Promise<void> {
   const hazard = retirementHazard(service, await readVersionUses(store), now)
   if (hazard) throw commandError(hazard.about, hazard.mends.map(([, text]) => text).join(' '))
 }
 
-/** The same before the first step of a change. A node of the former declaration, which starts again between the phases, leaves nothing out. R203. */
+/**
+ * The same check before the first step of a change. A node of the former declaration that restarts between the phases is not
+ * checked, as it retires nothing. R203.
+ */
 export const retirementSurvey = (service: Service): Survey =>
   function* ({ change: { before }, dialect }) {
     const outcome = before?.layout.shared.includes(useTable) ? yield* readUsage() : null
@@ -58,13 +61,13 @@ function retirementHazard(
   }
 }
 
-/** The operations of a version that are to be left. R198. */
+/** The deprecated operations of a version. R198. */
 export const deprecatedOperations = (edition: ServedVersion | undefined) =>
   [...(edition?.resources.values() ?? [])].flatMap(({ name, declaration: { deprecations = {} } }) =>
     Object.entries(deprecations).map(([operation, one]) => ({ resource: name, operation, ...one })),
   )
 
-/** Says which versions are not released yet, and what should have ended. R189, R203. */
+/** Logs which versions are not released yet, and which versions and operations are past their planned end. R189, R203. */
 export function warnOfVersionDates({ choice, notices, editions, declaration }: Service, log: Log, now: number): void {
   for (const version of choice.served) {
     const { released } = declaration.versions?.[version] ?? {}

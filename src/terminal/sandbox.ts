@@ -1,4 +1,4 @@
-/** Stage: a service on an empty store in memory, whose clock and chance always run the same way. Part 9, versioning. */
+/** Sandbox: a service on an empty in-memory store, whose clock and ids are always the same. Part 9, versioning. */
 import { callerOf } from '../flow/credential.ts'
 import { idSource } from '../formats/id.ts'
 import { fetchDoor } from '../http/fetch.ts'
@@ -12,7 +12,7 @@ const sandboxStart = Date.parse('2026-01-01T00:00:00Z')
 const sandboxSecret = 'a secret of the stage, which nobody else has'
 const silentLog = { error: () => {}, warn: () => {}, info: () => {} }
 
-/** Whoever asks has every scope and no quota; each request comes a second after the one before. */
+/** The caller has every scope and no quota. Each request is one second later than the last one. */
 export async function openSandbox(service: Service): Promise<TrialService> {
   const store = await openStoreFor(service, 'sqlite::memory:', 'apply')
   let asked = 0

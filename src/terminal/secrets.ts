@@ -1,35 +1,36 @@
-/** The secrets of a service: from the environment, from a file that it names or, in development, from the store itself. Part 5, authentication. */
+/** Secrets: those of the service, from the environment, files or, in development, the store. Part 5, authentication. */
 import { readFileSync } from 'node:fs'
 import type { Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import { commandError } from './command-error.ts'
 
-/** What signs cursors: BYLAW_SECRET, several of them while they are changed, else what the store keeps. R85. */
+/** The secrets that sign cursors: BYLAW_SECRET (several during a rotation), then the secret of the store. R85. */
 export const cursorSecretsOf = (store: Store): readonly string[] => [
   ...secretsFromEnvironment('BYLAW_SECRET'),
   store.secret,
 ]
 
 /**
- * What API keys are sealed with: BYLAW_PEPPER, several of them while they are changed, else what the store keeps. In production that
- * is not enough, as whoever reads the store could then try keys against it. R172.
+ * The peppers that API keys are hashed with: BYLAW_PEPPER (several during a rotation), otherwise the secret of the store. In
+ * production that is not enough, as anyone who can read the store could test keys against the hashes. R172.
  */
 export function peppersOf(service: Service, store: Store, needed = false): readonly string[] {
   const peppers = secretsFromEnvironment('BYLAW_PEPPER')
   if (peppers.length > 0) return peppers
   if (process.env.NODE_ENV !== 'production') return [store.secret]
-  if (!needed && (!hasAccessRules(service) || service.settings.auth.tokens !== null)) return [] // no key is taken, and none is needed
+  // Without a pepper no key is accepted, and none is needed.
+  if (!needed && (!hasAccessRules(service) || service.settings.auth.tokens !== null)) return []
   throw commandError(
     'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is made up.',
     'Make one with:  openssl rand -base64 32\nGive it to all nodes as BYLAW_PEPPER, or the file that holds it as BYLAW_PEPPER_FILE.',
   )
 }
 
-/** Whether there is something that not everybody may do. */
+/** Whether any operation is not public. */
 export const hasAccessRules = ({ places }: Service): boolean =>
   places.some(({ methods }) => [...methods.values()].some(({ rule }) => rule !== 'public'))
 
-/** Secrets of the environment, parted by commas, or those of the file that it names. */
+/** Secrets from an environment variable, separated by commas, or from the file that `NAME_FILE` names. */
 function secretsFromEnvironment(name: string): readonly string[] {
   const file = process.env[`${name}_FILE`]
   const text = process.env[name] || (file ? readSecretFile(name, file) : '')

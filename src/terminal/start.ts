@@ -1,4 +1,4 @@
-/** Starts a service and ends it: by the first signal in order, by the second at once, by a failure with a last line in the log. Part 8, termination. */
+/** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
@@ -22,38 +22,40 @@ import { cursorSecretsOf, peppersOf } from './secrets.ts'
 
 export interface RunningService {
   readonly url: string
-  /** Fails readiness for a while, refuses new guests, finishes what was accepted in the given time, closes the store. R186. */
+  /**
+   * Fails readiness for a grace period, then refuses connections, finishes accepted requests, and closes the store. R186.
+   */
   readonly stop: (times: StopTimes) => Promise<void>
 }
 
-/** How an end is spread over time, in milliseconds. */
+/** The phases of a stop, in milliseconds. */
 interface StopTimes {
-  /** How long guests are still taken, so that who sends them can see that it is time to stop. */
+  /** How long connections are still accepted, so that a load balancer can notice that readiness fails. */
   readonly grace: number
   readonly drain: number
 }
 
 export interface StartOptions {
   readonly store: Store
-  /** Callers that are known from the start, by their API key. */
+  /** Callers of fixed API keys, by the key. */
   readonly known?: ReadonlyMap<string, Caller>
   readonly port: number
   readonly host: string
   readonly log: Log
-  /** The hosts that it answers for; all where there are none. R17. */
+  /** The hosts that it answers for; all if it is missing. R17. */
   readonly hosts?: readonly string[]
   readonly exposed?: boolean
-  /** The full numbers of versions, where contracts were locked. R187. */
+  /** The full numbers of versions with locked contracts. R187. */
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
-  /** The proxies that are believed when they say where a call comes from. R184. */
+  /** The proxies whose headers are trusted to name the client's address. R184. */
   readonly proxies?: readonly Network[]
-  /** Versions that are served before they are released. */
+  /** Versions that are served before their release. */
   readonly preview?: readonly string[] | 'all'
-  /** Counts requests against quotas, where the store does not. R184. */
+  /** Counts requests against quotas, if the store does not. R184. */
   readonly counting?: RedisLedger | undefined
 }
 
-/** How long, in milliseconds, counts of versions are kept in memory. */
+/** How often counts of used versions are written to the store, in milliseconds. */
 const usageWriteInterval = 5000
 
 export async function startService(
@@ -93,15 +95,15 @@ function warnOfClock({ clock }: Store, log: Log): void {
   )
 }
 
-/** The time of a store that something expires or begins by. */
+/** The store's time for deciding what has expired or begun. */
 export const storeDueTime = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
 
-/** The store of a service, its schema brought up to date or, with `require`, found to be so. */
+/** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */
 export function openStoreFor(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
   return asCommandError(() => openStore(service, database, mode, consent))
 }
 
-/** The store of a service for a command that changes no table of a database that is in use; a new one is made as declared. */
+/** Opens the store for a command that must not change the tables of a database in use; creates a new database. */
 export function openStoreUnchanged(service: Service, database: string): Promise<Store> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   return openStoreFor(service, database, mode, { asItIs: true })
@@ -118,7 +120,7 @@ export async function openMigrationFor(service: Service, database: string, conse
   }
 }
 
-/** What a declaration changes behind the last plan that there is, as plans of their own. */
+/** Drafts plans for what the declaration changes after the last plan. */
 export async function draftPlans(
   service: Service,
   target: Target,
@@ -146,7 +148,7 @@ export async function draftPlans(
   return rest.length > 0 ? [expand, contract] : [expand]
 }
 
-/** What the cellar refuses at start is said without a stack. */
+/** Turns errors of the store at start into command errors, which are printed without a stack. */
 async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
@@ -189,13 +191,13 @@ function listenFailure(error: NodeJS.ErrnoException, port: number, host: string)
 }
 
 export interface FatalLog {
-  /** Writes down what ends the process. */
+  /** Logs the error that ends the process. */
   readonly fatal: (about: object, message: string) => void
-  /** Settles when all lines are out, or when nobody reads them. */
+  /** Settles when all lines are written, or when nobody reads them. */
   readonly written: () => Promise<void>
 }
 
-/** Waits for SIGTERM or SIGINT, closes, and gives the exit code. */
+/** Waits for SIGTERM or SIGINT, closes, and returns the exit code. */
 export function untilSignal(
   witness: FatalLog,
   close: () => Promise<void>,
@@ -207,8 +209,8 @@ export function untilSignal(
       await witness.written()
       process.exit(1)
     }
-    process.on('uncaughtException', die) // rejections that nobody handles come here too
-    // One of a crew may get a signal twice, from its leader and with its whole group; only its leader decides to hurry.
+    process.on('uncaughtException', die) // unhandled rejections arrive here too
+    // A worker may get a signal twice, from the primary and with its process group; only the primary decides to hurry.
     const member = !signals.includes('SIGINT')
     const again = (): unknown => !member && process.exit(1)
     const once = (): void => {
@@ -219,6 +221,6 @@ export function untilSignal(
       )
     }
     for (const signal of signals) process.on(signal, once)
-    if (member) process.on('SIGINT', () => {}) // who leads the crew hears it too
+    if (member) process.on('SIGINT', () => {}) // the primary gets it too, and stops the workers
   })
 }
