@@ -21,7 +21,7 @@ export const databaseStateQuery: DatabaseQuery = {
   flush: true,
 }
 
-/** After 32 different states in a row somebody writes constantly: stop asking for 200 milliseconds. */
+/** After `restless` different states in a row somebody writes constantly: do not ask for `rest` milliseconds. */
 const [restless, rest] = [32, 200]
 
 export interface DatabaseStates {

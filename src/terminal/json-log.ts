@@ -1,4 +1,4 @@
-/** JSON log: the log of a served service, written by pino once per turn of the event loop. */
+/** JSON log: the log of a served service, in lines of pino, which are written once per turn of the event loop. */
 import { pino } from 'pino'
 import type { Log } from '../http/server-context.ts'
 import type { FatalLog } from './start.ts'

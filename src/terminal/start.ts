@@ -103,7 +103,9 @@ export function openStoreFor(service: Service, database: string, mode: SchemaMod
   return asCommandError(() => openStore(service, database, mode, consent))
 }
 
-/** Opens the store for a command that must not change the tables of a database in use; creates a new database. */
+/**
+ * Opens the store without a migration. Outside production, a database that is new or lacks shared tables is migrated first.
+ */
 export function openStoreUnchanged(service: Service, database: string): Promise<Store> {
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   return openStoreFor(service, database, mode, { asItIs: true })
