@@ -7,14 +7,10 @@ import type { Command } from '../src/terminal/command.ts'
 import { allProofs, conformance } from './help/conformance.ts'
 import { blocksOf, matches, Page } from './help/pages.ts'
 
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'ARCHITECTURE.md',
-  ...readdirSync('docs')
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
+const inDocs = readdirSync('docs', { recursive: true })
+  .filter((name) => String(name).endsWith('.md'))
+  .map((name) => `docs/${name}`)
+const pages = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...inDocs]
 
 for (const name of pages) {
   it(`${name} does what it says`, async () => {
@@ -73,13 +69,13 @@ it('docs/settings.md names every setting', () => {
 })
 
 it('the pages name every flag of every command', async () => {
-  const pages = readdirSync('docs').map((name) => readFileSync(`docs/${name}`, 'utf8'))
+  const texts = inDocs.map((name) => readFileSync(name, 'utf8'))
   const files = readdirSync('src/cli').filter((name) => !/^main\.|\.test\.ts$/.test(name))
   const exported = await Promise.all(files.map((name) => import(`../src/cli/${name}`)))
   const commands = exported.flatMap((all) => Object.values(all).filter(isCommand))
   assert.ok(commands.length >= 12)
   const flags = commands.flatMap(({ name, flags }) => Object.keys(flags).map((flag) => ({ name, flag })))
-  const missing = flags.filter(({ flag }) => !pages.some((page) => new RegExp(`--${flag}(?![\\w-])`).test(page)))
+  const missing = flags.filter(({ flag }) => !texts.some((text) => new RegExp(`--${flag}(?![\\w-])`).test(text)))
   assert.deepEqual(
     missing.map(({ name, flag }) => `${name} --${flag}`),
     [],
