@@ -42,64 +42,68 @@ import { chooseVersion, namedVersionOf, successorUrl, type VersionedPath } from 
 // long because: the order of all checks is seen at one glance
 export async function handle(call: Call, house: ServerContext): Promise<Reply> {
   const { service, world } = house
-  const pass: Admission = {
+  const admission: Admission = {
     leave: releaseNothing,
     finish: releaseNothing,
     memory: answerMemoryOf(house.store),
     space: null,
   }
   let { settings } = service
-  let passage: VersionedPath | null = null
-  let at: Route | null = null
+  let versioned: VersionedPath | null = null
+  let routed: Route | null = null
   let rate: QuotaStatus | null = null
   try {
-    admitMessage(call, service.settings) //                                400, 414, 417, 431
-    const apart = healthReply(call, house)
-    if (apart) return await apart
-    admitUnlessOverloaded(house, call.id) //                                         503
-    pass.leave = acquireSlot(house.store, settings.limits.concurrency) //        503
-    admitHost(call, house.hosts) //                                        421
-    const told = documentReply(call, house) //                                   400, 401, 404, 405, 410
-    if (told) return holdUntilSent(call, await onceSendable(call, await told, pass), pass)
+    admitMessage(call, service.settings) //                               400, 414, 417, 431
+    const health = healthReply(call, house)
+    if (health) return await health
+    admitUnlessOverloaded(house, call.id) //                              503
+    admission.leave = acquireSlot(house.store, settings.limits.concurrency) // 503
+    admitHost(call, house.hosts) //                                       421
+    const document = documentReply(call, house) //                        400, 401, 404, 405, 410
+    if (document) return holdUntilSent(call, await onceSendable(call, await document, admission), admission)
     const now = expiryTime(world)
-    const said = namedVersionOf(call, service, now) //                          400, 404, 410
-    const early = said.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
-    const hinted = early ? await identifyCaller(call, 'public', house) : null //    R191
-    if (hinted?.problem) rate = await spendQuota(house, call, nobody) //        a failed attempt counts, whatever it asked for
-    admitQuota(rate) //                                                     429
-    if (hinted?.problem) throw hinted.problem //                           401
-    passage = chooseVersion(said, hinted?.caller ?? nobody, service, now) //      400
-    const match = findEndpoint(call, passage, service) //                          400, 404
-    if ('status' in match) return holdUntilSent(call, withVersionHeaders(match, passage, house), pass)
+    const named = namedVersionOf(call, service, now) //                   400, 404, 410
+    const early = named.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
+    const recognized = early ? await identifyCaller(call, 'public', house) : null // R191
+    if (recognized?.problem) rate = await spendQuota(house, call, nobody) // a failed attempt counts, whatever it asked for
+    admitQuota(rate) //                                                   429
+    if (recognized?.problem) throw recognized.problem //                  401
+    versioned = chooseVersion(named, recognized?.caller ?? nobody, service, now) // 400
+    const match = findEndpoint(call, versioned, service) //               400, 404
+    if ('status' in match) return holdUntilSent(call, withVersionHeaders(match, versioned, house), admission)
     if (call.method === 'OPTIONS') {
-      refuseCredentialsInOptions(call, settings.auth) //                                 400
+      refuseCredentialsInOptions(call, settings.auth) //                  400
       await admitNoContent(call, service.settings)
-      return holdUntilSent(call, withVersionHeaders(optionsReply(match.endpoint), passage, house, match.endpoint), pass)
+      return holdUntilSent(
+        call,
+        withVersionHeaders(optionsReply(match.endpoint), versioned, house, match.endpoint),
+        admission,
+      )
     }
-    const route = findRoute(call, match.endpoint, passage.version, settings) // 405
+    const route = findRoute(call, match.endpoint, versioned.version, settings) // 405
     settings = route.resource.settings
-    at = route
-    const who = identifyCaller(call, route.rule, house)
-    const { caller, problem } = who instanceof Promise ? await who : who // 400, 401, 429
-    if (service.declaration.versions) countVersionUse(house.store, passage.version.label, caller.id, world.now())
-    const spent = spendQuota(house, call, caller)
-    rate = spent instanceof Promise ? await spent : spent //               429
+    routed = route
+    const identified = identifyCaller(call, route.rule, house)
+    const { caller, problem } = identified instanceof Promise ? await identified : identified // 400, 401, 429
+    if (service.declaration.versions) countVersionUse(house.store, versioned.version.label, caller.id, world.now())
+    const spending = spendQuota(house, call, caller)
+    rate = spending instanceof Promise ? await spending : spending //     429
     admitQuota(rate)
     if (problem) throw problem
-    pass.finish = acquireCallerSlot(house.store, caller, call, service.settings.limits.callerConcurrency) // 429
-    allow(caller, route.rule, service.challenge) //                        403
-    allowAccount(caller, route.resource) //                                    403
-    const { carried } = passage
-    const reply = await serveRoute({ call, caller, carried, route, params: match.params, admission: pass }, house)
-    return holdUntilSent(call, withVersionHeaders(addQuotaHeaders(reply, rate), passage, house, route), pass)
+    admission.finish = acquireCallerSlot(house.store, caller, call, service.settings.limits.callerConcurrency) // 429
+    allow(caller, route.rule, service.challenge) //                       403
+    allowAccount(caller, route.resource) //                               403
+    const { carried } = versioned
+    const reply = await serveRoute({ call, caller, carried, route, params: match.params, admission }, house)
+    return holdUntilSent(call, withVersionHeaders(addQuotaHeaders(reply, rate), versioned, house, route), admission)
   } catch (problem) {
-    releaseAdmission(pass) // a refusal is small
-    const refused = refuse(call, house, problem, passage?.version ?? null)
+    releaseAdmission(admission) //                                        a refusal is small
+    const refused = refuse(call, house, problem, versioned?.version ?? null)
     return withVersionHeaders(
       addQuotaHeaders(await encodeIfAccepted(call, refused, settings), rate),
-      passage,
+      versioned,
       house,
-      at,
+      routed,
     )
   }
 }
