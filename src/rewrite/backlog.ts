@@ -1,4 +1,4 @@
-/** Lag: rows that nodes of the declaration before have written while those of today run beside them, and how they are brought up. The cellar. */
+/** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
 import { keyColumns } from '../rows/collection.ts'
 import { metaTable } from '../sql/compile.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
@@ -6,7 +6,7 @@ import type { Layout } from '../sql/layout.ts'
 import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../store/context.ts'
 import { refill } from './refill.ts'
 
-/** A cellar that knows of them, where they matter: something is asked for that they lack. */
+/** Adds the backlog to a store context, if old nodes may write rows that lack columns or read columns that are gone. */
 export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts, dialect: Dialect): StoreContext {
   const lag = backlogOf(cellar, layout, dialect)
   return lag ? { ...cellar, backlog: lag } : cellar
@@ -16,13 +16,13 @@ function backlogOf(cellar: StoreContext, { tables, open }: Layout, dialect: Dial
   const beside = [...cellar.collections.values()].filter(concernsOldNodes)
   if (!open || beside.length === 0) return undefined
   const all = beside.filter(needsCatchUp)
-  // In order, or a database that believes that many are behind reads the table for the first of them, and finds none at its end.
+  // ORDER BY forces the partial index; a planner that overestimates the rows of old shapes would scan the table.
   const firsts = all.map(({ collection, shape }) => {
     const order = keyColumns(collection).join(', ')
     return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1)`
   })
   const rows = firsts.map((one) => `${one} IS NOT NULL`)
-  // Behind the end of the change there is no index to find them by, nor any of them.
+  // After the end of the change there are neither such rows nor the partial index.
   const isOpen = `EXISTS (SELECT 1 FROM ${metaTable} WHERE name = 'former')`
   const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
   const text = dialect.distribute
@@ -41,7 +41,7 @@ function backlogOf(cellar: StoreContext, { tables, open }: Layout, dialect: Dial
   }
 }
 
-/** The same where rows are spread: what is asked on other machines stands behind FROM alone. */
+/** The probe of a sharded database, where subqueries on other machines may only stand in FROM. */
 function distributedProbeText(firsts: readonly string[]): string {
   const behind = firsts.map((one, i) => `(SELECT count(*) AS rows FROM ${one} AS one) AS t${i}`)
   const some = ['0', ...firsts.map((_, i) => `t${i}.rows`)].join(' + ')
@@ -49,10 +49,10 @@ function distributedProbeText(firsts: readonly string[]): string {
   return `SELECT CASE WHEN former.rows = 0 THEN 0 WHEN ${some} > 0 THEN 2 ELSE 1 END AS behind FROM ${[former, ...behind].join(', ')}`
 }
 
-/** Whether rows lack what is asked for today. */
+/** Whether rows written by old nodes lack columns, or hold values that move to other collections. */
 const needsCatchUp = ({ collection, former, pending }: PreparedCollection): boolean =>
   former !== null && (pending.size > 0 || (collection.conversions?.receivers.length ?? 0) > 0)
 
-/** Whether nodes of before have to be told more of a row than its text says. */
+/** Whether rows written by old nodes need conversion, or old nodes query columns that the declaration no longer has. */
 const concernsOldNodes = (one: PreparedCollection): boolean =>
   needsCatchUp(one) || (one.former?.columns.length ?? 0) > 0

@@ -1,4 +1,4 @@
-/** Copies: what a store knows of dropped values when it is opened, and how they expire. The cellar. */
+/** Copies: loads and expires the copies of dropped values when a store is opened. The cellar. */
 
 import type { Consent } from '../schema/hazard.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -9,7 +9,7 @@ import { rememberRights } from './drop.ts'
 
 const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
-/** Takes expired copies, by the time that has certainly come, or by the clock of the database; null where there is nothing to take. */
+/** Deletes expired copies, by a given time or by the clock of the database; null if copies cannot expire. */
 export type ExpireCopies = ((due: number | null) => Steps<void>) | null
 
 export function* prepareCopies(

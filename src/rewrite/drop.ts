@@ -1,4 +1,4 @@
-/** Drop: copies values aside in the transaction that drops them. The cellar. */
+/** Drop: copies values to a separate table in the transaction that drops them. The cellar. */
 import {
   type Collection,
   hasKeptForOthers,
@@ -19,33 +19,33 @@ import { copyStatement, type DroppedCopy, valueAt } from '../store/dropped-copie
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { allowedLosses, type LossyCollection, lossName, lossyCollections, lostValuesIn } from './losses.ts'
 
-/** What a change may drop. */
+/** The values that a change may drop, and the data that their copies need. */
 export interface AllowedDrops {
   readonly lossy: ReadonlyMap<string, LossyCollection>
   readonly allowed: ReadonlySet<string>
   readonly filling: ReadonlyMap<string, FilledCollection>
   readonly rights: RightsByCollection
   readonly keep: Consent['keep']
-  /** The time of copies; null for the clock of the database. */
+  /** The time that the copies get; null means the clock of the database. */
   readonly time: number | null
 }
 
-/** Who may see and write a field: each scope is needed. */
+/** Who may see and write a field; all of the scopes are needed. */
 export interface FieldRights {
   readonly hidden: boolean
   readonly read: readonly string[]
   readonly write: readonly string[]
 }
 
-/** The rights of fields by path, as they were when they were last declared, by what their collection is called. */
+/** The rights of fields when they were last declared, by the stored name of the collection and the path. */
 type RightsByCollection = Readonly<Record<string, Readonly<Record<string, FieldRights>>>>
 
-/** A collection whose rows are written again with fills. */
+/** A collection whose rows are rewritten with fills. */
 interface FilledCollection {
-  /** Without its fills, which shows what they replace. */
+  /** The collection without its fills; it shows the values that they replace. */
   readonly unfilled: Collection & ShapeConversions
   readonly shape: number
-  /** The fields with a fill by path; of nested ones the outermost. */
+  /** The paths of fields with a fill; of nested ones only the outermost. */
   readonly paths: readonly string[]
 }
 
@@ -70,7 +70,7 @@ function filledCollections({ change, collections, dialect }: SurveyedChange): Ma
   return new Map(all)
 }
 
-/** What a change drops; the rights are those of the declaration that had the fields, which is not at hand any more. */
+/** Collects what a change drops. The rights were stored by the declaration that had the fields. */
 export function* prepareDrops(
   surveyed: SurveyedChange,
   { allowLoss = [], keep }: Consent,
@@ -89,8 +89,8 @@ export function* prepareDrops(
 }
 
 /**
- * Whether a change needs the table of copies. Beside nodes of the former declaration it does even if no value is there yet: these may
- * write some until the second phase drops them, and a node that starts now has to know of the table to delete the copies of rows.
+  * Whether a change needs the table of copies. While old nodes run it does even if no value exists yet: they may write some
+  * until the second phase drops them, and a node that starts now must know the table to delete the copies of deleted rows.
  */
 export function* needsCopyTable(
   { lossy, allowed, filling }: AllowedDrops,
@@ -100,14 +100,14 @@ export function* needsCopyTable(
   return lossy.size > 0 && (yield* readOtherNodes(dialect, layoutName(change.after))).length > 0
 }
 
-/** A row as it is written in the new shape. */
+/** A row in the new shape. */
 interface RewrittenRow {
   readonly document: Members
-  /** What is stored beside it. */
+  /** Its hidden column. */
   readonly hidden: string | null
 }
 
-/** Copies what a row loses by being written in the new shape. */
+/** Copies the values that a row loses when it is rewritten in the new shape. */
 export function* copyDroppedValues(
   { lossy: all, allowed, filling, rights, keep, time }: AllowedDrops,
   collection: Collection & ShapeConversions,
@@ -115,7 +115,7 @@ export function* copyDroppedValues(
   { document, hidden }: RewrittenRow,
   dialect: Dialect,
 ): Steps<void> {
-  if (hasKeptForOthers(hidden)) return // what nodes of the former declaration know of it is still there
+  if (hasKeptForOthers(hidden)) return // nothing is lost yet: the hidden column keeps the values for old nodes
   const [lossy, fills] = [all.get(collection.name), filling.get(collection.name)]
   if (fills)
     for (const copy of valuesReplacedByFills(fills, collection, row, document, time)) {
@@ -154,7 +154,7 @@ const rowKeyIn = (row: ResultRow): DroppedCopy['key'] => ({
   id: row.id as string,
 })
 
-/** The values that fills replace: those of the row itself or, where nodes of two declarations ran, of what was kept for the former one. */
+/** The values that fills replace: those of the row or, after a rolling upgrade, of the documents kept for old nodes. */
 function valuesReplacedByFills(
   { unfilled, shape, paths }: FilledCollection,
   collection: Collection & ShapeConversions,
@@ -179,13 +179,13 @@ function valuesReplacedByFills(
   })
 }
 
-/** Begins what took the place of a copied value, with the list around it, in the place of what a list holds without the value. */
+/** Marks a `rest` that holds what a fill put in the place of the copied value, with the list around it. */
 export const fillMark = '='
 
-/** The field itself or, of a field in a list, that list. */
+/** The path of a field or, if it lies in a list, of that list. */
 export const listPathOf = (path: string): string => path.replace(/\.\*.*$/, '')
 
-/** A value that was written between the survey and this step. */
+/** The error if a value was written between the survey and this step. */
 const lossNotAllowed = (lossy: LossyCollection, path: string, row: ResultRow): Error =>
   new Error(
     `${lossyRowLabel(lossy, row)} holds a value in ${path}, which is not declared any more and was written meanwhile. Run this command again to see what would be lost.`,
@@ -193,7 +193,7 @@ const lossNotAllowed = (lossy: LossyCollection, path: string, row: ResultRow): E
 
 const lossyRowLabel = ({ collection }: LossyCollection, { id }: ResultRow): string => `${collection.name}/${id}`
 
-/** What the list around a value holds when the value is gone: items have nothing but their places to be found by. Empty outside of lists. */
+/** The list around a value without that value: undrop needs the same list, as items have only positions. Empty outside lists. */
 function restOfList({ collection, was }: LossyCollection, document: Members, path: string): string {
   const at = path.indexOf('.*')
   if (at < 0) return ''
@@ -211,7 +211,7 @@ function* readRights({ mark }: Dialect): Steps<RightsByCollection> {
   return row ? (JSON.parse(row.value as string) as RightsByCollection) : {}
 }
 
-/** Remembers the rights of all fields. Those that are not declared any more stay, as their values may still be there. */
+/** Stores the rights of all fields. Those of undeclared fields are kept, as their values may still be stored. */
 export function* rememberRights(dialect: Dialect, collections: Iterable<Collection>): Steps<void> {
   const before = yield* readRights(dialect)
   const now = [...collections].map((one) => {
@@ -224,7 +224,7 @@ export function* rememberRights(dialect: Dialect, collections: Iterable<Collecti
   yield { text, values: [rightsRow, value] }
 }
 
-/** The rights of fields by path; those of what lies around a field count for it too. */
+/** The rights of fields by path; a nested field also has those of the fields around it. */
 export function fieldRights(
   fields: Collection['fields'],
   at = '',

@@ -1,4 +1,4 @@
-/** Inspect: reads every row of a database as a declaration has it, and counts those that do not fit. The cellar. */
+/** Inspect: reads every row of a database, converted to a declaration, and counts those that do not fit. The cellar. */
 import type { Misfit, Misfits } from '../fields/bounds.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type DeclaredRow, readableCollections, readEachRow } from '../schema/declared-rows.ts'
@@ -8,7 +8,7 @@ import type { Steps } from '../store/steps.ts'
 import { defaultNamed, misfitCounter } from './misfit-counter.ts'
 import { declaredBounds, readMisfitMemory, writeMisfitMemory } from './misfits.ts'
 
-/** So many rows of a field are named. */
+/** How many rows of a field are named. */
 const maxNamed = 100
 
 export function* inspectRows(
@@ -35,7 +35,7 @@ export function* inspectRows(
   return found
 }
 
-/** What was counted takes the place of what is remembered, where the rows were judged by the declaration that was applied. */
+/** Stores the counted misfits, if the rows were checked against the applied declaration. */
 function* recordMisfits(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
   const known = yield* readMisfitMemory(dialect)
   const bounds = known && { ...known.bounds, ...declaredBounds(collections) }

@@ -19,22 +19,22 @@ import { isConverted } from '../sql/stored-version.ts'
 import { valueAt } from '../store/dropped-copies.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 
-/** A collection whose rows may hold values of fields that are not declared any more. */
+/** A collection whose rows may hold values of fields that are no longer declared. */
 export interface LossyCollection {
   readonly collection: Collection & ShapeConversions
-  /** The number of the shape that is written now. */
+  /** The number of the new shape. */
   readonly shape: number
   readonly was: TableLayout
-  /** These fields by path; of nested ones the outermost. */
+  /** The paths of these fields; of nested ones only the outermost. */
   readonly paths: readonly string[]
   readonly converted: boolean
 }
 
-/** A value that nothing of the new document holds. */
+/** A stored value that the new document does not hold. */
 export interface LostValue {
   readonly path: string
   readonly value: unknown
-  /** Whether it was never answered to anybody. */
+  /** Whether it was write-only, so that no response has shown it. */
   readonly hidden: boolean
 }
 
@@ -52,7 +52,7 @@ export function lossyCollections({ change, collections, dialect }: SurveyedChang
   })
 }
 
-/** The values of a row that are dropped when it is written in the new shape. */
+/** The values of a row that are dropped when it is rewritten in the new shape. */
 export function lostValuesIn(lossy: LossyCollection, row: StoredDocument): LostValue[] {
   const { [keptForOthersKey]: kept = {}, ...hidden } = JSON.parse(row.hidden ?? '{}') as Record<string, never>
   const doc = JSON.parse(row.doc) as Record<string, unknown>
@@ -64,7 +64,7 @@ export function lostValuesIn(lossy: LossyCollection, row: StoredDocument): LostV
   })
 }
 
-/** Whether the new document, or another row, says what the value was: a change of versions made something else of it and can undo that. */
+/** Whether the value can be derived again: a version change converted it in an undoable way, or moved it to another row. */
 function isRecoverable(
   { collection, shape, was }: LossyCollection,
   row: StoredDocument,
@@ -79,11 +79,11 @@ function isRecoverable(
     const back = collection.toOlder?.(was.shape, document, rows) ?? {}
     return JSON.stringify(valueAt(back, path)) === JSON.stringify(value)
   } catch {
-    return false // a converter that cannot undo this row does not tell its value
+    return false // the converter cannot undo this row
   }
 }
 
-/** The document that nodes of the former declaration know, which lies beside that of a row in the new shape. */
+/** The document that old nodes know; a row in the new shape keeps it in its hidden column. */
 function documentForOldNodes({ doc, hidden, shape }: StoredDocument, was: TableLayout): Members {
   const { [keptForOthersKey]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<
     string,
@@ -95,7 +95,7 @@ function documentForOldNodes({ doc, hidden, shape }: StoredDocument, was: TableL
 
 export const lossName = ({ collection }: LossyCollection, path: string): string => `${collection.name}.${path}`
 
-/** The fields that an operator allowed to drop. A name without its resource has to be unique among those that are to go. */
+/** The fields that an operator allowed to drop. A name without its resource must be unique among the lossy fields. */
 export function allowedLosses(all: readonly LossyCollection[], names: readonly string[]): ReadonlySet<string> {
   const known = all.flatMap((lossy) => lossy.paths.map((path) => ({ path, name: lossName(lossy, path) })))
   const meant = names.flatMap((one) => {
@@ -106,7 +106,7 @@ export function allowedLosses(all: readonly LossyCollection[], names: readonly s
   return new Set(meant.map(({ name }) => name))
 }
 
-/** Refuses to drop values that nobody allowed to drop. */
+/** Reports stored values that would be dropped without permission. */
 export const lossSurvey = (names: readonly string[]): Survey =>
   function* (surveyed) {
     const all = lossyCollections(surveyed)
@@ -121,13 +121,13 @@ export const lossSurvey = (names: readonly string[]): Survey =>
     return hazards
   }
 
-/** What a change would be refused for. */
+/** All hazards that a change would be refused for. */
 export const findChangeHazards = (
   surveyed: SurveyedChange,
   { allowLoss = [], surveys = [] }: Consent,
 ): Steps<readonly Hazard[]> => findHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys])
 
-/** A table that can only be made anew without rows: that no step can do otherwise is said before the first one. */
+/** A table that must be recreated has to be empty; this is reported before the first step. */
 function* remakeHazards(about: string, table: string): Steps<Hazard[]> {
   const rows = yield { text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`, values: [] }
   if (rows.length === 0) return []
@@ -138,7 +138,7 @@ function* remakeHazards(about: string, table: string): Steps<Hazard[]> {
 
 const batchSize = 500
 const maxNamed = 3
-/** How long rows are counted once it is known that values would be lost, in milliseconds. */
+/** How long to count rows after the first lost value was found, in milliseconds. */
 const maxCountingTime = 5000
 
 interface LossCount {
@@ -146,7 +146,7 @@ interface LossCount {
   readonly ids: string[]
 }
 
-/** Reads all rows, as no index knows which of them hold a value. */
+/** Reads all rows, as no index shows which of them hold a value. */
 function* findLossHazards(lossy: LossyCollection, dialect: Dialect): Steps<Hazard[]> {
   const { collection } = lossy
   const keys = keyColumns(collection)

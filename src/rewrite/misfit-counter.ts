@@ -1,4 +1,4 @@
-/** Tally: counts the rows whose values do not fit what is declared, by field. Pure. The cellar. */
+/** Misfit counter: counts by field the rows whose values do not fit the declaration. Pure. The cellar. */
 import type { Violation } from '../errors/problem.ts'
 import { type Bounds, type Misfit, unlimitedBounds, widenBounds } from '../fields/bounds.ts'
 import type { FieldRules } from '../rows/collection.ts'
@@ -6,16 +6,16 @@ import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
 
 export interface MisfitCounter {
   readonly see: (row: DeclaredRow) => void
-  /** The misfits of each field, where there are any; `whole` says that all rows were seen. */
+  /** The misfits of each field that has any; `whole` says that all rows were seen. */
   readonly misfits: (whole: boolean) => Record<string, Misfit>
-  /** The most bytes of a text of the field that does not fit. */
+  /** The length in bytes of the longest text of a field that does not fit. */
   readonly longest: (field: string) => number
 }
 
-/** So many rows are named where nobody asked for all. */
+/** How many rows are named by default. */
 export const defaultNamed = 5
 
-/** A field that is judged: `wide` are bounds that its values are known to fit, where any are. */
+/** A field to check; `wide` are the bounds that its values are known to fit, null if unknown. */
 interface JudgedField {
   readonly name: string
   readonly wide: Bounds | null

@@ -1,4 +1,4 @@
-/** Misfits: finds rows that do not fit a declaration that allows less than the one applied last, and remembers what was found. The cellar. */
+/** Misfits: finds and records rows that do not fit a declaration narrower than the one applied last. The cellar. */
 import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, unionBounds } from '../fields/bounds.ts'
 import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
 import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
@@ -11,18 +11,18 @@ import { isConverted, storedVersionAt } from '../sql/stored-version.ts'
 import type { Steps } from '../store/steps.ts'
 import { type MisfitCounter, misfitCounter } from './misfit-counter.ts'
 
-/** What a database remembers of the declaration that was applied last, and of the rows that did not fit it. */
+/** The bounds of the declaration applied last, and the rows that did not fit it, as the database stores them. */
 export interface MisfitMemory {
   readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
   readonly misfits: Misfits
 }
 
-/** What was found before a declaration is applied. */
+/** The result of the search before a declaration is applied. */
 export interface MisfitReport {
-  /** What is to be remembered once it is applied; null where that is known already. */
+  /** What to store once it is applied; null if that is stored already. */
   readonly memory: MisfitMemory | null
   readonly misfits: Misfits
-  /** The fields that allow less than before, with rows that do not fit. */
+  /** The narrowed fields with rows that do not fit. */
   readonly narrowed: readonly NarrowedField[]
 }
 
@@ -31,11 +31,11 @@ interface NarrowedField extends Misfit {
   readonly field: string
   readonly bounds: Bounds
   readonly addresses: boolean
-  /** Whether an index of the declaration cannot take the values, as the database indexes shorter texts only. */
+  /** Whether a value is too long for an index of the declaration in this database. */
   readonly overlong: boolean
 }
 
-/** A field to judge: because it became narrower, because its misfits may be gone, or because nothing is known of its rows. */
+/** A field to check: it became narrower, its misfits may be gone, or nothing is known about its rows. */
 interface FieldToJudge {
   readonly name: string
   readonly why: 'narrower' | 'again' | 'unknown'
@@ -57,7 +57,7 @@ export function* writeMisfitMemory({ mark }: Dialect, memory: MisfitMemory): Ste
   }
 }
 
-/** The bounds of all collections, as they are remembered. */
+/** The bounds of all fields, in the form that the database stores. */
 export const declaredBounds = (collections: readonly Collection[]): MisfitMemory['bounds'] =>
   Object.fromEntries(
     collections.map(({ name, rules }) => [
@@ -66,10 +66,10 @@ export const declaredBounds = (collections: readonly Collection[]): MisfitMemory
     ]),
   )
 
-/** What is known of the rows where the declaration is one of before: nothing of it is judged. */
+/** The report for a node that serves the old declaration: its rows are not checked. */
 export const emptyMisfitReport: MisfitReport = { memory: null, misfits: {}, narrowed: [] }
 
-/** Counts only what became narrower, and what nothing is known of; where nothing changed no row is read. */
+/** Checks only fields that may have misfits or may have lost them; if no bounds changed, reads no rows. */
 export function* findMisfits(
   { change, collections, dialect }: SurveyedChange,
   clock: () => number,
@@ -119,7 +119,7 @@ function* countMisfits(
   return { found: own.misfits(whole), longest: own.longest }
 }
 
-/** The most bytes that the indexes of a field take: those of short texts hold the whole value, those of long ones its beginning. */
+/** How many bytes the indexes of a field can hold. Indexes of short texts hold the whole value, those of long ones a prefix. */
 function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>
@@ -157,7 +157,7 @@ type ShapePart = readonly [
   ShapePart[],
 ]
 
-/** What the structure of the rows tells of the bounds, in a database that remembers none: which fields there were, and their digits. */
+/** Derives old bounds from the stored structure if the database has none: which fields there were, and their digits. */
 function boundsFromShape({ rules }: Collection, shape: string): Record<string, Bounds> {
   const parts = JSON.parse(shape.replace(/^v\d+ /, '')) as ShapePart[]
   const told = (part: ShapePart, bounds: Bounds): Bounds => {
@@ -183,7 +183,7 @@ function boundsFromShape({ rules }: Collection, shape: string): Record<string, B
 const partNamed = (parts: readonly ShapePart[], name: string, { was }: Bounds): ShapePart | undefined =>
   parts.find(([one]) => one === name) ?? parts.find(([one]) => one === was)
 
-/** Rows are counted before a change begins, so that its transaction does not wait for that; its survey knows what was found. */
+/** Adds a survey that only reports rows counted before, so that the transaction of the change does not count them. */
 export const withMisfitSurvey = (consent: Consent, sighting: MisfitReport): Consent => ({
   ...consent,
   surveys: [
@@ -195,18 +195,18 @@ export const withMisfitSurvey = (consent: Consent, sighting: MisfitReport): Cons
   ],
 })
 
-/** What was found is remembered once the declaration is applied. */
+/** Stores the findings; call this once the declaration is applied. */
 export function* rememberMisfits(dialect: Dialect, { memory }: MisfitReport): Steps<void> {
   if (memory) yield* writeMisfitMemory(dialect, memory)
 }
 
-/** Refuses a declaration that needs no step, or remembers it. */
+/** For a declaration that needs no step: throws if it has hazards, otherwise stores its bounds. */
 export function* admitDeclaration(surveyed: SurveyedChange, consent: Consent, sighting: MisfitReport): Steps<void> {
   yield* requireNoHazards(surveyed, [earlierReleaseSurvey, ...(withMisfitSurvey(consent, sighting).surveys ?? [])])
   yield* rememberMisfits(surveyed.dialect, sighting)
 }
 
-/** Why a declaration is not applied: it allows less, and rows do not fit it. */
+/** The hazards of narrowed fields whose rows do not fit. */
 function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
   const refused = narrowed.filter(({ addresses, overlong }) => addresses || overlong || !allow)
   return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses, overlong }) => {

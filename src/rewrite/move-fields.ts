@@ -1,4 +1,4 @@
-/** Move fields: writes a value that an old row still has into the row of the resource that has the field now. The cellar. */
+/** Move fields: moves values from old rows to rows of the resource that now has the field. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
 import {
@@ -21,13 +21,13 @@ import { type ResultRow, rowConflict, type Steps } from '../store/steps.ts'
 
 interface MoveContext {
   readonly cellar: StoreContext
-  /** Whether what is given is newer than what is there, as nodes of the declaration before have written it since. */
+  /** Whether the moved values are newer than the existing ones, as old nodes wrote them during the upgrade. */
   readonly latest: boolean
 }
 
 /**
- * Everything that a row gives is written in the same transaction in which it goes from there. What a node of the former
- * declaration saw and did not change is not given: the other row may have a value that this node sees less of. R196.
+  * Writes all values that move out of a row in the transaction that removes them from it. A value that an old node saw and
+  * did not change is not moved: the other row may have a value that the old node's view shows only in part. R196.
  */
 export function* moveFields(
   giving: MoveContext,
@@ -63,17 +63,17 @@ interface ValueMove {
   readonly moved: MovedValue
   readonly key: RowKey
   readonly says: string
-  /** Names it among all that the row is given. */
+  /** Identifies the value among those that the row receives. */
   readonly what: string
 }
 
-/** What was given to a row since it was of an older shape; the rest of it is as that one had it. It goes with the end of the change. */
+/** The values that a row has received since it had an older shape. Stored in its hidden column until the change ends. */
 interface ReceivedValues {
   readonly since: number
   readonly given: readonly string[]
 }
 
-/** Writes a value to the row that has it today. What that one has of its own is told, and stays. */
+/** Writes a value to the row that has the field now; throws if that row already has another value of its own. */
 function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove): Steps<void> {
   const { cellar, latest } = giving
   const shelf = cellar.collections.get(moved.collection)
@@ -110,7 +110,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   if (latest) yield* refreshJoiningRows(cellar, moved.collection, key)
 }
 
-/** A row of an older shape has what its own changes say, or the default that no change speaks of. */
+/** A hint for a value that may only be a default, which the row got as no change lists the field under `added`. */
 const addedHint = (name: string): string =>
   `If ${name} had no such field before, name it under \`added\` in a change of ${name}, so that its default gives way. `
 
@@ -122,7 +122,7 @@ function withReceived(hidden: string | null, shape: number, mark: ReceivedValues
   return JSON.stringify({ ...all, [keptForOthersKey]: { ...all[keptForOthersKey], [shape]: mark } })
 }
 
-/** What goes wrong with a row is told with its name. */
+/** Adds the name of the row to errors. */
 export function namingRowInErrors<T>(place: string, act: () => T): T {
   try {
     return act()

@@ -1,4 +1,4 @@
-/** Refill: writes rows of before again, some at a time, in today's shape and with every index column. The cellar. */
+/** Refill: rewrites rows of old shapes in batches, in the current shape and with all index columns. The cellar. */
 import {
   cellsIn,
   type DocumentTexts,
@@ -18,21 +18,21 @@ import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
 
-/** As many rows are written in one go. */
+/** How many rows are rewritten at a time. */
 const batchSize = 500
 
 export interface RefillContext {
-  /** Nothing where the declaration at hand is not the one that the rows are written for. */
+  /** Undefined if the current declaration is not the one that the rows are rewritten for. */
   readonly shelf: PreparedCollection | undefined
   readonly table: TableLayout | undefined
   readonly fill: Refill
   readonly dialect: Dialect
   readonly cellar: StoreContext
-  /** What the change may drop; missing where it drops nothing, as nodes of the former declaration still run. */
+  /** What the change may drop; missing if it drops nothing yet, as old nodes still run. */
   readonly dropping?: AllowedDrops
 }
 
-/** The last key of the rows that were written; null where there are none left behind the one that is given. */
+/** Rewrites one batch of rows after a key; returns the last key, or null if no rows are left. */
 export function* refill(refilling: RefillContext, after: readonly string[] | null): Steps<readonly string[] | null> {
   const { shelf, table, fill, dialect, cellar } = refilling
   if (!shelf) return yield* requireNoOldRows(fill, table)
@@ -53,7 +53,7 @@ export function* refill(refilling: RefillContext, after: readonly string[] | nul
   return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
 }
 
-/** Where there are no rows of before, as in a new database, any declaration will do. */
+/** Without rows of old shapes, as in a new database, the plan can run with any declaration. */
 function* requireNoOldRows({ collection }: Refill, table: TableLayout | undefined): Steps<null> {
   const { table: name, shape } = table as TableLayout
   const [row] = yield { text: `SELECT 1 AS found FROM ${quoted(name)} WHERE shape < ${shape} LIMIT 1`, values: [] }
@@ -63,7 +63,7 @@ function* requireNoOldRows({ collection }: Refill, table: TableLayout | undefine
   )
 }
 
-/** What stays beside a row: for nodes of the declaration before, the very document that they know. */
+/** The hidden column of a rewritten row; while old nodes may run, it keeps the exact document that they wrote. */
 function hiddenText(
   { collection, shape, former }: PreparedCollection,
   { again, ahead }: Refill,
@@ -77,7 +77,7 @@ function hiddenText(
   return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
 }
 
-/** A row that was written meanwhile is left as it is: whoever wrote it did so in a shape of now. */
+/** Rewrites one row, unless it was written meanwhile; if an old node wrote it, a later pass finds it. */
 function* rewriteRow(
   { fill, dialect, dropping }: RefillContext,
   shelf: PreparedCollection,

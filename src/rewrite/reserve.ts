@@ -1,4 +1,4 @@
-/** Reserve: rows for values that have to be unique and for references, made anew for the rows that are there, where rows are spread. The cellar. */
+/** Reserve: rebuilds the reservations and links of existing rows on a sharded database. The cellar. */
 import { keyColumns } from '../rows/collection.ts'
 import { linkTable, reservationTable } from '../sql/compile.ts'
 import { quoted } from '../sql/dialect.ts'
@@ -7,10 +7,10 @@ import { updateRemoteEntries } from '../store/placement.ts'
 import type { Steps } from '../store/steps.ts'
 import type { RefillContext } from './refill.ts'
 
-/** As many rows are looked at in one go. */
+/** How many rows are read at a time. */
 const batchSize = 500
 
-/** Reserves what some rows have; gives the last of them, or null where none are left behind the one that is given. */
+/** Handles one batch of rows; returns the key of the last one, or null if no rows are left. */
 export function* reserveValues(
   { shelf, dialect, cellar }: RefillContext,
   after: readonly string[] | null,
@@ -22,7 +22,7 @@ export function* reserveValues(
   const { collection } = shelf
   const keys = keyColumns(collection)
   if (after === null) {
-    // Begun anew where somebody was stopped in it.
+    // Starts again from nothing, as an earlier run may have been interrupted.
     for (const { columns } of collection.uniques)
       yield {
         text: `DELETE FROM ${reservationTable} WHERE name = ${dialect.mark(1)}`,

@@ -1,4 +1,4 @@
-/** Undrop: puts dropped values back into the rows that were not written in those fields since. The cellar. */
+/** Undrop: restores dropped values to rows whose fields were not written since. The cellar. */
 import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import {
@@ -30,7 +30,7 @@ import type { Steps } from '../store/steps.ts'
 import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
 import { storedDocumentOf } from './losses.ts'
 
-/** Why a value stays where it is. */
+/** Why a value is not restored. */
 const keptReasons = {
   undeclared: 'is not declared',
   kind: 'is declared as another kind',
@@ -45,13 +45,13 @@ type KeptReason = keyof typeof keptReasons
 
 interface UndropBatch {
   readonly results: readonly UndropResult[]
-  /** The place of the last copy; null where none are left behind it. */
+  /** The key of the last copy; null if no copies are left. */
   readonly after: readonly string[] | null
 }
 
 const beforeFirst = ['', '', '']
 
-/** Puts some copies back, those behind a place. */
+/** Restores one batch of copies after a key. */
 export function* undropBatch(cellar: StoreContext, after: readonly string[] | null): Steps<UndropBatch> {
   if (after === null && (yield findCopyTable(cellar.dialect)).length === 0) return { results: [], after: null }
   const copies = yield* readCopiesAfter(cellar.dialect, after ?? beforeFirst)
@@ -69,7 +69,7 @@ export function* undropBatch(cellar: StoreContext, after: readonly string[] | nu
 
 const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
-/** Refuses to put values back into tables that are not as the declaration asks, or are about to be changed. */
+/** Refuses to restore values to tables that are not up to date with the declaration. */
 export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {
   if (serves === 'now' && state && !state.layout.open) return state
   throw new Error(
@@ -77,7 +77,7 @@ export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {
   )
 }
 
-/** How the field, or the list around it, was changed after the copy was made; null where it was not. */
+/** How the field, or the list around it, was changed after the copy was made; null if it was not. */
 function editSinceCopy(
   collection: Collection,
   document: Members,
@@ -90,7 +90,7 @@ function editSinceCopy(
   return rest === '' || stillHolds(listAround(document, path), JSON.parse(rest)) ? null : 'changed'
 }
 
-/** Puts one value back, or says why it stays away. */
+/** Restores one value, or returns the reason why not. */
 function* putBack(
   cellar: StoreContext,
   shelf: PreparedCollection,
@@ -156,14 +156,14 @@ function isBlank(fields: CollectionFields, value: unknown, path: string): boolea
   return JSON.stringify(own) === JSON.stringify(field.absent)
 }
 
-/** Whether a field, or the list around it, is as a fill left it; a decimal may have more digits by now. */
+/** Whether a field, or the list around it, is as a fill left it; decimals may have been padded with digits since. */
 function isAsFilled({ fields }: Collection, document: Members, path: string, rest: string): boolean {
   const at = listPathOf(path)
   const then = withValueAt(document, at.split('.'), JSON.parse(rest.slice(fillMark.length))) as Members | undefined
   return then !== undefined && stillHolds(valueAt(document, at), valueAt(completeDocument(fields, then), at))
 }
 
-/** Whether a list holds what it held when values of its items were dropped; its items may have more members by now. */
+/** Whether a list still holds the values that it held when values of its items were dropped; items may have new members. */
 function stillHolds(now: unknown, then: unknown): boolean {
   if (Array.isArray(now) && Array.isArray(then))
     return now.length === then.length && now.every((one, i) => stillHolds(one, then[i]))
@@ -171,7 +171,7 @@ function stillHolds(now: unknown, then: unknown): boolean {
   return Object.entries(then).every(([name, one]) => stillHolds(now[name], one))
 }
 
-/** A document with a value in it; undefined where what it lay in is gone. */
+/** The document with a value put in; undefined if the list or object around it is gone or changed. */
 function withValueAt(within: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
   if (name === undefined) return value
   if (name === '*') {
@@ -191,7 +191,7 @@ function fitsRules({ rules }: Collection, path: string, whole: Members): boolean
   return faults.length === 0
 }
 
-/** Whether all that the row refers to anew exists. */
+/** Whether all rows exist that the restored document refers to and the stored one does not. */
 function* referencesExist(
   { collections, dialect }: StoreContext,
   { name }: Collection,
@@ -210,7 +210,7 @@ function* referencesExist(
   return true
 }
 
-/** Whether another row has a value that has to be unique. */
+/** Whether another row has the same value of a unique field. */
 function* isUniqueTaken(
   { dialect }: StoreContext,
   { collection }: PreparedCollection,

@@ -1,4 +1,4 @@
-/** Declared rows: reads stored rows in batches, in the form of a declaration, applied or not. The cellar. */
+/** Declared rows: reads stored rows in batches, converted to a declaration that may not be applied yet. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
 import { type Collection, keyColumns, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
@@ -8,30 +8,30 @@ import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
 import { type PreparedCollection, type StoreContext, storeContext } from '../store/context.ts'
 import type { Steps } from '../store/steps.ts'
 
-/** A row as the declaration has it. */
+/** A row converted to the declaration. */
 export interface DeclaredRow {
   readonly collection: Collection
   readonly key: RowKey
   readonly document: Members
-  /** Why the changes of versions make no document of the row; `document` is then as it is stored. */
+  /** The error if the row cannot be converted; `document` is then as stored. */
   readonly failure: Error | null
 }
 
-/** A collection that has a table already, and what that table was made for. */
+/** A collection that has a table already, and the stored layout of that table. */
 export interface ReadableCollection {
   readonly shelf: PreparedCollection
   readonly was: TableLayout
-  /** The name that the collection had then. */
+  /** The name of the collection in that layout. */
   readonly name: string
 }
 
-/** What a database is laid out for, and what it is to be laid out for. */
+/** The layout of a database, and the layout that it will have. */
 interface LayoutChange {
   readonly before: Layout
   readonly after: Layout
 }
 
-/** The collections whose rows can be read. One whose table is made anew has none. */
+/** The collections with readable rows: not those whose table is new or recreated. */
 export function readableCollections(
   collections: readonly Collection[],
   { before, after }: LayoutChange,
@@ -52,10 +52,10 @@ export function readableCollections(
   })
 }
 
-/** As many rows are read in one go. */
+/** How many rows are read at a time. */
 const batchSize = 500
 
-/** Hands all rows to `see`, until it says that it has seen enough; gives whether all of them were seen. */
+/** Passes rows to `see` until it returns false; returns whether all rows were passed. */
 export function* readEachRow(
   { collection, shape }: PreparedCollection,
   dialect: Dialect,
@@ -90,7 +90,7 @@ function viewAsDeclared(
   }
 }
 
-/** A row as operators find it. */
+/** The label of a row in messages to operators. */
 export function rowLabel({ key: { id, parent, account } }: Pick<DeclaredRow, 'key'>): string {
   const own = parent === null ? id : `${parent}/${id}`
   return account === null ? own : `${own} of ${account}`

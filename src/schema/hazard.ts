@@ -1,28 +1,28 @@
-/** Hazard: what a change of the schema would cost, found out before its first step, and the one refusal that names all of it. The cellar. */
+/** Hazard: reasons to refuse a schema change, all found before its first step and reported in one error. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Steps } from '../store/steps.ts'
 import type { SchemaChange, SchemaState } from './schema-change.ts'
 import type { SchemaStep } from './step.ts'
 
-/** One reason not to carry a change out: values that would be lost, rows that would not fit, callers that would be cut off. */
+/** One reason to refuse a change: values would be lost, rows would not fit, or callers would be cut off. */
 export interface Hazard {
-  /** What would happen, and to how much. The first line is an item of a list; further ones are indented below it. */
+  /** What would happen, and to how many rows. The first line is shown as a list item; the others are indented below it. */
   readonly about: string
-  /** Ways to mend it, each a label and what to paste or to run. */
+  /** Ways to fix it, each a label and a text to paste or to run. */
   readonly mends: readonly (readonly [label: string, text: string])[]
-  /** The field whose values would be lost, where it is that. */
+  /** The field whose values would be lost, if that is the hazard. */
   readonly loss?: string
 }
 
-/** What a survey looks at: nothing of the change has been carried out yet. */
+/** The input of a survey: a change of which no step has been applied yet. */
 export interface SurveyedChange {
   readonly change: SchemaChange
   readonly collections: readonly Collection[]
   readonly dialect: Dialect
 }
 
-/** Looks for hazards of one sort; it only reads. */
+/** Finds the hazards of one kind; it only reads. */
 export type Survey = (surveyed: SurveyedChange) => Steps<readonly Hazard[]>
 
 /** A value that a change drops, with the row that held it. */
@@ -35,25 +35,25 @@ export interface DroppedValue {
   readonly value: unknown
 }
 
-/** What an operator decides about a change, and where the change is reported. */
+/** The decisions of an operator about a change, and where its steps are reported. */
 export interface Consent {
-  /** The fields whose stored values may be dropped, as `notes.text`. */
+  /** The fields whose stored values may be dropped, for example `notes.text`. */
   readonly allowLoss?: readonly string[]
-  /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
+  /** Whether rows that do not fit a narrower declaration may stay as they are. */
   readonly allowMisfits?: boolean
-  /** Writes a copy of a dropped value outside of the database, before the transaction that drops it is committed. */
+  /** Saves a copy of a dropped value outside the database, before the transaction that drops it is committed. */
   readonly keep?: (copy: DroppedValue) => void
-  /** Whether a database that was used before is opened as it is: nothing of it is judged or changed. */
+  /** Whether an existing database is opened as it is, without checks or changes. */
   readonly asItIs?: boolean
-  /** Surveys besides that of losses. They run at every start, whether or not there are steps. */
+  /** More surveys than the one of losses. They run at every start, even if there are no steps. */
   readonly surveys?: readonly Survey[]
   /** Called with one line for each step, once the steps have been committed. */
   readonly report?: (line: string) => void
-  /** How long dropped values are kept, in milliseconds; null for ever. */
+  /** How long dropped values are kept, in milliseconds; null means for ever. */
   readonly retention?: number | null
 }
 
-/** What an operator is told instead of a change. */
+/** The error that refuses a change, with all its hazards. */
 export interface ChangeRefusal extends Error {
   readonly hazards: readonly Hazard[]
 }
@@ -77,7 +77,7 @@ export function changeRefusal(hazards: readonly Hazard[]): ChangeRefusal {
   return Object.assign(new Error(hazards.map(hazardText).join('\n')), { hazards })
 }
 
-/** A refusal with the database that it is about. */
+/** Adds the database to a refusal. */
 export const refusalOfDatabase = (database: string, { hazards, message }: ChangeRefusal): ChangeRefusal =>
   Object.assign(new Error(`The database ${database} was not changed, because:\n${message}`), { hazards })
 

@@ -1,4 +1,4 @@
-/** Migration: what can be done with a database whose tables differ from the declaration, and what it answers. The cellar. */
+/** Migration: the operations on a database whose schema differs from the declaration, and their results. The cellar. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -10,31 +10,31 @@ import { type AppliedPlan, formerLayout, layoutName, type SchemaComparison } fro
 import type { Phase, SchemaStep } from './step.ts'
 import type { Target } from './target.ts'
 
-/** What became of a copy: put back, or left for a reason. */
+/** The result for one copy: its value was restored, or why not. */
 export interface UndropResult {
   readonly field: string
   readonly id: string
-  /** Null where the value was put back. */
+  /** Null if the value was restored. */
   readonly because: string | null
 }
 
-/** What a store's schema is, what it should be, and the steps between. */
+/** The steps from the schema of a store to the declared one, and the operations of `bylaw migrate`. */
 export interface Migration {
   readonly steps: readonly SchemaStep[]
   readonly serves: SchemaComparison['serves']
-  /** Refuses a declaration whose steps were all carried out, or remembers it. */
+  /** For a declaration whose steps were all applied: throws if it has hazards, otherwise stores its bounds. */
   readonly admit: () => void | Promise<void>
-  /** What the steps would be refused for. */
+  /** The hazards that the steps would be refused for. */
   readonly survey: () => readonly Hazard[] | Promise<readonly Hazard[]>
-  /** Runs the steps; those that wait for the nodes of before only when these are gone. */
+  /** Runs the steps; those of the second phase only if no old nodes run. */
   readonly apply: () => MigrationResult | Promise<MigrationResult>
-  /** The plans that were carried out, in order. */
+  /** The plans that were applied, in order. */
   readonly appliedPlans: () => readonly AppliedPlan[] | Promise<readonly AppliedPlan[]>
-  /** Carries one plan out and writes it down, both or neither. */
+  /** Applies one plan and records it, atomically. */
   readonly applyPlan: (plan: MigrationPlan) => PlanResult | Promise<PlanResult>
-  /** Hands every row to `see`, as this declaration has it, and gives the rows that do not fit it. */
+  /** Passes every row, converted to this declaration, to `see`; returns the rows that do not fit it. */
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>
-  /** Puts dropped values back where their fields were not written since. */
+  /** Restores dropped values whose fields were not written since. */
   readonly undrop: () => readonly UndropResult[] | Promise<readonly UndropResult[]>
   readonly close: () => void
 }
@@ -42,21 +42,21 @@ export interface Migration {
 /** One phase of a change, as it was reviewed. */
 export interface MigrationPlan extends Omit<AppliedPlan, 'time'> {
   readonly phase: Phase
-  /** What it is written for. */
+  /** The database that it is written for. */
   readonly target: Target
-  /** Names the layout that it starts from; null for an empty database. */
+  /** The name of the layout that it starts from; null for an empty database. */
   readonly from: string | null
-  /** What the database looks like behind both phases. */
+  /** The layout after both phases. */
   readonly to: Layout
   readonly steps: readonly SchemaStep[]
 }
 
-/** Whether a plan was carried out, was found to be so, or waits for nodes. */
+/** Whether a plan was applied now, needed no change, or waits for nodes. */
 export type PlanResult =
   | { readonly is: 'done' | 'adopted' }
   | { readonly is: 'waiting'; readonly waitsFor: readonly string[] }
 
-/** What a plan finds: it is to be carried out, or everything is there already; anything else is refused. */
+/** Whether a plan can be applied, or the database already is as it leaves it; throws in any other state. */
 export function planReadiness(
   { name, number, phase, from, to }: MigrationPlan,
   state: SchemaState | null,
@@ -75,17 +75,17 @@ export function planReadiness(
   )
 }
 
-/** What was done, and what is left to do because some nodes run yet. */
+/** The steps that were done, and those left because old nodes still run. */
 export interface MigrationResult {
   readonly done: readonly SchemaStep[]
   readonly left: readonly SchemaStep[]
   readonly waitsFor: readonly string[]
 }
 
-/** `apply` brings the schema up to date at start; `require` refuses where it is not. */
+/** `apply` migrates the schema at start; `require` refuses to start if it is outdated. */
 export type SchemaMode = 'apply' | 'require'
 
-/** Told where a schema is not as declared and may not be changed. */
+/** The error if a schema is outdated and may not be changed. */
 export function schemaOutdated(steps: readonly SchemaStep[]): Error {
   const list = steps.map(({ about }) => `  - ${about}`).join('\n')
   return new Error(

@@ -1,18 +1,18 @@
-/** Presence: which nodes use the database, and which of them have not been heard of for a while. The cellar. */
+/** Presence: which nodes use the database, and which of them have not reported for a while. The cellar. */
 import { nodeTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Steps } from '../store/steps.ts'
 
-/** A node that was not seen for so long, in milliseconds, does not run any more. */
+/** A node that has not reported for this long, in milliseconds, is considered stopped. */
 const presenceTimeout = 30_000
 
-/** How often a node says that it runs. */
+/** How often a node reports that it runs, in milliseconds. */
 export const presenceInterval = 10_000
 
-/** How soon it says so again where it could not, as others were in the way. */
+/** How soon a node reports again after a failed report, for example because of a lock. */
 export const presenceRetryDelay = 1000
 
-/** Says that a node runs, and what it is declared by. */
+/** Reports that a node runs, and the name of its layout. */
 export function* writePresence({ mark, now }: Dialect, node: string, name: string): Steps<void> {
   yield {
     text: `INSERT INTO ${nodeTable} (node, name, seen) VALUES (${mark(1)}, ${mark(2)}, ${now})
@@ -25,12 +25,12 @@ export function* deletePresence({ mark }: Dialect, node: string): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE node = ${mark(1)}`, values: [node] }
 }
 
-/** Forgets nodes that did not depart; only by a clock that nobody sets, as rows of running nodes would be deleted too. */
+/** Deletes nodes that crashed. Needs a clock that nobody sets, or rows of running nodes would be deleted too. */
 export function* forgetLostNodes({ now }: Dialect): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE seen < ${now} - ${presenceTimeout * 10}`, values: [] }
 }
 
-/** What a node of another declaration said last, where the clock says that this was long ago, or is yet to come. */
+/** The last report of a node of another declaration, if by the clock it is long ago or in the future. */
 export interface SilentNode {
   readonly node: string
   readonly seen: number
@@ -41,12 +41,12 @@ export function* readSilentNodes({ mark, now }: Dialect, name: string): Steps<re
   return (yield { text, values: [name] }) as unknown as readonly SilentNode[]
 }
 
-/** Forgets a node, unless it said since that it runs. */
+/** Deletes a node, unless it has reported since. */
 export function* forgetNode({ mark }: Dialect, { node, seen }: SilentNode): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE node = ${mark(1)} AND seen = ${mark(2)}`, values: [node, seen] }
 }
 
-/** The nodes that run another declaration than the one with a name. */
+/** The running nodes whose layout name differs from a name. */
 export function* readOtherNodes({ mark, now }: Dialect, name: string): Steps<string[]> {
   const text = `SELECT node FROM ${nodeTable} WHERE name <> ${mark(1)} AND seen > ${now} - ${presenceTimeout} ORDER BY node`
   return (yield { text, values: [name] }).map(({ node }) => node as string)

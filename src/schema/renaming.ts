@@ -1,4 +1,4 @@
-/** Renaming: the line of a declaration that keeps the values of a field under its new name. Pure. The cellar. */
+/** Renaming: suggests the line of a declaration that keeps the values of a renamed field. Pure. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import type { TableLayout } from '../sql/layout.ts'
@@ -7,7 +7,7 @@ type FieldShape = Collection['fields'][number]
 
 const maxOffered = 3
 
-/** Lines to paste: for each new field of the same kind, or for a name to be chosen. */
+/** Lines to paste: one for each new field of the same kind, or one with a name to choose. */
 export function renamingLines(
   { collection: { fields }, was }: { readonly collection: Pick<Collection, 'fields'>; readonly was: TableLayout },
   path: string,
@@ -35,7 +35,7 @@ function fieldAt(fields: readonly FieldShape[], path: string): FieldShape | unde
 const fieldLine = (name: string, kind: string, was: string, field: FieldShape | undefined): string =>
   `${name}: ${fieldText(kind, field, `was: '${was}'`)}`
 
-/** A field as it is declared, as far as the tables know it. */
+/** The declaration of a field, as far as the layout knows it. */
 function fieldText(kind: string, field: FieldShape | undefined, option = ''): string {
   const [maker = '', target] = kind.split(' ')
   const inner = field?.inner.map((one) => [one.name, fieldText(one.kind, one)] as const) ?? []

@@ -1,4 +1,4 @@
-/** Schema: the steps from the tables that are there to those that a declaration asks for. Pure. The cellar. */
+/** Schema change: the steps from the existing tables to the declared ones. Pure. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { formerTableOf, type Layout, layoutOf, mapCollections } from '../sql/layout.ts'
@@ -8,22 +8,22 @@ import type { SchemaStep } from './step.ts'
 import { tableChanges } from './table-steps.ts'
 import { createTableSteps, refuseFormerName, refuseLaterRows, renameSteps } from './tables.ts'
 
-/** What a database is laid out for: the declaration of now, and the one of before while its nodes may run. */
+/** The layout of the current declaration, and that of the old one while its nodes may run. */
 export interface SchemaState {
   readonly layout: Layout
   readonly former: Layout | null
 }
 
-/** What stands between a database and a declaration. */
+/** The difference between a database and a declaration. */
 export interface SchemaChange {
   readonly before: SchemaState | null
   readonly after: Layout
   readonly steps: readonly SchemaStep[]
-  /** The collections whose rows are safe beside nodes of the former declaration only where all nodes merge what they write. */
+  /** The collections that old and new nodes can write at the same time only if all nodes merge their writes. */
   readonly merged: readonly string[]
 }
 
-/** The steps from what is there to what is declared, those that wait for the former nodes last. */
+/** The steps from the existing tables to the declared ones; those that wait for old nodes to stop come last. */
 export function changeBetween(
   before: SchemaState | null,
   collections: readonly Collection[],
@@ -52,10 +52,10 @@ export function changeBetween(
   }
 }
 
-/** Rows are written ahead when all tables have what is new, as they give something to rows of others. */
+/** Rows are rewritten ahead after all tables have their new columns, as values may move to rows of other tables. */
 const stepRank = ({ phase, fill }: SchemaStep): number => (phase === 'contract' ? 2 : fill?.ahead ? 1 : 0)
 
-/** Collections before those that their rows give something to. */
+/** Sorts collections before those that their values move to. */
 function sendersFirst(all: ReturnType<typeof mapCollections>): ReturnType<typeof mapCollections> {
   const done = new Set<string>()
   const within = (one: (typeof all)[number]): typeof all => {
@@ -72,7 +72,7 @@ const unfinishedChange = (): Error =>
     'The change before this one is not finished: some of its steps wait until no node of the declaration before it runs. Run `bylaw migrate apply` with that declaration first.',
   )
 
-/** Whether a declaration is the one of before, whose nodes may still run beside those of now. */
+/** Whether a declaration is the old one of a rolling upgrade, whose nodes may still run. */
 export function isFormerDeclaration(
   { former, layout }: SchemaState,
   collections: readonly Collection[],

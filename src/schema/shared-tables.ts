@@ -1,4 +1,4 @@
-/** Shared: the tables that all collections have in common, and how tables are spread over machines where they are. Pure. The cellar. */
+/** Shared tables: the tables that all collections share, and the shard keys of sharded databases. Pure. The cellar. */
 import {
   claimTable,
   credentialTable,
@@ -15,13 +15,13 @@ import {
 import type { Dialect } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
 
-/** Where steps may be carried out twice. */
+/** For dialects whose steps may run twice. */
 export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')
 
 export const ifExists = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 
-/** The tables that all collections share: by those that are spread all rows are found together with what they belong to. */
-// long because: one entry for each of them
+/** The statements of the shared tables. Sharded ones have the shard key of the rows that their entries belong to. */
+// long because: one entry for each table
 export function sharedTables(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
   const [text, integer] = [dialect.type('text'), dialect.type('integer')]
   const table = (name: string, columns: string) =>
@@ -85,7 +85,7 @@ export function sharedTables(dialect: Dialect): Readonly<Record<string, readonly
   }
 }
 
-/** The first column of a table that is spread, and of its primary key. */
+/** The first column of a sharded table, and of its primary key. */
 export const shardKeyColumn = ({ distribute }: Dialect): string => (distribute ? 'home integer NOT NULL, ' : '')
 export const shardKeyPrefix = ({ distribute }: Dialect): string => (distribute ? 'home, ' : '')
 
@@ -93,15 +93,15 @@ interface ReservationChange {
   readonly name: string
   readonly was: TableLayout
   readonly is: TableLayout
-  /** Whether a change of versions makes other values of those that are there. */
+  /** Whether a version change converts the stored values. */
   readonly converted: boolean
 }
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
- * What becomes unique where rows are spread, or has other values from now on, is reserved for all rows at once. A node that wrote
- * meanwhile would leave rows without, or hold what nobody has, so none may run.
+  * On a sharded database, reserves the values of fields that become unique or are converted, for all rows. No node may run
+  * meanwhile: its writes would miss reservations, or keep reservations of values that no row has.
  */
 export function reservationSteps({ name, was, is, converted }: ReservationChange) {
   const [before, after] = [was.reserved ?? [], is.reserved ?? []]

@@ -1,4 +1,4 @@
-/** State: what a database remembers of its schema, of its nodes and of the steps that were carried out. The cellar. */
+/** State: the schema state, applied plans and progress that a database stores. The cellar. */
 import { createHash } from 'node:crypto'
 import type { Collection } from '../rows/collection.ts'
 import { metaTable, planTable } from '../sql/compile.ts'
@@ -11,11 +11,11 @@ import { readOtherNodes } from './presence.ts'
 import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState } from './schema-change.ts'
 import type { Phase, SchemaStep } from './step.ts'
 
-/** What a database and a declaration are to each other. */
+/** The result of comparing a database with a declaration. */
 export interface SchemaComparison {
   readonly state: SchemaState | null
   readonly change: SchemaChange
-  /** Whether a node of this declaration can serve: it is the declaration of now, or the one of before. */
+  /** Whether a node of this declaration can serve: as the current one, as the old one of a rolling upgrade, or not at all. */
   readonly serves: 'now' | 'former' | null
 }
 
@@ -32,14 +32,14 @@ export function compareSchema(
   return { state, change: change as SchemaChange, serves: now ? 'now' : null }
 }
 
-/** What a used database is read by where it is opened as it is; null where tables are missing that all resources share. */
+/** The state to open an existing database with as it is; null if it is empty or lacks shared tables. */
 export function stateToOpenAsIs({ state, change: { after }, serves }: SchemaComparison): SchemaState | null {
   if (state === null || after.shared.some((name) => !state.layout.shared.includes(name))) return null
   if (serves === 'now') return state
   return { layout: (serves === 'former' && state.former) || after, former: null }
 }
 
-/** Names a declaration by what it asks of the tables: nodes of one name do the same with them. */
+/** A hash of the tables of a layout: nodes with the same name use them in the same way. */
 export const layoutName = ({ tables }: Layout): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(tables).map(([name, table]) => [name, { ...table, pending: [] }])))
@@ -49,10 +49,10 @@ export const layoutName = ({ tables }: Layout): string =>
 export const stepsOfPhase = (steps: readonly SchemaStep[], phase: SchemaStep['phase']): SchemaStep[] =>
   steps.filter((step) => step.phase === phase)
 
-/** The declaration that may run beside the one that is brought in. */
+/** The layout of the old nodes that may run while the new declaration is applied. */
 export const formerLayout = (before: SchemaState | null): Layout | null =>
   before?.layout.open ? before.former : (before?.layout ?? null)
-/** The collections whose rows can be written for a layout: it holds them as they are declared. */
+/** The collections whose rows can be written for a layout, as their current shape is that of the layout. */
 export const writableCollections = (
   collections: readonly Collection[],
   layout: Layout,
@@ -62,10 +62,10 @@ export const writableCollections = (
   return collections.filter(({ name }) => now.tables[name]?.shape === layout.tables[name]?.shape)
 }
 
-/** A change beside which no node of the declaration before runs, so that rows keep nothing for it. */
+/** A change during which no old nodes run, so that rows keep nothing for them. */
 export const withoutFormer = (change: SchemaChange): SchemaChange => ({ ...change, before: null })
 
-/** What is remembered once a phase is done; `open` where the other one is to follow. Where tables are made anew, or values reserved, nothing of before can run. */
+/** The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or reservations. */
 export function stateAfter({ before, after, steps, merged }: SchemaChange, phase: Phase, open: boolean): SchemaState {
   const former = steps.some(({ empty }) => empty) ? null : formerLayout(before)
   const alone = open && steps.some(({ still }) => still)
@@ -107,7 +107,7 @@ export function* writeSchemaState({ mark }: Dialect, { layout, former }: SchemaS
   else yield { text: `DELETE FROM ${metaTable} WHERE name = 'former'`, values: [] }
 }
 
-/** A plan that was carried out. */
+/** A plan that was applied. */
 export interface AppliedPlan {
   readonly number: number
   readonly name: string
@@ -116,7 +116,7 @@ export interface AppliedPlan {
   readonly time: number
 }
 
-/** What was carried out, in order; nothing in databases of before. */
+/** The applied plans in order; empty for databases of releases without plans. */
 export function* readAppliedPlans(state: SchemaState | null): Steps<AppliedPlan[]> {
   if (!state?.layout.shared.includes(planTable)) return []
   const rows = yield { text: `SELECT number, name, checksum, time FROM ${planTable} ORDER BY number`, values: [] }
@@ -139,7 +139,7 @@ export function* recordPlan(
   }
 }
 
-/** How far a phase was carried out by somebody who did not come to its end; 0 where nobody began it. */
+/** How many steps of an interrupted phase are done; 0 if it was not begun. */
 export function* readProgress({ mark }: Dialect, key: string): Steps<number> {
   const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${mark(1)}`, values: ['progress'] }
   const [of, done] = ((row?.value as string | undefined) ?? '').split(' ')
@@ -153,7 +153,7 @@ export function* writeProgress({ mark }: Dialect, key: string, done: number): St
   }
 }
 
-/** Refuses a change, or a start, beside nodes of an earlier release that run another declaration, where rows would lose values. */
+/** Refuses a change or a start while nodes of an earlier release run another declaration, if writes would be lost. */
 export const earlierReleaseSurvey: Survey = function* ({ change: { before, after, merged }, dialect }) {
   if (before === null || merged.length === 0) return []
   const earlier = (yield* readOtherNodes(dialect, layoutName(after))).filter(isEarlierReleaseNode)

@@ -1,38 +1,37 @@
-/** Step: one part of a change of the schema, as data. The cellar. */
+/** Step: one part of a schema change, as data. The cellar. */
 
 /**
- * When a step may be carried out: what `expand`s is safe while nodes of the former declaration run, what
- * `contract`s waits until all of them are gone.
+  * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.
  */
 export type Phase = 'expand' | 'contract'
 
-/** One step of a change of the schema. */
+/** One step of a schema change. */
 export interface SchemaStep {
   readonly about: string
   readonly phase: Phase
   readonly sql: readonly string[]
   /** What it locks, and what can go wrong. */
   readonly note: string
-  /** Its statements run each for itself, outside of a transaction. */
+  /** Its statements run one by one, outside a transaction. */
   readonly apart?: boolean
-  /** It refuses rows of before from now on; it may be carried out again. */
+  /** It makes the database refuse rows of the old shape; running it twice is safe. */
   readonly guards?: boolean
-  /** A collection whose rows are written again: in today's shape, with every index column. */
+  /** A collection whose rows are rewritten in the current shape, with all index columns. */
   readonly fill?: Refill
-  /** It can only be carried out while no node runs, of whatever declaration. */
+  /** It may run only while no node runs, of any declaration. */
   readonly still?: boolean
-  /** A table that has to be empty, or the step would lose its rows. */
+  /** A table that must be empty, as the step would lose its rows. */
   readonly empty?: string
 }
 
 export interface Refill {
   readonly collection: string
-  /** Whether the structure was written before, so that tags of that time must not name the new texts. R121 */
+  /** Set if the table had this structure before: revisions go up, so that tags of that time never match. R121 */
   readonly again: boolean
-  /** Whether nodes of the declaration before still run: what they need of a row stays beside it. */
+  /** Whether old nodes may still run: each row keeps the document that they read. */
   readonly ahead?: boolean
-  /** Whether rows of before were written since such nodes ran on, so that what they give is newer than what is there. */
+  /** Whether old nodes wrote these rows during the upgrade, so that values that move out of them are the newer ones. */
   readonly latest?: boolean
-  /** Whether nothing is written but the rows that reserve values, and those that tell of references. */
+  /** Whether only reservations of unique values and links of references are written. */
   readonly reserves?: boolean
 }

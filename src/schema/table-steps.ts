@@ -1,4 +1,4 @@
-/** Table steps: the steps from the table of a collection as it is to what the declaration needs. The cellar. */
+/** Table steps: the steps from the existing table of a collection to the declared one. The cellar. */
 import { type Collection, keyColumns } from '../rows/collection.ts'
 import { dropView } from '../sql/compile.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
@@ -9,7 +9,7 @@ import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'
 import type { Phase, SchemaStep } from './step.ts'
 import { createIndexText, createTableStatements, lostFields } from './tables.ts'
 
-/** What differs between two layouts of a table. */
+/** The difference between two layouts of a table. */
 interface TableDifference {
   readonly one: Collection
   readonly was: TableLayout
@@ -52,7 +52,7 @@ export function tableChanges(
 
 const isUniqueIndex = (name: string): boolean => name.startsWith('unique')
 
-/** What nodes of before do not notice. */
+/** The steps that are safe while old nodes run. */
 function expandSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
   const steps: SchemaStep[] = []
@@ -83,18 +83,18 @@ function expandSteps(difference: TableDifference): SchemaStep[] {
   return steps
 }
 
-/** What columns are that no field of today has. */
+/** Explains columns that no current field has: they serve lists of older versions. */
 function olderVersionNote({ one, freshColumns }: TableDifference): string {
   const own = one.columns.filter(({ name, of }) => of && freshColumns.includes(name)).map(({ name }) => name)
   return own.length === 0 ? '' : ` What changes make of a row for lists of older versions stands in ${own.join(', ')}.`
 }
 
-/** Whether nodes of today ask for what rows of before do not have, so that those are written before they begin. */
+/** Whether new nodes query values that old rows lack, so that rows must be rewritten before new nodes start. */
 const needsRowsAhead = ({ one, was, is, freshColumns }: TableDifference): boolean =>
   is.shape !== was.shape &&
   (freshColumns.length > 0 || (isConverted(one, was) && (one.conversions?.receivers.length ?? 0) > 0))
 
-/** Rows are written in today's shape, and those that nodes of before write from then on are found by an index. */
+/** Rewrites rows in the new shape; a partial index finds the rows that old nodes write after that. */
 function aheadSteps({ one, is, dialect }: TableDifference): SchemaStep[] {
   const [how, apart] = dialect.online ? ['CONCURRENTLY IF NOT EXISTS ', { apart: true }] : ['', {}]
   const key = keyColumns(one).join(', ')
@@ -116,10 +116,10 @@ function aheadSteps({ one, is, dialect }: TableDifference): SchemaStep[] {
   ]
 }
 
-/** The index of the rows that are of an older shape. */
+/** The partial index of rows of older shapes. */
 const backlogIndex = ({ table }: TableLayout): string => quoted(`lagging__${table}`)
 
-/** What has to wait until all nodes are of today. */
+/** The steps that wait until no old nodes run. */
 function contractSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, goneColumns, freshIndexes, goneIndexes } = difference
   const steps: SchemaStep[] = []
@@ -144,7 +144,7 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
   return steps
 }
 
-/** What becomes of fields that are not declared any more. */
+/** Says what happens to the values of fields that are no longer declared. */
 function lossNote(one: Collection, was: TableLayout): string {
   const gone = lostFields(one, was)
   const fate = isConverted(one, was)
@@ -156,7 +156,7 @@ function lossNote(one: Collection, was: TableLayout): string {
 
 const hasFill = ({ fill, inner }: Collection['fields'][number]): boolean => fill !== null || inner.some(hasFill)
 
-/** From now on nobody writes rows of before; those that are there are written again. */
+/** Makes the database refuse rows of old shapes, then rewrites the existing ones. */
 function refillSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect } = difference
   const { refuse, validate } = dialect.floor(is.table, is.shape)
@@ -198,7 +198,7 @@ function refillSteps(difference: TableDifference): SchemaStep[] {
   ]
 }
 
-/** Makes indexes of a table while it is used. */
+/** Creates indexes; on dialects that change the schema online, while others read and write. */
 export function indexStep(
   { is, dialect }: Pick<TableDifference, 'is' | 'dialect'>,
   about: string,
@@ -225,7 +225,7 @@ function dropIndexStep(
   return { about, phase, sql, note: 'Lists that need it are slower from here on.', ...(online && { apart: true }) }
 }
 
-/** What no step can do without losing rows is done only where there are none. */
+/** Recreates a table whose rows cannot be converted; refused unless it is empty. */
 function remakeStep(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect, reason: string): SchemaStep {
   const sql = [
     dropView(was),

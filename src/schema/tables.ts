@@ -1,4 +1,4 @@
-/** Tables: how they are made, and kept under another name. Pure. The cellar. */
+/** Tables: statements that create tables and indexes, and checks of renamed collections. Pure. The cellar. */
 import { type Collection, keyColumns } from '../rows/collection.ts'
 import { dropView } from '../sql/compile.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
@@ -9,14 +9,14 @@ import { isConverted, isLaterVersion, storedVersionAt } from '../sql/stored-vers
 import { shardKeyColumn, shardKeyPrefix } from './shared-tables.ts'
 import type { SchemaStep } from './step.ts'
 
-/** Nothing has to be copied for another name, but it has to be remembered. */
+/** A rename needs no SQL, but a step, so that the layout with the new name is stored. */
 export const renameSteps = ({ name, table }: Collection, was: Layout | null): SchemaStep[] => {
   const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name
   const note = 'The table stays as it is, with what refers to it; nodes of the former declaration do not notice.'
   return before === name ? [] : [{ about: `let ${before} be called ${name}`, phase: 'expand', sql: [], note }]
 }
 
-/** A declaration that knows a resource by a former name only must not begin anew beside its rows. */
+/** Refuses a declaration that knows a renamed resource only by its old name: it would create a second, empty table. */
 export function refuseFormerName(name: string, all: readonly Collection[], was: Layout | null): void {
   const own = all.find((one) => one.name === name)?.table
   const [holder] = Object.entries(was?.tables ?? {}).find(([, { table }]) => table === own) ?? []
@@ -26,7 +26,7 @@ export function refuseFormerName(name: string, all: readonly Collection[], was: 
   )
 }
 
-/** Rows of a version that is not declared cannot be converted, where it is later than all that are, or lies between them. */
+/** Refuses rows of an undeclared version that is later than all declared ones, or between them: they cannot be converted. */
 export function refuseLaterRows(one: Collection, was: TableLayout): void {
   const epoch = storedVersionAt(one, was, was.shape)
   const { versions = [] } = one
@@ -67,7 +67,7 @@ export function createIndexText({ table }: TableLayout, name: string, columns: r
   return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
 }
 
-/** The fields whose values go, as nothing of today is made from them. */
+/** The old fields whose values are dropped, as no current field takes them. */
 export function lostFields(one: Collection, was: TableLayout): string[] {
   const all = fieldSources(one.fields, was.kinds)
   return Object.keys(was.kinds).filter((path) => !all.some(({ from }) => from === path))

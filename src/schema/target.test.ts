@@ -1,4 +1,4 @@
-/** Shows what steps become for databases that speak PostgreSQL's protocol. The cellar. */
+/** Target: the statements of steps for databases that speak PostgreSQL's protocol. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SchemaStep } from './step.ts'

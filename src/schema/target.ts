@@ -1,11 +1,11 @@
-/** Target: what databases that speak PostgreSQL's protocol need said otherwise in the steps of a change. Pure. The cellar. */
+/** Target: adapts the steps of a change to databases that speak PostgreSQL's protocol. Pure. The cellar. */
 import type { SchemaStep } from './step.ts'
 
-/** What plans can be written for. */
+/** The databases that plans can be written for. */
 export const targets = ['sqlite', 'postgres', 'citus', 'cockroach', 'yugabyte'] as const
 export type Target = (typeof targets)[number]
 
-/** Steps for a target. Those for Citus are of a dialect of its own, as its tables are others. */
+/** Adapts steps to a target. Citus needs no change here: its different tables come from its own dialect. */
 export function stepsFor(target: Target, steps: readonly SchemaStep[]): readonly SchemaStep[] {
   switch (target) {
     case 'sqlite':
@@ -19,14 +19,14 @@ export function stepsFor(target: Target, steps: readonly SchemaStep[]): readonly
   }
 }
 
-/** There a change of the schema is a job of its own, which no transaction holds; so each statement can be carried out twice. */
+/** These databases run schema changes as jobs outside transactions, so each statement must be safe to run twice. */
 function asSeparateStep(step: SchemaStep, otherwise: (text: string) => string): SchemaStep {
   if (step.sql.length === 0) return step
   const again = (text: string) => text.replace(/^(CREATE TABLE|CREATE (?:UNIQUE )?INDEX) (?=")/, '$1 IF NOT EXISTS ')
   return { ...step, apart: true, sql: step.sql.map((text) => otherwise(again(text))) }
 }
 
-/** An index begins with a hash there unless it says a direction, and a hash has no order. */
+/** YugabyteDB hashes the first column of an index unless it has a direction, and a hash has no order. */
 function rangeIndexText(text: string): string {
   const dropped = text.replace(/^DROP INDEX CONCURRENTLY /, 'DROP INDEX ')
   const [, head, columns] = /^(CREATE (?:UNIQUE )?INDEX .* ON (?:"[^"]+"|\w+) )\((.*)\)$/.exec(dropped) ?? []

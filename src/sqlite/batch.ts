@@ -1,4 +1,4 @@
-/** Batch: the writes of a turn of the event loop, committed together. The cellar. */
+/** Batch: commits the writes of one turn of the event loop in one transaction. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
@@ -33,24 +33,24 @@ interface BatchDeps {
   readonly run: RunStatement
   readonly snapshot: Snapshot
   readonly cellar: StoreContext
-  /** How long a write may wait, in milliseconds. */
+  /** How long a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
-  /** Told of what was written, after the commit. */
+  /** The cached totals, invalidated after the commit. */
   readonly totals: SqliteTotals
   readonly rows: RowCache
 }
 
-/** Collects the writes of a turn of the event loop and commits them together; each is answered after the commit. */
-// long because: its steps share the queue of writes
+/** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
+// long because: its functions share the queue of writes
 export function batchedWrites({ db, run, snapshot, cellar, patience, totals, rows }: BatchDeps) {
   let waiting: QueuedWrite[] = []
   let planned = false
-  /** Whether members are kept apart by savepoints, as one of those before had to be undone. */
+  /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
   let apart = false
   let undone = false
-  /** Whether the member at work has written. */
+  /** Whether the current write has changed anything. */
   let wrote = false
-  /** The member that met a part of the file that cannot be read, after which nothing of its batch can be committed. */
+  /** The write that hit an unreadable part of the file; SQLite cannot commit a transaction after that. */
   let unreadable: { readonly member: QueuedWrite; readonly cause: unknown } | null = null
   const idle: (() => void)[] = []
 
@@ -86,7 +86,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
     else for (const resolve of idle.splice(0)) resolve()
   }
 
-  /** Another process writes: the batch waits its turn, but not longer than its members may. */
+  /** If another process holds the lock, retries the writes whose deadline has not passed; fails all others. */
   function again(members: readonly QueuedWrite[], error: unknown): void {
     const now = performance.now()
     const patient = isBusy(error) ? members.filter(({ until }) => until > now) : []
@@ -116,7 +116,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
         member.fail(sqliteFailure(cause))
         return
       }
-      forget(members) // it may have been committed all the same
+      forget(members) // a failed COMMIT may still have committed
       for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
       return
@@ -125,7 +125,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
     for (const answer of answers) answer()
   }
 
-  /** Nothing of it was written, and all are tried again in the next batch. */
+  /** Rolls the whole batch back and retries its members in the next batch, each in a savepoint. */
   function separately(members: readonly QueuedWrite[]): void {
     db.exec('ROLLBACK')
     apart = true
@@ -135,13 +135,13 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
   function forget(members: readonly QueuedWrite[]): void {
     for (const { plan } of members) {
       if (cellar.backlog)
-        rows.clear() // what others show of a row is told to them
+        rows.clear() // during a rolling upgrade a write may also change rows of other collections
       else rows.invalidate(plan)
       for (const one of cellar.backlog ? cellar.collections.keys() : collectionsWrittenBy(plan)) totals.invalidate(one)
     }
   }
 
-  /** One member; a failure of the whole transaction is thrown on. */
+  /** Runs one write and returns a function that answers it; throws if the whole transaction failed. */
   function attempt(own: QueuedWrite): () => void {
     const { plan, done, fail } = own
     wrote = false
@@ -154,7 +154,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
     } catch (error) {
       if (error === batchMustRestart || !db.isTransaction || isOutage(error)) throw error
       if (isCorruptFile(error)) {
-        unreadable = { member: own, cause: error } // the others are tried again without it
+        unreadable = { member: own, cause: error } // the others are retried without it
         throw error
       }
       undo()
@@ -164,14 +164,14 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
     }
   }
 
-  /** What tells the rows that it wrote has written none where it tells none. */
+  /** Notes whether a statement wrote: one with RETURNING that returned no row wrote nothing. */
   const noting: RunStatement = (statement) => {
     const rows = run(statement)
     wrote ||= !statement.text.startsWith('SELECT') && (rows.length > 0 || !statement.text.includes(' RETURNING '))
     return rows
   }
 
-  /** What was refused leaves nothing behind. */
+  /** Undoes a refused write. Without a savepoint the whole batch must be rolled back and retried. */
   function undo(): void {
     if (!wrote) return
     if (!apart) throw batchMustRestart
@@ -184,7 +184,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
   return { join, idle: whenIdle }
 }
 
-/** The collections that a plan may have written to, what goes along with it included. */
+/** The collections that a plan may have written to, joined ones included. */
 function collectionsWrittenBy(plan: WritePlan): readonly string[] {
   if (plan.do === 'spend' || plan.do === 'tally' || plan.do === 'raise') return []
   if (plan.do === 'issue' || plan.do === 'revoke') return [credentialTable]
@@ -194,7 +194,7 @@ function collectionsWrittenBy(plan: WritePlan): readonly string[] {
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
-/** Says that one member has to be undone while nothing keeps it apart from the others. */
+/** Thrown if one write has to be undone and the batch has no savepoints. */
 const batchMustRestart = new Error('A member of the batch has to be undone.')
 const savepoint: Statement = { text: 'SAVEPOINT member', values: [] }
 const release: Statement = { text: 'RELEASE member', values: [] }

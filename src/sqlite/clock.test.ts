@@ -1,4 +1,4 @@
-/** Sets the clock of a machine around starts, and sees what time a file has then. The cellar. */
+/** Clock: which time a file has if the machine's clock is set between starts. The cellar. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

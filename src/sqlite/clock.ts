@@ -1,23 +1,23 @@
-/** Clock: the time of a file. Within a process it follows the monotonic clock, and it is kept in the file, so that it never goes back. The cellar. */
+/** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The cellar. */
 import type { Clock } from '../flow/store.ts'
 import { metaTable } from '../sql/compile.ts'
 import type { RunStatement } from '../store/steps.ts'
 
-/** A clock of the machine that is further ahead of the file at start may be wrong; nothing expires by it for a while, in milliseconds. */
+/** In ms. If the machine's clock is `farAhead` of the file at start, it may be wrong: nothing expires for `caution`. */
 const [farAhead, caution] = [5 * 60_000, 3_600_000]
 
-/** The rows of `bylaw_meta` that hold the time of the file, and the time that has certainly come. */
+/** The rows of `bylaw_meta` that hold the time of the file, and the time that has certainly passed. */
 const [told, certain] = ['clock', 'certain']
 
 export interface SqliteClock extends Clock {
   readonly due: () => number
-  /** How far `now` is ahead of `due`: both of one moment, as a millisecond may pass between two calls. */
+  /** How far `now` is ahead of `due`. Subtracting two calls could be wrong by the millisecond between them. */
   readonly lead: () => number
   /** Writes the time into the file. */
   readonly save: () => void
 }
 
-/** The clocks of the machine: its date, and the one that nobody can set. */
+/** The clocks of the machine: the wall clock and the monotonic clock. */
 interface MachineClocks {
   readonly date: () => number
   readonly steady: () => number

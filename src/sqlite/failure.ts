@@ -1,24 +1,24 @@
-/** Failures of SQLite: which of them pass, which are a caller's, and what a caller is told. The cellar. */
+/** Failure: classifies errors of SQLite and maps them to client errors. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
 
-/** How long a write or a read waits for another process, in milliseconds. */
+/** How long a write or a read waits for a lock of another process, in milliseconds. */
 export const maxLockWait = 5000
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 export const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff)
-/** No memory, read-only, I/O, full, cannot open, protocol: nothing that the caller did, and it may pass. */
+/** Busy, locked, no memory, read-only, I/O, full, cannot open, protocol: not the caller's fault, and may be temporary. */
 export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15].includes(codeOf(error) & 0xff)
 
-/** A part of the file cannot be read: SQLite reports a disk that fails in a read as a malformed file too. It commits no transaction that met this. */
+/** Part of the file cannot be read; a failing disk is also reported as a malformed file. SQLite cannot commit after this. */
 export const isCorruptFile = (error: unknown): boolean => [11, 26].includes(codeOf(error) & 0xff)
 
-/** A failure of the database as what a caller is told. */
+/** Maps an error of the database to a client error. */
 export function sqliteFailure(error: unknown): unknown {
-  if (codeOf(error) === 1811) return outdatedNodeProblem(error) // a trigger: the floor of a table
+  if (codeOf(error) === 1811) return outdatedNodeProblem(error) // raised by the trigger that refuses rows of an old shape
   if (!isOutage(error) && !isCorruptFile(error)) return error
   return new Problem(
     'dependency-unavailable',
@@ -27,7 +27,7 @@ export function sqliteFailure(error: unknown): unknown {
   )
 }
 
-/** A failure of the commit itself. Where the disk failed, all of it may have been written before. */
+/** Maps an error of the COMMIT itself. If the disk failed, the transaction may have been committed all the same. */
 export function sqliteCommitFailure(error: unknown): unknown {
   if ((codeOf(error) & 0xff) !== 10 && !isCorruptFile(error)) return sqliteFailure(error)
   return new Problem(
@@ -37,7 +37,7 @@ export function sqliteCommitFailure(error: unknown): unknown {
   )
 }
 
-/** The values of which one is in use already, from the words of the database. */
+/** The fields of a violated unique constraint, parsed from SQLite's message. */
 export function sqliteDuplicate(error: unknown, cellar: StoreContext): Outcome | null {
   if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
   const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')

@@ -1,4 +1,4 @@
-/** Migrate: brings the tables of a file from what they are to what is declared, the steps of a phase all or none. The cellar. */
+/** Migrate: changes the tables of a file to the declared ones, in one transaction. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
@@ -46,7 +46,7 @@ import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import { statementRunner } from './sqlite.ts'
 
-/** What is remembered in a file; null for an empty one. */
+/** The schema state that is stored in a file; null if the file is empty. */
 export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
   const [table] = run({ text: `SELECT 1 AS found FROM sqlite_schema WHERE name = ?1`, values: [metaTable] })
   return table ? runSteps(readSchemaState(), run) : null
@@ -55,7 +55,7 @@ export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
 export const compareSqliteSchema = (run: RunStatement, collections: readonly Collection[]): SchemaComparison =>
   compareSchema(readSqliteSchemaState(run), collections, sqliteDialect)
 
-/** Another process that starts at the same time waits and then finds nothing left to do. */
+/** A process that starts at the same time waits for the write lock and then finds nothing left to do. */
 export function migrateSqlite(
   db: DatabaseSync,
   collections: readonly Collection[],
@@ -69,8 +69,8 @@ export function migrateSqlite(
 }
 
 /**
- * Waits until each node that seems to be gone has said that it runs, or would have. A clock that was set makes running nodes seem to
- * be gone, but they go on saying so at the same pace. It holds no lock meanwhile. Those that said nothing are forgotten.
+  * Waits until each node that seems lost has reported its presence, or should have, and deletes the others. If the clock was set,
+  * running nodes seem lost, but they still report at the same interval. Holds no lock while it waits.
  */
 function waitForNodes(run: RunStatement, name: string): void {
   const before = runSteps(readSilentNodes(sqliteDialect, name), run)
@@ -86,7 +86,7 @@ function waitForNodes(run: RunStatement, name: string): void {
 
 const waitCell = new Int32Array(new SharedArrayBuffer(4))
 
-/** Refuses a change before its first step, or says what it may drop. */
+/** Throws if the change is not allowed, before its first step; returns what it may drop. */
 function admitChange(run: RunStatement, surveyed: SurveyedChange, consent: Consent): AllowedDrops {
   const { allowLoss = [], surveys = [] } = consent
   runSteps(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), run)
@@ -121,7 +121,7 @@ function runMigration(
   return { done, left: done === first ? last : [], waitsFor }
 }
 
-/** One plan, whole or not at all. */
+/** Applies one plan atomically. */
 export function applySqlitePlan(
   db: DatabaseSync,
   collections: readonly Collection[],
@@ -148,7 +148,7 @@ export function applySqlitePlan(
   })
 }
 
-/** Puts dropped values back, some in a transaction. */
+/** Restores dropped values, one batch per transaction. */
 export function undropSqlite(db: DatabaseSync, collections: readonly Collection[]): UndropResult[] {
   const run = statementRunner(db)
   const shelves = storeContext(
@@ -165,7 +165,7 @@ export function undropSqlite(db: DatabaseSync, collections: readonly Collection[
   }
 }
 
-/** Rows are written again in small transactions where others are at work, so that they do not wait long. */
+/** To finish a change, first rewrites its rows in small transactions, so that running nodes never wait long for the lock. */
 function refillInBatches(
   db: DatabaseSync,
   run: RunStatement,

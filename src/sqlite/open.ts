@@ -1,4 +1,4 @@
-/** Opens the store a URL names and brings its schema to what is declared, or says what is missing. The cellar. */
+/** Open: opens the SQLite file of a URL, then migrates its schema or says what is missing. The cellar. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -65,11 +65,11 @@ export function openSqlite(
 interface PreparedSchema {
   readonly ground: StoreLayouts
   readonly misfits: Misfits
-  /** Whether the database was opened as it is. */
+  /** Whether the database was opened as it is, without checks or changes. */
   readonly isKept?: true
 }
 
-/** What the store is laid out for, once it is as this declaration needs it. */
+/** Migrates or checks the schema, and returns the layouts that the store works with. */
 function prepareSchema(
   db: DatabaseSync,
   run: RunStatement,
@@ -101,7 +101,7 @@ export function openSqliteMigration(url: string, collections: readonly Collectio
     const run = statementRunner(db)
     const { serves, change } = compareSqliteSchema(run, collections)
     const surveyed = { change, collections, dialect: sqliteDialect }
-    /** Does something with what is known of rows that do not fit, and remembers that afterwards. */
+    /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
     const minded = <T>(act: (own: Consent) => T): T =>
       explainErrors(url, () => {
         const sighting = serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed, monotonicTime), run)
@@ -128,7 +128,7 @@ export function openSqliteMigration(url: string, collections: readonly Collectio
   })
 }
 
-/** Opens a file for something that is made with it; closes it where that fails. */
+/** Opens the file of a URL and passes it to `made`; closes it if that fails. */
 function withFile<T>(url: string, made: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
   return explainErrors(url, () => {
@@ -143,7 +143,7 @@ function withFile<T>(url: string, made: (db: DatabaseSync, file: string) => T): 
   })
 }
 
-/** What to do about the failures of the database that are met at start, by their code. */
+/** What an operator can do about errors at start, by SQLite's code. */
 const mendsByCode: Readonly<Record<number, string>> = {
   5: 'Another process has kept it locked for too long; wait for that one or end it.',
   8: 'Give this user the right to write the file and its folder.',
@@ -169,7 +169,7 @@ function explainErrors<T>(url: string, act: () => T): T {
 const asSentence = (text: string): string =>
   text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')
 
-/** The file that a URL names: `sqlite:` and a path, relative or absolute; two slashes may stand before it. */
+/** The file of a URL: `sqlite:` and a relative or absolute path, which two slashes may precede. */
 export function fileOf(url: string): string {
   const path = /^sqlite:(?:\/\/(?=[./]))?(.+)$/s.exec(url)?.[1]
   if (path === ':memory:') return path
@@ -177,7 +177,7 @@ export function fileOf(url: string): string {
   throw new Error(`The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db or sqlite::memory:.`)
 }
 
-/** The secret of this store, made by whoever opens it first. */
+/** The secret of this store, created when the file is first opened. */
 function secretOf(run: RunStatement): string {
   run({
     text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`,

@@ -1,4 +1,4 @@
-/** Answers reads: in the loop where an index bounds the work, else on the reading thread. The cellar. */
+/** Read plan: runs reads on the event loop if an index bounds their work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, Plan, Read, WritePlan } from '../flow/plan.ts'
 import { isBounded } from '../sql/ranges.ts'
@@ -12,14 +12,14 @@ import type { Snapshot } from './snapshot.ts'
 import type { ThreadReader } from './thread-reader.ts'
 import type { SqliteTotals } from './totals.ts'
 
-/** As many rows are counted in the loop; where more match, the thread counts. */
+/** How many rows may be counted on the event loop; if more match, the thread counts. */
 const maxCountInLoop = 2000
 
 export interface SqliteReadDeps {
   readonly cellar: StoreContext
   readonly run: RunStatement
   readonly snapshot: Snapshot
-  /** None for a database in memory, which no other thread can see. */
+  /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
   readonly totals: SqliteTotals
   readonly rows: RowCache
@@ -30,7 +30,7 @@ export interface SqliteReadDeps {
 /** A plan that changes nothing. */
 type ReadOnlyPlan = Exclude<Plan, WritePlan>
 
-/** Rows and total from one state. R54 */
+/** Reads rows and total from one snapshot. R54 */
 export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => {
     if (plan.do === 'list') return readList(looking, plan)
@@ -40,7 +40,7 @@ export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outc
 const readInLoop = ({ cellar, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>
   runSteps(perform(cellar, plan), run)
 
-/** A row with those beside it, each of which may be remembered. */
+/** Reads a row with its joined rows, each from the cache if possible. */
 function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Outcome {
   const own = readRow(looking, plan)
   if (own.is !== 'found' || joined === undefined) return own
@@ -76,8 +76,8 @@ function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Ou
 }
 
 /**
- * Reads on the thread, whose state may be later than the one held here. A total is only put to its rows if nothing was written in between;
- * else rows and total are read together. R54
+  * Reads on the thread, whose snapshot may be newer than the one held here. A cached total is used only if nothing was written
+  * in between; otherwise rows and total are read again together. R54
  */
 async function readListOnThread(
   { cellar, snapshot, totals, patience }: SqliteReadDeps,
@@ -88,7 +88,7 @@ async function readListOnThread(
   const until = performance.now() + patience
   const before = totals.mark([plan.collection])
   const isStill = (): boolean => {
-    snapshot.end() // what is held may be older than what the thread has read
+    snapshot.end() // the held snapshot may be older than the one that the thread read
     return before === totals.mark([plan.collection])
   }
   if (total !== undefined) {

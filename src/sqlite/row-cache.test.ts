@@ -1,4 +1,4 @@
-/** Rows and totals are cached up to a bound, and not at all where the bound is nothing. */
+/** Row cache and totals: cached up to a bound, and not at all if the bound is 0. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Read } from '../flow/plan.ts'

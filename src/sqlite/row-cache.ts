@@ -1,4 +1,4 @@
-/** Remembers rows that were read, for as long as nobody wrote to them. The cellar. */
+/** Row cache: keeps rows that were read until they are written. The cellar. */
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -9,15 +9,15 @@ import { tombstoneId } from '../sql/compile.ts'
 export interface RowCache {
   readonly get: (plan: Read) => FoundRow | undefined
   readonly put: (plan: Read, outcome: Outcome) => void
-  /** Forgets what a plan may have changed. */
+  /** Forgets the rows that a plan may have changed. */
   readonly invalidate: (plan: WritePlan) => void
   readonly clear: () => void
 }
 
-/** Caches rows up to so many characters together. */
+/** Caches rows up to a total number of characters; beyond it, starts again with an empty cache. */
 export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharacters = 2_097_152): RowCache {
   const known = new Map<string, Map<string, FoundRow>>()
-  /** Those whose rows others are deleted with. */
+  /** The collections whose deletes cascade to other collections. */
   const wide = new Set([...collections.values()].filter(cascades).map(({ name }) => name))
   let characters = 0
   const nameOf = (collection: string, key: RowKey) => tombstoneId(collections.get(collection) as Collection, key)

@@ -1,15 +1,15 @@
-/** Snapshot: one state of the file for reads that belong together, as a transaction costs three times what such a read does. The cellar. */
+/** Snapshot: one read transaction for several reads, as a transaction costs as much as three short reads. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Statement } from '../sql/compile.ts'
 import type { RunStatement } from '../store/steps.ts'
 
 export interface Snapshot {
-  /** Keeps what is read from now on in one state, until `end`, which comes back. */
+  /** Makes all reads use one snapshot until `end`, which it returns, is called. */
   readonly hold: () => () => void
   readonly end: () => void
-  /** Reads in the state that is held or, where none is, in one for itself alone. */
+  /** Reads in the held snapshot or, if there is none, in one of its own. */
   readonly within: <T>(read: () => T) => T
-  /** Changes whenever another process has written, as far as the state that is held shows it. */
+  /** Changes when another process has written, as visible in the held snapshot. */
   readonly version: () => unknown
 }
 
@@ -17,13 +17,13 @@ const begin: Statement = { text: 'BEGIN', values: [] }
 const commit: Statement = { text: 'COMMIT', values: [] }
 const dataVersion: Statement = { text: 'PRAGMA data_version', values: [] }
 
-/** `moved` is told where another process has written since what was read before. */
+/** Calls `moved` if another process has written since the last snapshot. */
 export function sqliteSnapshot(db: DatabaseSync, run: RunStatement, moved: () => void): Snapshot {
   let held = false
   let open = false
   const watch = watchDataVersion(run, moved)
 
-  /** A failure may have ended the transaction already, and is what has to be told. */
+  /** Ignores errors: a failure may already have ended the transaction, and that failure is the one to report. */
   function close(): void {
     open = false
     try {
@@ -41,7 +41,7 @@ export function sqliteSnapshot(db: DatabaseSync, run: RunStatement, moved: () =>
     run(begin)
     try {
       watch.look()
-      open = true // only now: whoever reads next in this state trusts what is remembered
+      open = true // only after the check: later reads in this snapshot trust the caches
       return read()
     } finally {
       if (!held || !open) close()
@@ -59,7 +59,7 @@ export function sqliteSnapshot(db: DatabaseSync, run: RunStatement, moved: () =>
   }
 }
 
-/** Looks whether others have written. */
+/** Detects writes of other processes. */
 function watchDataVersion(run: RunStatement, moved: () => void): { look: () => void; version: () => unknown } {
   let version: unknown
   const look = (): void => {

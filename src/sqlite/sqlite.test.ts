@@ -1,4 +1,4 @@
-/** What a connection is set to, which releases of SQLite are taken, and how many statements stay prepared. The cellar. */
+/** SQLite: settings of a connection, refused releases of SQLite, and the bound of prepared statements. The cellar. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

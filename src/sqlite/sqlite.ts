@@ -1,4 +1,4 @@
-/** SQLite: reads in the loop, and one durable commit for all writes of a turn. The cellar. */
+/** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
 import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -40,7 +40,7 @@ export function openFile(file: string): DatabaseSync {
   }
 }
 
-/** Where two processes make a file at once, SQLite does not wait for the other by itself. */
+/** If two processes create a file at once, SQLite does not wait for the change to WAL mode, so this retries. */
 function retryWhileLocked(act: () => void): void {
   const until = performance.now() + maxLockWait
   for (;;) {
@@ -56,7 +56,7 @@ function retryWhileLocked(act: () => void): void {
 
 const oldestVersion = '3.51.3'
 
-/** Refuses an SQLite whose WAL file two connections can corrupt. */
+/** Refuses a release of SQLite in which two connections can corrupt the WAL file. */
 export function admitVersion(version: string): void {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   if (major > 3 || (major === 3 && (minor > 51 || (minor === 51 && patch >= 3)))) return
@@ -65,7 +65,7 @@ export function admitVersion(version: string): void {
   )
 }
 
-/** Runs statements on a connection, each prepared once; where they are too many, all are prepared anew. */
+/** Runs statements on a connection, each prepared once; drops all prepared statements when there are too many. */
 export function statementRunner(db: DatabaseSync): RunStatement {
   const prepared = new Map<string, StatementSync>()
   return ({ text, values }) => {
@@ -84,20 +84,20 @@ export interface SqliteStoreDeps {
   readonly db: DatabaseSync
   readonly cellar: StoreContext
   readonly secret: string
-  /** The rows that do not fit what is declared. */
+  /** How many rows do not fit the declaration. */
   readonly misfits?: Misfits
-  /** The file, for a thread that reads; null where it is in memory. */
+  /** The file, which the reading thread opens too; null for a database in memory. */
   readonly file: string | null
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
   readonly caches: boolean
-  /** Names the declaration that is served, to those who change the schema. */
+  /** Identifies the served declaration to processes that change the schema. */
   readonly name: string
-  /** Takes copies of dropped values that were kept for long enough. */
+  /** Deletes copies of dropped values whose retention is over. */
   readonly expire?: ((due: number) => Steps<void>) | null | undefined
 }
 
-// long because: its parts share the file and what is known of it
+// long because: its parts share the connection and the caches
 export function sqliteStore({
   db,
   cellar: shelves,
@@ -142,7 +142,7 @@ export function sqliteStore({
       throw sqliteFailure(error)
     }
   }
-  /** Where the file cannot be looked at, nothing is remembered, and the read that follows fails with the cause. */
+  /** If the file cannot be read, nothing is cached, and the read that follows fails with the cause. */
   const mark = (names: readonly string[]): string | null => {
     try {
       return known.mark(names)
@@ -175,7 +175,7 @@ export function sqliteStore({
   }
 }
 
-/** A node that cannot say that it runs, as another process is in the way, says so again soon. */
+/** Records regularly that this node runs; retries soon if a lock of another process prevents it. */
 function nodePresence(
   run: RunStatement,
   snapshot: Snapshot,
@@ -200,13 +200,13 @@ function nodePresence(
   const end = (): void => {
     clearTimeout(timer)
     if (!timer) return
-    run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // nobody is served any more who would wait
+    run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // may block: no requests are served any more
     said(deletePresence(sqliteDialect, node))
   }
   return { begin, end }
 }
 
-/** How often the time is written into the file, in milliseconds; what another process is in the way of is done the next time. */
+/** How often the time is saved in the file, in milliseconds; a save that fails because of a lock is left to the next one. */
 const saveInterval = 20_000
 
 function saveTimeRegularly({ save }: SqliteClock, snapshot: Snapshot): { end: () => void } {
@@ -226,7 +226,7 @@ function saveTimeRegularly({ save }: SqliteClock, snapshot: Snapshot): { end: ()
   }
 }
 
-/** Why the file cannot be read; null where it can, or where another process is only in the way. */
+/** Why the file cannot be read; null if it can, or is only locked. */
 function unreadyReason(run: RunStatement): string | null {
   try {
     run({ text: `SELECT 1 AS found FROM ${metaTable} LIMIT 1`, values: [] })
@@ -240,7 +240,7 @@ function throwFailure(error: unknown): never {
   throw sqliteFailure(error)
 }
 
-/** Tries again while another process is in the way, without stopping the loop. */
+/** Retries while another process holds a lock, without blocking the event loop. */
 async function retryWhileBusy(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {
   const until = performance.now() + Math.min(maxLockWait, patience)
   for (;;) {

@@ -1,4 +1,4 @@
-/** A thread that reads: lists that no index bounds run there, so that the loop goes on answering. The cellar. */
+/** Thread reader: runs lists that no index bounds on a thread, so that they do not block the event loop. The cellar. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
@@ -14,19 +14,19 @@ interface Job {
 }
 
 export interface ThreadReader {
-  /** Carries steps out in one snapshot, before a time of the monotonic clock. */
+  /** Runs steps in one snapshot; fails at a deadline of the monotonic clock. */
   readonly run: <T>(steps: Steps<T>, until: number) => Promise<T>
   readonly close: () => Promise<void>
 }
 
-/** Each of them is refused when its time is over. */
+/** How many jobs may wait; each also fails at its deadline. */
 const maxQueue = 1000
-/** In MB: what it makes is short-lived, and a thread takes 64 for it by itself. */
+/** In MB. Its objects are short-lived, and the default for a thread is 64. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 const maxThreads = 3
 
-/** One thread that works off a queue. At a deadline the thread is given up, and another one takes the queue on. */
-// long because: its steps share the queue and the thread
+/** One thread that works through a queue. If a job fails or misses its deadline, a new thread replaces it. */
+// long because: its functions share the queue and the thread
 export function threadReader(file: string): ThreadReader {
   const queue: Job[] = []
   const threads = new Set<Worker>()
@@ -60,7 +60,7 @@ export function threadReader(file: string): ThreadReader {
       if (queue.length === 0) working.postMessage(null satisfies ThreadRequest)
       done(value as never)
     } catch (error) {
-      giveUp() // in whatever state its snapshot is
+      giveUp() // its snapshot may still be open
       fail(error)
     }
   }
@@ -70,7 +70,7 @@ export function threadReader(file: string): ThreadReader {
     const thread = launchThread(file)
     thread.unref()
     threads.add(thread)
-    thread.on('error', () => {}) // a job that is under way is refused with it, and nothing else is
+    thread.on('error', () => {}) // a running job listens too and fails; without this listener the process would end
     thread.on('exit', () => {
       threads.delete(thread)
       if (working === thread) working = null
@@ -78,7 +78,7 @@ export function threadReader(file: string): ThreadReader {
     return thread
   }
 
-  /** A thread inside a statement ends when the statement does; it is not waited for. */
+  /** A thread that is executing a statement ends only when the statement does, so this does not wait for it. */
   function giveUp(): void {
     void working?.terminate()
     working = null
@@ -94,7 +94,7 @@ function launchThread(file: string): Worker {
   }
 }
 
-/** A failure of the database keeps its code, by which it is judged; all others are those of a machine that lacks memory, threads or files. */
+/** Errors of SQLite keep their code, by which they are classified; any other means a lack of memory, threads or files. */
 const readerUnavailable = (cause: unknown): unknown =>
   (cause as { errcode?: number } | undefined)?.errcode === undefined
     ? new Problem(

@@ -1,13 +1,13 @@
-/** The reading thread: runs one statement after the other on a connection that cannot write. It brings in nothing else. The cellar. */
+/** Thread: runs statements one by one on a read-only connection; imports nothing else of the library. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Statement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 
-/** A statement, and whether a look begins with it; null where one has ended and no other one follows. */
+/** A statement, and whether a new snapshot begins with it; null ends the snapshot when no other job waits. */
 export type ThreadRequest = (Statement & { readonly first: boolean }) | null
 
-/** What the thread answers: rows, or what went wrong. */
+/** The reply of the thread: rows or an error. */
 export interface ThreadReply {
   readonly rows?: readonly ResultRow[]
   readonly error?: { readonly message: string; readonly errcode?: number }
@@ -23,7 +23,7 @@ parentPort?.on('message', (asked: ThreadRequest) => {
 const maxPrepared = 100
 const prepared = new Map<string, StatementSync>()
 
-/** As what is looked at differs in its values, a text is planned once. */
+/** Prepares each text once; most lists differ only in their values. */
 function prepareOnce(text: string): StatementSync {
   const statement = prepared.get(text) ?? db.prepare(text)
   if (prepared.size >= maxPrepared) prepared.clear()
@@ -31,7 +31,7 @@ function prepareOnce(text: string): StatementSync {
   return statement
 }
 
-/** An open state would keep the log from being written back. */
+/** An open snapshot would prevent checkpoints of the WAL file. */
 function endSnapshot(): void {
   if (db.isTransaction) db.exec('COMMIT')
 }

@@ -1,20 +1,20 @@
-/** Remembers how many rows matched, for as long as nothing was written to the collection. The cellar. */
+/** Totals: caches how many rows match a list, until its collection is written. The cellar. */
 import { countKey, type ListRows } from '../flow/plan.ts'
 import type { Collection } from '../rows/collection.ts'
 
 export interface SqliteTotals {
-  /** The total of a list, if it is known and still true. */
+  /** The total of a list, if it is cached and still valid. */
   readonly get: (plan: ListRows) => number | null | undefined
-  /** Changes with every write to the collections, by whomever. */
+  /** Changes with every write to the collections, also by other processes. */
   readonly mark: (collections: readonly string[]) => string
-  /** Remembers a total that was counted when nothing was written in between. */
+  /** Caches a total; the caller checks that nothing was written since it was counted. */
   readonly put: (plan: ListRows, total: number | null) => void
-  /** Forgets the totals of a collection, and of all that may be deleted with it. */
+  /** Forgets the totals of a collection, and of those that its deletes cascade to. */
   readonly invalidate: (collection: string) => void
   readonly clear: () => void
 }
 
-/** Caches up to `maxTotals`; `outside` changes whenever another process has written. */
+/** Caches up to `maxTotals`; `outside` returns a value that changes when another process has written. */
 export function sqliteTotals(
   collections: readonly Collection[],
   outside: () => unknown,
@@ -47,7 +47,7 @@ export function sqliteTotals(
 /** Whether a total depends on other collections too. */
 const dependsOnOthers = ({ where }: ListRows): boolean => where.some(({ is }) => is === 'among' || is === 'any')
 
-/** A collection and all those whose rows are deleted with its rows. */
+/** A collection, and those that its deletes cascade to. */
 function withDependents(
   collections: readonly Collection[],
   name: string,
