@@ -89,8 +89,8 @@ export function* prepareDrops(
 }
 
 /**
-  * Whether a change needs the table of copies. While old nodes run it does even if no value exists yet: they may write some
-  * until the second phase drops them, and a node that starts now must know the table to delete the copies of deleted rows.
+ * Whether a change needs the table of copies. While old nodes run it does even if no value exists yet: they may write some
+ * until the second phase drops them, and a node that starts now must know the table to delete the copies of deleted rows.
  */
 export function* needsCopyTable(
   { lossy, allowed, filling }: AllowedDrops,

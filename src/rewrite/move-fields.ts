@@ -26,8 +26,8 @@ interface MoveContext {
 }
 
 /**
-  * Writes all values that move out of a row in the transaction that removes them from it. A value that an old node saw and
-  * did not change is not moved: the other row may have a value that the old node's view shows only in part. R196.
+ * Writes all values that move out of a row in the transaction that removes them from it. A value that an old node saw and
+ * did not change is not moved: the other row may have a value that the old node's view shows only in part. R196.
  */
 export function* moveFields(
   giving: MoveContext,

@@ -100,8 +100,8 @@ interface ReservationChange {
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
-  * On a sharded database, reserves the values of fields that become unique or are converted, for all rows. No node may run
-  * meanwhile: its writes would miss reservations, or keep reservations of values that no row has.
+ * On a sharded database, reserves the values of fields that become unique or are converted, for all rows. No node may run
+ * meanwhile: its writes would miss reservations, or keep reservations of values that no row has.
  */
 export function reservationSteps({ name, was, is, converted }: ReservationChange) {
   const [before, after] = [was.reserved ?? [], is.reserved ?? []]

@@ -1,7 +1,7 @@
 /** Step: one part of a schema change, as data. The cellar. */
 
 /**
-  * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.
+ * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.
  */
 export type Phase = 'expand' | 'contract'
 

@@ -69,8 +69,8 @@ export function migrateSqlite(
 }
 
 /**
-  * Waits until each node that seems lost has reported its presence, or should have, and deletes the others. If the clock was set,
-  * running nodes seem lost, but they still report at the same interval. Holds no lock while it waits.
+ * Waits until each node that seems lost has reported its presence, or should have, and deletes the others. If the clock was set,
+ * running nodes seem lost, but they still report at the same interval. Holds no lock while it waits.
  */
 function waitForNodes(run: RunStatement, name: string): void {
   const before = runSteps(readSilentNodes(sqliteDialect, name), run)

@@ -76,8 +76,8 @@ function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Ou
 }
 
 /**
-  * Reads on the thread, whose snapshot may be newer than the one held here. A cached total is used only if nothing was written
-  * in between; otherwise rows and total are read again together. R54
+ * Reads on the thread, whose snapshot may be newer than the one held here. A cached total is used only if nothing was written
+ * in between; otherwise rows and total are read again together. R54
  */
 async function readListOnThread(
   { cellar, snapshot, totals, patience }: SqliteReadDeps,
