@@ -1,4 +1,4 @@
-/** Decides whether a caller may do what a route does. Part 5, authentication. */
+/** Allow: refuses callers whose scopes or account do not permit the operation of a route. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { AccessRule } from '../resources/declaration.ts'
@@ -6,7 +6,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingCredentials } from './scheme.ts'
 
-/** Refuses a caller without the scope that the rule names. Who is known at all was settled before. R168, R169. */
+/** Refuses a caller without the scope that the rule names. Credentials were checked before. R168, R169. */
 export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): void {
   if (rule === 'public' || rule === 'authenticated' || scopes.has(rule)) return
   throw new Problem(
@@ -19,21 +19,21 @@ export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): 
   )
 }
 
-/** Refuses a caller that has no account where items belong to accounts: it could neither have any nor make one. R168, R170. */
+/** Refuses a caller without an account if items belong to accounts: it could neither own nor create any. R168, R170. */
 export function allowAccount({ account }: Caller, { name, collection }: Pick<Resource, 'name' | 'collection'>): void {
   if (collection.account === null || account) return
   const message = `The items of ${name} belong to accounts, and the credentials name none. Use a key that was made for an account, or a token that says which it is for.`
   throw new Problem('access-denied', message)
 }
 
-/** Who asks, and how a caller can prove more. */
+/** The caller, and how it can present better credentials. */
 export interface ChallengeContext {
   readonly caller: Caller
   readonly challenge: string
   readonly auth: Pick<Settings['auth'], 'apiKeyHeader'>
 }
 
-/** The refusal of what a request would do to rows of another resource, where its rule does not let the caller. R165, R169. */
+/** The error if a request would change rows of another resource whose access rule refuses the caller. R165, R169. */
 export function otherRowsRefusal(
   doing: string,
   rule: AccessRule | undefined,
@@ -48,7 +48,7 @@ export function otherRowsRefusal(
   })
 }
 
-/** The refusal of a field that takes scopes which the caller does not have; without credentials it has none yet. R165, R169. */
+/** The error for a field that needs scopes which the caller lacks; without credentials it is a 401. R165, R169. */
 export function restrictedFieldRefusal(
   field: string,
   doing: string,

@@ -1,4 +1,4 @@
-/** Finds out who calls: nobody, the holder of an API key, or that of a token. Part 5, authentication. */
+/** Authenticate: finds the caller: nobody, or the holder of an API key or a token. Part 5, authentication. */
 import { hash } from 'node:crypto'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
@@ -17,18 +17,18 @@ import {
 } from './scheme.ts'
 import { type AuthVerdict, isSameCaller } from './verdict.ts'
 
-/** Who calls, by what came along; it is refused where that is not valid, or where the rule wants more than nothing. */
+/** Finds the caller; throws if its credentials are invalid, or missing where the rule needs them. */
 export type Authenticate = (call: Call, rule: AccessRule) => Caller | Promise<Caller>
 
 export interface AuthDeps {
   readonly auth: Settings['auth']
   readonly challenge: string
   readonly store: Pick<Store, 'execute' | 'mark' | 'caches'>
-  /** What keys are sealed with: the first seals new ones, all are tried. None where no keys are taken. */
+  /** The peppers of API keys: the first one seals new keys, all are tried. Empty if no API keys are accepted. */
   readonly peppers: readonly string[]
-  /** Judges a token; null where none are taken. */
+  /** Verifies an access token; null if tokens are not accepted. */
   readonly tokens: ((token: string) => Promise<AuthVerdict>) | null
-  /** Callers that are known from the start, by their API key. */
+  /** Callers known from the start, by their API key. */
   readonly known?: ReadonlyMap<string, Caller>
   readonly now: () => number
 }
@@ -37,14 +37,14 @@ interface RememberedCaller {
   readonly caller: Caller
   readonly since: number
   readonly until: number
-  /** The state of the store that it was read from; null where that cannot be told at once. */
+  /** The mark of the store when it was read; null if the store cannot give one synchronously. */
   readonly mark: string | null
 }
 
 const mostKnown = 10_000
 const markLife = 10
 
-/** The state of the store as it was a moment ago at most: asking for it costs more than all the rest. */
+/** Caches the mark of the store for a few milliseconds, as reading it costs more than all other steps. */
 function brieflyCached(look: () => string | null, now: () => number): () => string | null {
   let seen: string | null = null
   let at = Number.NEGATIVE_INFINITY
@@ -58,8 +58,8 @@ function brieflyCached(look: () => string | null, now: () => number): () => stri
   }
 }
 
-/** Credentials are remembered by their digest, for a short while: one that is known costs no store and no signature. */
-// long because: its steps share what is remembered
+/** Caches callers by the digest of their credential for a short while; a cached one needs no query and no verification. */
+// long because: its functions share the caches
 export function makeAuthenticate({ auth, challenge, store, peppers, tokens, known, now }: AuthDeps): Authenticate {
   const remembered = new Map<string, RememberedCaller>()
   const underWay = new Map<string, Promise<AuthVerdict>>()
@@ -75,11 +75,11 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
       if (rule === 'public') return nobody
       throw missingCredentials(challenge, auth)
     }
-    // A token that is good as a bearer is not good in the header for API keys, so the header is part of what is remembered.
+    // A valid bearer token is not valid in the header for API keys, so the header is part of the cache key.
     const digest = `${given.inKeyHeader ? 'key' : 'bearer'} ${hash('sha256', given.text, 'base64url')}`
     const before = remembered.get(digest)
     const time = now()
-    // One that was remembered at a later time than now is from before somebody set the clock back.
+    // An entry from the future was cached before the clock was set back.
     const isValid = before && before.since <= time && before.until > time && before.mark === mark(given.text)
     if (isValid && store.caches) return before.caller
     const seen = mark(given.text)
@@ -88,7 +88,7 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     return verdict.then((one) => told(one, call, digest, seen))
   }
 
-  /** The address is null where the credential was good a moment ago. */
+  /** `address` is null if the credential was valid a moment ago, so that its lookup is not throttled. */
   function judged(
     { text, inKeyHeader }: PresentedCredential,
     digest: string,
@@ -100,7 +100,7 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
       return { refused: 'The credential is not an API key of this service.', guessed: true }
     const verdict = isApiKey(text) || tokens === null ? keyOf(text, address) : tokens(text)
     if (!(verdict instanceof Promise)) return verdict
-    underWay.set(digest, verdict) // calls with one credential wait for one answer
+    underWay.set(digest, verdict) // concurrent calls with the same credential share one lookup
     const over = () => underWay.delete(digest)
     verdict.then(over, over)
     return verdict
@@ -112,9 +112,9 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
 
   function told(verdict: AuthVerdict, { address }: Call, digest: string, seen: string | null): Caller {
     const before = remembered.get(digest)
-    remembered.delete(digest) // who was seen last stands last
+    remembered.delete(digest) // inserted again at the end, so that the oldest entry is evicted first
     if ('refused' in verdict) {
-      if (verdict.guessed) failed.add(address, digest, now()) // 429 in the place of 401, for failures alone
+      if (verdict.guessed) failed.add(address, digest, now()) // after too many failures this throws 429 instead of 401
       throw invalidCredentials(challenge, verdict.refused)
     }
     if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)

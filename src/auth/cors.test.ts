@@ -1,4 +1,4 @@
-/** What pages of other origins are told, case by case. Part 5, authentication. */
+/** CORS: the headers for pages of other origins, case by case. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeclaredSettings, readSettings } from '../settings.ts'

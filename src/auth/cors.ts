@@ -1,9 +1,9 @@
-/** Says which pages of other origins may read an answer, and what they may ask. Pure. Part 5, authentication. */
+/** CORS: which origins' pages may read an answer, and which requests they may send. Pure. Part 5, authentication. */
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Settings } from '../settings.ts'
 
-/** The headers that pages may read, besides those that every page may. R176. */
+/** The headers that pages may read, in addition to those that browsers always expose. R176. */
 const exposedHeaders = [
   ...[
     'Accept-Patch',
@@ -20,12 +20,12 @@ const exposedHeaders = [
 ].join(', ')
 const exposedLegacyHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].join(', ')
 
-/** For how many seconds a page need not ask again what it may ask. */
+/** For how many seconds browsers cache a preflight. */
 const preflightMaxAge = '7200'
 
 type CorsRequest = Pick<Call, 'method' | 'headers'>
 
-/** Adds what the origin of a call is told; nothing where no origins are declared. Credentials of the browser are never asked for. R174 to R176. */
+/** Adds the CORS headers for the origin of a call. Never allows the browser's credentials. R174 to R176. */
 export function addCorsHeaders(
   { method, headers: asked }: CorsRequest,
   { status, headers }: Reply,

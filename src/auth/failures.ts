@@ -1,4 +1,4 @@
-/** Counts the credentials that an address failed with, so that keys cannot be tried without end. Part 5; part 8, request counts. */
+/** Failures: limits how many invalid credentials an address may try. Part 5; part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import { clientBlock } from '../flow/network.ts'
 
@@ -14,8 +14,8 @@ interface FailureCount {
 
 export interface FailureCounter {
   /**
-   * Counts a credential that is not valid, and refuses it with 429 where the address has failed with too many credentials, or with
-   * this one too often. Valid credentials never come here, so nobody is kept out by a neighbour. R184.
+    * Counts an invalid credential; throws 429 if the address has sent too many invalid credentials, or this one too often.
+    * Valid credentials are never counted here, so no caller is locked out by a neighbour. R184.
    */
   readonly add: (address: string, digest: string, now: number) => void
 }

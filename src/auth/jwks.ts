@@ -1,11 +1,11 @@
-/** The public keys of an authorization server, as they are now: fetched, kept, and fetched again when they change. Part 5, authentication. */
+/** JWKS: fetches and caches the public keys of an authorization server, and refreshes them. Part 5, authentication. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Problem } from '../errors/problem.ts'
 import { isObject } from '../fields/value-check.ts'
 
 const keySetLife = 10 * 60_000
 const coolDown = 30_000
-/** A server that does not answer is asked again after so long. */
+/** How long to wait before the next fetch if the server does not answer. */
 const pause = 5000
 const patience = 5000
 const mostBytes = 1024 * 1024
@@ -13,7 +13,7 @@ const mostBytes = 1024 * 1024
 /** Fetches the text of a URL. */
 export type FetchText = (url: string) => Promise<string>
 
-/** Not followed elsewhere, not waited for without end, and not read without bound. */
+/** Fetches without redirects, with a timeout and a size limit. */
 export const fetchText: FetchText = async (url) => {
   const answer = await fetch(url, {
     redirect: 'error',
@@ -29,8 +29,8 @@ export const fetchText: FetchText = async (url) => {
   return text
 }
 
-/** Gives the key that a token was signed with. */
-// long because: its steps share what was fetched
+/** Finds the key that a token was signed with. */
+// long because: its functions share the fetched keys
 export function keySet(url: string, get: FetchText, now: () => number): JWTVerifyGetKey {
   let keys: ReturnType<typeof createLocalJWKSet> | null = null
   let fetched = 0
@@ -49,7 +49,7 @@ export function keySet(url: string, get: FetchText, now: () => number): JWTVerif
     }
   }
 
-  /** Those who need the same keys wait for one answer; a server that has just been asked is left in peace. */
+  /** Concurrent callers share one fetch; does nothing if the last fetch began less than `unlessWithin` ago. */
   function again(unlessWithin: number): Promise<void> {
     if (underWay) return underWay
     if (now() - asked < unlessWithin) return Promise.resolve()
@@ -61,25 +61,25 @@ export function keySet(url: string, get: FetchText, now: () => number): JWTVerif
 
   return async (header, token) => {
     if (!keys) await again(pause)
-    else if (now() - fetched > keySetLife) void again(coolDown) // the known keys serve on meanwhile, and when it does not answer
+    else if (now() - fetched > keySetLife) void again(coolDown) // refresh in the background; cached keys stay in use
     if (!keys) throw keysUnreachable(failure)
     try {
       return await keys(header, token)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      await again(failure ? pause : coolDown) // keys change: one that is not known may be new
+      await again(failure ? pause : coolDown) // an unknown key may be a new one
       if (failure) throw keysUnreachable(failure)
       return keys(header, token)
     }
   }
 }
 
-/** One entry that is no key does not take the others with it. */
+/** Ignores entries that are not keys, so that one of them does not make the whole set unusable. */
 function usableKeys(set: JSONWebKeySet): JSONWebKeySet {
   return Array.isArray(set?.keys) ? { ...set, keys: set.keys.filter((key) => isObject(key)) } : set
 }
 
-/** Whether the token is good cannot be told: that is no fault of it, and none of its sender. */
+/** The error if keys cannot be fetched: the token cannot be verified, which is not the client's fault. */
 const keysUnreachable = (cause: unknown): Problem =>
   new Problem('dependency-unavailable', 'The keys that tokens are verified with cannot be fetched. Try again later.', {
     cause,

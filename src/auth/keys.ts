@@ -1,4 +1,4 @@
-/** API keys: how they look, how they are sealed for the store, and whose they are. Part 5, authentication. */
+/** API keys: their format, how they are sealed for the store, and their holders. Part 5, authentication. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Credential, callerOf } from '../flow/credential.ts'
@@ -12,16 +12,16 @@ const prefix = 'bylaw_'
 const keyDigits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const keyPattern = /^bylaw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
 
-/** As many keys of one name are in force at a time: the one that is used, and the one that takes its place. */
+/** How many keys of one name may be in force at a time: the current one, and its replacement. */
 export const mostKeysOfName = 2
 
-/** A key of 256 random bits, with a prefix and a checksum that scanners of secrets know it by. R163. */
+/** A key of 256 random bits, with a prefix and a checksum by which secret scanners recognise it. R163. */
 export const newApiKey = (random: Uint8Array = randomBytes(32)): string => {
   const secret = prefix + inDigits(BigInt(`0x${Buffer.from(random).toString('hex')}`), 43)
   return secret + checksum(secret)
 }
 
-/** The same key for the same seed, for the time of development. */
+/** Derives a key from a seed, always the same one; for development only. */
 export const apiKeyFromSeed = (seed: string, purpose: string): string =>
   newApiKey(createHmac('sha256', seed).update(purpose).digest())
 
@@ -35,15 +35,15 @@ function inDigits(number: bigint, length: number): string {
 
 export const isApiKey = (text: string): boolean => text.startsWith(prefix)
 
-/** Whether a key is whole: one that was mistyped or made up is told without asking the store. */
+/** Whether the checksum of a key is right; mistyped and made-up keys are refused without a query. */
 export const hasValidChecksum = (key: string): boolean =>
   keyPattern.test(key) && checksum(key.slice(0, -6)) === key.slice(-6)
 
-/** What a key is stored as: without the pepper, nobody who reads the store can try keys against it. R172. */
+/** The stored form of a key: without the pepper, a reader of the store cannot test keys against it. R172. */
 export const sealKey = (key: string, pepper: string): string =>
   createHmac('sha256', pepper).update(key).digest('base64url')
 
-/** How long it can take until a node knows that a key was revoked by another one. */
+/** How long a node may still accept a key that another node has revoked, in milliseconds. */
 const keyLife = 1000
 
 const unknownKey: AuthVerdict = {
@@ -58,13 +58,13 @@ const realTimer: LookupTimer = {
 
 /** Finds the holders of keys. */
 export interface Keyring {
-  /** Looks up a key that was in force a moment ago: at once, as nobody can make up such keys. */
+  /** Looks up a key that was valid a moment ago. Not throttled, as it cannot be a guess. */
   readonly renew: (key: string) => AuthVerdict | Promise<AuthVerdict>
-  /** Looks up a key that nobody has proven yet, in turn with others of its kind. */
+  /** Looks up a key that is not known to be valid; such lookups are throttled. */
   readonly find: (key: string, address: string) => AuthVerdict | Promise<AuthVerdict>
 }
 
-/** Keys are found by their seals, so that no comparison takes longer the nearer a guess is. R172. */
+/** Finds keys by their seals, so that the time of a comparison reveals nothing about a key. R172. */
 export function keyring(
   { execute }: Pick<Store, 'execute'>,
   peppers: readonly string[],

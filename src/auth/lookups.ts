@@ -1,15 +1,15 @@
 /**
- * Look-ups: shares statements among credentials that nobody has proven yet, so that a flood of made-up keys costs the store a few
- * statements a second and delays valid keys only a little. Part 5, authentication.
+  * Lookups: batches lookups of unverified credentials, so that a flood of made-up keys costs the store a few statements a
+  * second and delays valid keys only a little. Part 5, authentication.
  */
 
-/** The most questions of one statement. */
+/** How many lookups one statement may hold. */
 const mostQuestions = 500
-/** Between two statements, in milliseconds, once the burst is used: at most 17 in any second, and with keys that are renewed 20. */
+/** Milliseconds between statements once the burst is used: at most 17 statements in any second, 20 with renewed keys. */
 const interval = 1000 / 13
 const burst = 3
 
-/** Time that passes whatever the wall clock does. */
+/** A monotonic clock with timers. */
 export interface LookupTimer {
   readonly monotonic: () => number
   readonly after: (milliseconds: number, act: () => void) => void
@@ -23,8 +23,8 @@ interface PendingLookup<Q, A> {
 
 type RunLookup<Q, A> = (questions: readonly Q[]) => readonly A[] | Promise<readonly A[]>
 
-/** Asks one statement at a time. Addresses take turns, so that one address with many questions does not hold up the others. */
-// long because: its steps share the queue
+/** Runs one statement at a time. Addresses take turns, so that one with many lookups does not delay the others. */
+// long because: its functions share the queue
 export function makeLookups<Q, A>(
   ask: RunLookup<Q, A>,
   { monotonic, after }: LookupTimer,
@@ -81,7 +81,7 @@ export function makeLookups<Q, A>(
     if (!busy && queues.size > 0) later()
   }
 
-  /** One question of each address, then the second of each, up to the bound. An address that was served goes to the end. */
+  /** Takes one lookup of each address, then the second of each, up to the limit. A served address goes to the end. */
   function nextOnes(): PendingLookup<Q, A>[] {
     const taken: PendingLookup<Q, A>[] = []
     while (taken.length < mostQuestions && queues.size > 0)

@@ -1,9 +1,9 @@
-/** Says which authorization server issues the tokens that are taken here. Part 5, authentication. */
+/** Metadata: the document that names the authorization server of the service. Part 5, authentication. */
 import type { TokenSettings } from '../settings.ts'
 
 const wellKnown = '/.well-known/oauth-protected-resource'
 
-/** Where the document stands: at the root, and where the URL of the resource has a path, before it too. R171. */
+/** The document and its paths: the well-known path, also followed by the path of the resource's URL if it has one. R171. */
 export interface ResourceMetadata {
   readonly url: string
   readonly paths: readonly string[]

@@ -1,4 +1,4 @@
-/** Finds the credential of a call, in its header and nowhere else, and says how to give one. Part 5, authentication. */
+/** Scheme: reads the credential of a call, from its headers only, and makes the challenges. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import type { Operation } from '../resources/declaration.ts'
@@ -10,14 +10,14 @@ type AuthScheme = Pick<Settings['auth'], 'apiKeyHeader' | 'credentialNames'>
 
 const bearer = /^bearer(?: +(.*))?$/i
 
-/** A credential as it came along. */
+/** A credential as the client sent it. */
 export interface PresentedCredential {
   readonly text: string
-  /** Whether it came in the header for API keys, which takes no tokens. */
+  /** Whether it came in the header for API keys, which does not accept tokens. */
   readonly inKeyHeader: boolean
 }
 
-/** The credential that came along; null where there is none, or one of a scheme that is not known here. R163, R167. */
+/** The credential of a call; null if there is none, or one of an unknown scheme. R163, R167. */
 export function credentialIn(
   call: Call,
   { apiKeyHeader }: Pick<AuthScheme, 'apiKeyHeader'>,
@@ -38,7 +38,7 @@ export function credentialIn(
 const ambiguousCredentials = (): Problem =>
   new Problem('ambiguous-credentials', 'The request carries more than one credential. Send one, in one header line.')
 
-/** Refuses a query string that carries a credential: addresses are written down in many places. R164. */
+/** Refuses a credential in the query string, as URLs are logged in many places. R164. */
 export function refuseCredentialsInTarget(
   target: string,
   { credentialNames }: Pick<AuthScheme, 'credentialNames'>,
@@ -47,7 +47,7 @@ export function refuseCredentialsInTarget(
   if (start >= 0) refuseCredentialsInForm(target.slice(start + 1), credentialNames, 'query')
 }
 
-/** The same for OPTIONS; a preflight is answered, so that pages can read the refusal of the request behind it. R164, R174. */
+/** The same for OPTIONS; a preflight is answered, so that the page can read the error of its actual request. R164, R174. */
 export function refuseCredentialsInOptions(
   { target, headers }: Pick<Call, 'target' | 'headers'>,
   scheme: Pick<AuthScheme, 'credentialNames'>,
@@ -55,13 +55,13 @@ export function refuseCredentialsInOptions(
   if (headers['access-control-request-method'] === undefined) refuseCredentialsInTarget(target, scheme)
 }
 
-/** What the content is meant for. */
+/** The operation and resource of the body. */
 interface ContentRoute {
   readonly operation: Operation
   readonly resource: Pick<Resource, 'byName' | 'settings'>
 }
 
-/** The same for the content, a form or an object; a field that is declared is a field. R164. */
+/** The same for the body, a form or an object; a declared field may have such a name. R164. */
 export function refuseCredentialsInBody(
   body: Readonly<Record<string, unknown>> | null,
   { operation, resource: { byName, settings } }: ContentRoute,
@@ -87,27 +87,27 @@ function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text // refused behind, where the parameters are read
+    return text // refused later, when the parameters are read
   }
 }
 
-/** An API key to the end of its segment, also where its underscore was mangled. */
+/** An API key to the end of its path segment, also if its underscore was mangled. */
 const keyPattern = /bylaw(?:_|[^0-9a-z/]+(?=[^/]{16}))[^/]*/gi
-/** Words with two dots and more between them, and the place in them where the header of an access token begins. */
+/** Words joined by two or more dots, and where the header of an access token begins in them. */
 const dottedWords = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
 const tokenPattern = /e(?:y[ABIJ]|w[klop01])[\w-]{10,}\..*/
-/** What can be an API key whose prefix was lost or mangled: its checksum decides, and of what is longer than any id nothing is shown. */
+/** A possible API key without its prefix: the checksum decides; runs longer than any id are always redacted. */
 const keyRun = /[0-9A-Za-z]{49,}/g
 const mostOfKeyRun = 128
 const escapePattern = /%(?:u00)?([0-9a-f]{2})/gi
-/** A character of ASCII in more bytes of UTF-8 than it needs, which lenient readers of logs accept. */
+/** An ASCII character in an overlong UTF-8 encoding, which lenient log readers accept. */
 const overlongPattern = /([\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])([\x80-\xbf])/g
-/** Any text that one of the rules above could change. Most texts are none, and every request is logged. */
+/** Matches any text that the rules above could change. A quick check: every request is logged, and few texts match. */
 const suspectPattern = /[%\x7f-\uffff]|bylaw|(?<![0-9a-z])[0-9a-z]{49}|\.[\w-]*\./i
 const mostLayers = 8
 const redactedMark = '***'
 
-/** A text for the log, without anything that reads like an API key or an access token, percent-encoded or not. R164, R172. */
+/** Redacts everything in a log text that looks like an API key or an access token, percent-encoded or not. R164, R172. */
 export function redact(text: string): string {
   if (!suspectPattern.test(text)) return text
   const plain = unescapeAll(text)
@@ -116,11 +116,11 @@ export function redact(text: string): string {
     .replace(keyPattern, redactedMark)
     .replace(dottedWords, (words) => words.replace(tokenPattern, redactedMark))
     .replace(keyRun, (one) => (one.length > mostOfKeyRun || holdsKey(one) ? redactedMark : one))
-  // JSON leaves these control characters as they are, and terminals obey them.
+  // JSON does not escape these control characters, and terminals interpret them.
   return (told === plain ? text : told).replace(/[\x7f-\x9f]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 }
 
-/** A text without its escapes; null where it was escaped more often than anybody does who has nothing to hide. */
+/** Decodes all layers of escapes; null if there are more layers than any honest text has. */
 function unescapeAll(text: string): string | null {
   let plain = text
   for (let layer = 0; plain.includes('%') || layer === 0; layer++) {
@@ -144,11 +144,11 @@ function misplacedCredential(name: string, place: 'query' | 'body'): Problem {
   return new Problem('credentials-in-url', message, { extra: { in: place, name } })
 }
 
-/** How a caller says who it is; with tokens, where it gets one. R165, R171. */
+/** The challenge of a 401; with tokens it names the metadata that says where to get one. R165, R171. */
 export const challengeOf = (realm: string, metadata: string | null): string =>
   `Bearer realm="${realm}"${metadata === null ? '' : `, resource_metadata="${metadata}"`}`
 
-/** R166: without credentials nothing is wrong yet. */
+/** R166: missing credentials are not an error of the credentials, so the challenge has no error code. */
 export const missingCredentials = (challenge: string, { apiKeyHeader }: Pick<AuthScheme, 'apiKeyHeader'>): Problem =>
   new Problem(
     'credentials-missing',

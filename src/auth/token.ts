@@ -1,4 +1,4 @@
-/** Judges access tokens: signed JWTs of one issuer, for this service, within their time. Part 5, authentication. */
+/** Token: verifies access tokens: signed JWTs of one issuer, for this service, not expired. Part 5, authentication. */
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
 import { Problem } from '../errors/problem.ts'
 import { isObject } from '../fields/value-check.ts'
@@ -6,9 +6,9 @@ import { callerOf, isIdentity } from '../flow/credential.ts'
 import { type TokenSettings, tokenAlgorithms } from '../settings.ts'
 import type { AuthVerdict } from './verdict.ts'
 
-/** How far the clocks of two machines may be apart. */
+/** How far the clocks of two machines may differ, in milliseconds. */
 const clockSkew = 60_000
-/** How long a verified token is not verified again. */
+/** How long a verified token is cached, in milliseconds. */
 const verifiedLife = 60_000
 const mostLength = 8192
 
@@ -32,7 +32,7 @@ export function makeTokenJudge(
   }
 }
 
-/** A token that does not name its key is tried with each key that it may mean. */
+/** Verifies a token; if it does not name its key, tries each key that may match. */
 async function verifyToken(token: string, keys: JWTVerifyGetKey, terms: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys, terms)).payload
@@ -52,12 +52,12 @@ async function verifyToken(token: string, keys: JWTVerifyGetKey, terms: JWTVerif
 const notSignedError = (): Error => new errors.JWSSignatureVerificationFailed()
 
 /**
- * Whether a key of the issuer cannot be used: too short for its algorithm, malformed, of a curve that Node does not have. The
- * libraries below report this in errors of their own, and it proves nothing about the token.
+  * Whether a key of the issuer is unusable: too short for its algorithm, malformed, or of a curve that Node does not support.
+  * The crypto libraries report this in errors of their own, which say nothing about the token.
  */
 const isAboutKey = (error: unknown): boolean => !(error instanceof Problem || error instanceof errors.JOSEError)
 
-/** What is wrong is told only of tokens that the issuer has signed. */
+/** Gives the reason only for tokens that the issuer has signed. */
 function tokenRefusal(error: unknown): AuthVerdict {
   if (error instanceof Problem || !(error instanceof errors.JOSEError)) throw error
   if (error instanceof errors.JWTExpired)
@@ -100,7 +100,7 @@ function claimAt(payload: JWTPayload, claim: string): unknown {
 const ownMember = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
-/** Null where there is none; undefined for what cannot be one, which must not pass for none. */
+/** Null if the claim is missing; undefined if it is invalid, which must not be treated as missing. */
 function identityClaim(value: unknown): string | null | undefined {
   if (value === undefined || value === null) return null
   const name = Number.isSafeInteger(value) ? String(value) : value
@@ -114,7 +114,7 @@ const unnamedHolder = (claim: string): AuthVerdict => ({
 
 const textClaim = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
-/** A text of words, or a list of texts. */
+/** The words of a text with spaces, or of a list of texts. */
 function wordsClaim(value: unknown): string[] {
   if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []

@@ -1,12 +1,12 @@
-/** Verdict: what a credential proves. Part 5, authentication. */
+/** Verdict: the result of checking a credential. Part 5, authentication. */
 import type { Caller } from '../flow/caller.ts'
 
-/** A caller, and until when that is known without asking again; or why not, and whether it can have been a guess. */
+/** A caller and until when it may be cached; or the reason of the refusal, and whether the credential may be a guess. */
 export type AuthVerdict =
   | { readonly caller: Caller; readonly until: number }
   | { readonly refused: string; readonly guessed: boolean }
 
-/** What is kept by a caller is kept on as long as nothing about it changes. */
+/** Whether two callers are equal; then the cached object is kept, as other caches use it as their key. */
 export const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.id === b.id &&
   a.account === b.account &&

@@ -1,4 +1,4 @@
-/** Claims: which requests meet in one key, and which payloads are the same. Part 4, idempotency of POST. */
+/** Claim: which requests share a key, and which payloads are equal. Part 4, idempotency of POST. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Claim: a key as the store keeps it, and what a repeat is answered. Part 4, idempotency of POST. */
+/** Claim: an idempotency key as the store keeps it, and the answer to a retry. Part 4, idempotency of POST. */
 
 import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
@@ -12,13 +12,13 @@ import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
 
-/** What the key of a request claims, and the body without the key. */
+/** The claim of the key of a request, and the body without the key. */
 export interface ClaimAndBody {
   readonly claim: Claim | null
   readonly body: Document
 }
 
-/** A creating POST; `concealed` names the fields whose values are not compared. R100, R107 */
+/** The claim of a creating POST; `concealed` names the fields whose values are not compared. R100, R107 */
 export function claimOfCreate(asked: RequestContext, resource: Resource, concealed: ReadonlySet<string>): ClaimAndBody {
   const { call, body } = asked
   const { settings } = resource
@@ -33,7 +33,7 @@ export function claimOfCreate(asked: RequestContext, resource: Resource, conceal
   }
 }
 
-/** A PATCH, where it takes keys. What it changes is a part of its payload, or it would be answered for another item. R108 */
+/** The claim of a PATCH, if it accepts keys. Its payload includes the item, so a key is valid for one item only. R108 */
 export function claimOfChange(asked: RequestContext, resource: Resource, concealed: ReadonlySet<string>): ClaimAndBody {
   const { call, body, params } = asked
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
@@ -43,15 +43,15 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
 }
 
 /**
- * A body without the fields that not everybody is shown. Whoever knows the key of another request would else learn
- * from the refusal whether a value is the one that was sent with it.
+  * Removes the fields that not every caller may read. Otherwise a caller that knows the key of another request could guess
+  * their values: an error would reveal whether they match.
  */
 function omitConcealed(body: Document, concealed: ReadonlySet<string>): Document {
   if (concealed.size === 0) return body
   return Object.fromEntries(Object.entries(body).filter(([name]) => !concealed.has(name)))
 }
 
-/** The path template of the collection: lists below different owners share one space. R100. */
+/** The path template of the collection: lists below different parents share one key space. R100. */
 const claimPath = ({ name, parent, space }: Resource): string =>
   space ?? (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
 
@@ -66,13 +66,13 @@ function makeClaim(
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
-  // R100: of what is public, all share one space.
+  // R100: on public operations, all callers share one key space.
   const shared = ruleFor(resource.access, operation) === 'public'
   const whose = shared ? '' : caller.account === null ? caller.id : [caller.account]
   const space = scope === 'caller' ? '' : claimPath(resource)
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),
-    // Whoever may not read the items could try their content with the key of a colleague: its own payloads are like no other's.
+    // A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints.
     fingerprint: `1${shortDigest(canonicalText(permits(caller, ruleFor(resource.access, 'read')) ? payload : [...payload, caller.id]))}`,
     time,
     expired: retention === null ? null : time - retention,
@@ -82,7 +82,7 @@ function makeClaim(
 
 const shortDigest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
 
-/** The same text for the same value, whatever the order of members. R98 */
+/** A text that is equal for equal values, whatever the order of their members. R98 */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`
   if (!isObject(value)) return JSON.stringify(value)
@@ -96,7 +96,7 @@ function canonicalText(value: unknown): string {
 
 const isFlat = (value: unknown): boolean => typeof value !== 'object' || value === null
 
-/** Whether a member stands where it was put: objects have members with numbers for names before all others, and none of this one name. */
+/** Whether an object keeps a member in insertion order: numeric names come first, and `__proto__` makes no member. */
 const keepsMemberOrder = (name: string): boolean => !/^\d|^__proto__$/.test(name)
 
 function withSortedMembers(value: Document, names: readonly string[]): Document {
@@ -105,12 +105,12 @@ function withSortedMembers(value: Document, names: readonly string[]): Document 
   return own
 }
 
-/** The first answer, where it is kept and the payload is the same; null where a repeat is refused. R98. */
+/** The stored first answer if the payload is the same; null if the retry is refused. R98. */
 export function keptAnswer({ answer, fingerprint }: PriorClaim, own: Claim): PriorClaim['answer'] {
   return own.keeps && own.fingerprint === fingerprint ? answer : null
 }
 
-/** The refusal of a repeat; `path` leads to what was made. R96, R97, in replay mode R98. */
+/** The error for a retry; `path` is that of the created item. R96, R97, in replay mode R98. */
 export function keyReuseProblem(
   { id, fingerprint }: PriorClaim,
   own: Claim,

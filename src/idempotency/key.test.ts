@@ -1,4 +1,4 @@
-/** Keys in headers and bodies, as tables. Part 4, idempotency of POST. */
+/** Key: valid and invalid keys in headers and bodies, as tables. Part 4, idempotency of POST. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Problem } from '../errors/problem.ts'

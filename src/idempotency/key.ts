@@ -1,4 +1,4 @@
-/** Reads the idempotency key of a request from its header or its body. Part 4, idempotency of POST. */
+/** Key: reads the idempotency key of a request from its header or its body. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
@@ -11,7 +11,7 @@ export interface BodyAndKey {
   readonly body: Document
 }
 
-/** A key as it is written in a body, and may be in a header. R95. */
+/** A key without quotes, as in a body; allowed in a header too. R95. */
 export const idempotencyKeyPattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 const quotedKeyPattern = /^"([\x21\x23-\x5b\x5d-\x7e]{1,255})"$/
 
@@ -34,7 +34,7 @@ const defaultKeyField = {
   snake: toCase('idempotency-key', 'snake'),
 } as const
 
-/** The name of the field that may carry the key; null where it is off. R93. */
+/** The name of the field that may carry the key; null if keys in bodies are turned off. R93. */
 export function idempotencyKeyField({ naming, idempotency }: Settings): string | null {
   return idempotency.bodyField === '' ? defaultKeyField[naming] : idempotency.bodyField
 }

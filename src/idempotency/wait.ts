@@ -1,4 +1,4 @@
-/** Lets calls with one key wait for the first of them, in this process, without holding anything of the store. Part 4, idempotency of POST. */
+/** Wait: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Create, DecideOnce, Plan, Recall } from '../flow/plan.ts'
@@ -8,16 +8,16 @@ import type { Settings } from '../settings.ts'
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
 type ClaimingPlan = Create | DecideOnce | Recall
 
-/** A plan under way with a key. */
+/** A running plan with a key. */
 interface RunningClaim {
   waiting: number
-  /** Settles at its end, with what is known of the key if it was used; made for the first one who waits. */
+  /** Resolves when the plan ends, with the prior claim if it used the key; created for the first waiting call. */
   ended: PromiseWithResolvers<PriorClaim | null> | null
 }
 
 const runningClaims = new WeakMap<Store, Map<string, RunningClaim>>()
 
-/** Executes a plan; one with a key that another plan is using waits for the end of that one. R102. */
+/** Executes a plan; if another plan is using the same key, waits for its end first. R102. */
 export function executeInTurn(plan: Plan, store: Store, patience: WaitLimits): Outcome | Promise<Outcome> {
   if (!('claim' in plan) || !plan.claim) return store.execute(plan)
   const all = runningClaimsOf(store)
@@ -34,7 +34,7 @@ function runningClaimsOf(store: Store): Map<string, RunningClaim> {
   return line
 }
 
-/** What the one before made is known without the store; where it made nothing, the next one proceeds. */
+/** If the first plan used the key, returns its claim without a query; if it failed, the next plan proceeds. */
 async function executeAfterOthers(
   plan: ClaimingPlan,
   claim: Claim,
@@ -83,7 +83,7 @@ async function executeAlone(
   }
 }
 
-/** What a repeat of a plan is told. */
+/** The outcome for a retry of a plan; null if the plan did not use its key. */
 function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome: Outcome): PriorClaim | null {
   if (outcome.is === 'claimed') return outcome
   const made = outcome.is === 'kept' ? outcome.seen : outcome

@@ -1,4 +1,4 @@
-/** Requests wait where the memory for answers is taken, and are refused where that lasts. */
+/** Answer memory: requests wait while it is full, and are refused if that lasts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,40 +1,40 @@
-/** Room: bounds the memory of answers that are being made or are not sent yet; beyond it requests wait. Part 8, overload. */
+/** Answer memory: bounds the memory of answers that are being made or sent; beyond it requests wait. Part 8, overload. */
 import { getHeapStatistics } from 'node:v8'
 import { Problem } from '../errors/problem.ts'
 
 const MiB = 1024 * 1024
-/** Of all large answers of a service together; less where the heap is small. */
+/** The bound for all large answers of a service together; lower if the heap is small. */
 export const mostAnswerMemory = Math.min(64 * MiB, Math.floor(getHeapStatistics().heap_size_limit / 4))
-/** Answers up to this size are not counted: thousands of them fit. */
+/** Answers up to this size are not counted once they are made: thousands of them fit. */
 export const smallAnswer = MiB / 16
-/** From here on one answer is made at a time, and what came in meanwhile is handled before the next one. */
+/** From this size on, one answer is made at a time, and events that arrived meanwhile are handled before the next one. */
 const heavyAnswer = MiB / 4
-/** So many turns of the event loop may go by before the next heavy answer, while each of them brings something. */
+/** For how many turns of the event loop the next heavy answer may be delayed while each turn has new events. */
 const mostTurns = 32
-/** Where a store is waited for, so many answers are made at a time, as their size is only known once they are made; a heavy one counts as six, so that two are made at a time and small ones beside them. */
+/** How many answers an asynchronous store makes at a time, as their size is known late; a heavy one counts as six. */
 const mostMaking = 16
 const weightOf = (bytes: number): number => (bytes < heavyAnswer ? 1 : 6)
-/** How long a request waits for room, in milliseconds, and how many do at most. */
+/** How long a request waits for memory, in milliseconds, and how many requests may wait. */
 const memoryPatience = 5000
 const mostWaiting = 10_000
 
 /** The memory of one answer. */
 export interface AnswerSpace {
-  /** Sets how much it holds; the first time, that it is made. */
+  /** Sets how many bytes it holds; the first call also says that the answer is made. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
 }
 
 export interface AnswerMemory {
-  /** Room for an answer of about so many bytes: now, or when others have left. Small ones pass those that wait. */
+  /** Reserves memory for an answer of about this size, now or when others have left. Small answers pass waiting ones. */
   readonly enter: (bytes: () => number, gone?: () => boolean) => AnswerSpace | Promise<AnswerSpace>
-  /** Counts an answer that is made. */
+  /** Counts an answer that is already made. */
   readonly hold: (bytes: number) => AnswerSpace
   /** Whether even a small answer has to wait. */
   readonly isFull: () => boolean
-  /** Whether a request waits for room. */
+  /** Whether a request waits for memory. */
   readonly isWanted: () => boolean
-  /** The bytes that are held. */
+  /** How many bytes are held. */
   readonly held: () => number
 }
 
@@ -49,7 +49,7 @@ interface WaitingRequest {
 
 const answerMemories = new WeakMap<object, AnswerMemory>()
 
-/** The room of a service, by its store. One that holds a state for a turn of the event loop reads in the turn, others are waited for. */
+/** The answer memory of a service, by its store. A store with `hold` reads synchronously: it needs no limit on `making`. */
 export function answerMemoryOf(store: { readonly hold?: unknown }): AnswerMemory {
   const own =
     answerMemories.get(store) ?? makeAnswerMemory(store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY)
@@ -57,7 +57,7 @@ export function answerMemoryOf(store: { readonly hold?: unknown }): AnswerMemory
   return own
 }
 
-// long because: its steps share what is held and who waits
+// long because: its functions share the counters and the waiting requests
 function makeAnswerMemory(most: number): AnswerMemory {
   let held = 0
   let making = 0
@@ -110,7 +110,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
     return { set, leave: () => set(0) }
   }
 
-  /** Counts an answer that is to be made. */
+  /** Counts an answer that is about to be made. */
   function begin(bytes: number): AnswerSpace {
     const { set } = hold(bytes)
     const weight = weightOf(bytes)
@@ -128,7 +128,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
     return { set: own, leave: () => own(0) }
   }
 
-  /** The event loop accepts one connection in a turn, so that with a heavy answer in each turn those that wait would be served late. */
+  /** The event loop accepts one connection per turn; a heavy answer in every turn would keep new connections waiting. */
   function rest(turns = 0, before = eventsPolled()): void {
     busy = true
     setImmediate(() => {
@@ -139,7 +139,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
     })
   }
 
-  /** Admits those that wait, in their order; small ones pass large ones. */
+  /** Admits waiting requests in order; small ones pass large ones. */
   function pump(): void {
     if (pumping || waiting.size === 0) return
     pumping = true
@@ -157,7 +157,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
   }
 }
 
-/** Grows with every event that the event loop gets from the system. */
+/** How many events the event loop has received from the system. */
 const eventsPolled = (): number => performance.nodeTiming.uvMetricsInfo.events
 
 const answerMemoryFull = (): Problem =>
@@ -169,10 +169,10 @@ const answerMemoryFull = (): Problem =>
 const bytesPerRow = new WeakMap<object, number>()
 const [firstGuess, least] = [4096, 1024]
 
-/** How large a page of so many rows may become, by the pages of the same list before. */
+/** Estimates the bytes of a page of this many rows from earlier pages of the same list. */
 export const expectedPageSize = (list: object, rows: number): number => rows * (bytesPerRow.get(list) ?? firstGuess)
 
-/** Learns from a page that was made; what was large once is forgotten slowly. */
+/** Updates the estimate with a finished page; it rises at once and falls slowly. */
 export function learnPageSize(list: object, rows: number, bytes: number): void {
   bytesPerRow.set(list, Math.max(least, bytes / Math.max(1, rows), (bytesPerRow.get(list) ?? 0) * 0.99))
 }

@@ -1,14 +1,14 @@
-/** Counts what is inside a house, where only so many requests are let in at a time. Part 8, concurrency. */
+/** Concurrency: limits how many requests run at a time, in the service and for each caller. Part 8, concurrency. */
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 
 const runningRequests = new WeakMap<object, number>()
-/** Gives nothing back, where nothing was counted. */
+/** The release of a slot where no limit is set. */
 export const releaseNothing = (): void => {}
 
-/** Lets a request in, or refuses it; what comes back is called when it is done. R185. */
+/** Takes a slot or throws; call the returned function when the request is done. R185. */
 export function acquireSlot(house: object, most: number | null): () => void {
   if (most === null) return releaseNothing
   const before = runningRequests.get(house) ?? 0
@@ -20,7 +20,7 @@ export function acquireSlot(house: object, most: number | null): () => void {
 
 const runningByCaller = new WeakMap<object, Map<string, number>>()
 
-/** Lets a request of a caller in, or refuses it; those whom nobody knows are told apart by their address. R185. */
+/** Takes a slot of one caller or throws; anonymous callers are distinguished by their address. R185. */
 export function acquireCallerSlot(house: object, { id }: Caller, { address }: Call, most: number | null): () => void {
   if (most === null) return releaseNothing
   const all = runningByCaller.get(house) ?? new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Content that is not whole yet has a bound; who stops sending is cut where others wait. */
+/** Intake: incomplete bodies have a bound; stalled uploads are aborted while others wait. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../errors/problem.ts'

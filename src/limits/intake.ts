@@ -1,12 +1,12 @@
-/** Intake: bounds the memory of content that is not whole yet, so that senders that stop cannot fill it. Part 8, body size. */
+/** Intake: bounds the memory of incomplete request bodies, so that stalled senders cannot fill it. Part 8, body size. */
 import { Problem } from '../errors/problem.ts'
 
 const MiB = 1024 * 1024
-/** Of all content of a service that is not whole yet. */
+/** The bound for all incomplete bodies of a service together. */
 const mostContentHeld = 64 * MiB
-/** While there is no room, an upload is cut that takes longer than this and falls behind this many bytes in a millisecond. */
+/** While memory is full, uploads that took longer than `grace` ms plus one ms for each `pace` bytes are aborted. */
 const [grace, pace] = [2000, 512]
-/** How long an upload waits for room, in milliseconds. */
+/** How long an upload waits for memory, in milliseconds. */
 const patience = 5000
 
 interface Upload {
@@ -16,9 +16,9 @@ interface Upload {
 }
 
 export interface Intake {
-  /** The pieces of an upload; refused where there is no room, or where it holds room for too long. */
+  /** Yields the pieces of an upload; throws if memory stays full, or if the upload holds memory for too long. */
   readonly receive: (content: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array, void, undefined>
-  /** The bytes that are held. */
+  /** How many bytes are held. */
   readonly held: () => number
 }
 
@@ -36,9 +36,9 @@ export function intakeOf(store: object, now: () => number): Intake {
   return own
 }
 
-// long because: its steps share what is held and who waits
+// long because: its functions share the counter and the waiting uploads
 function makeIntake(now: () => number): Intake {
-  /** In the order in which they began. */
+  /** In the order of their first piece. */
   const uploads = new Set<Upload>()
   const waiting = new Set<() => void>()
   let held = 0
@@ -55,7 +55,7 @@ function makeIntake(now: () => number): Intake {
         yield value
       }
     } finally {
-      pieces.return?.().catch(() => {}) // not waited for: nothing more may come
+      pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
       uploads.delete(own)
       held -= own.bytes
       for (const go of waiting) go()
@@ -76,7 +76,7 @@ function makeIntake(now: () => number): Intake {
     uploads.add(own)
   }
 
-  /** Waits until another upload leaves; meanwhile those that are too slow are cut. */
+  /** Waits until another upload ends; meanwhile aborts uploads that are too slow. */
   function room(until: number): Promise<void> {
     sweeping ??= setInterval(sweep, 500).unref()
     return new Promise((resolve, reject) => {

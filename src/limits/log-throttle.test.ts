@@ -1,4 +1,4 @@
-/** Refusals by overload are counted, not logged one by one. */
+/** Log throttle: refusals by overload are counted, not logged one by one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logThrottled } from './log-throttle.ts'

@@ -1,4 +1,4 @@
-/** Hush: overload, and what is down, is logged in one line a second with a count: a line for each refusal would be a load of its own. Part 8, overload. */
+/** Log throttle: logs refusals once a second with a count, as a line for each would add load. Part 8, overload. */
 
 interface ErrorLog {
   readonly error: (about: object, message: string) => void
@@ -7,7 +7,7 @@ interface ErrorLog {
 const refusalCounts = new WeakMap<ErrorLog, Map<string, number>>()
 const throttleTime = 1000
 
-/** Logs a refusal now, or counts it where one of its type and message was logged less than a second ago. */
+/** Logs a refusal, or counts it if one with the same type and message was logged less than a second ago. */
 export function logThrottled(log: ErrorLog, type: string, about: object, message: string): void {
   const own = refusalCounts.get(log) ?? new Map<string, number>()
   refusalCounts.set(log, own)

@@ -1,15 +1,15 @@
-/** Rate: counts requests against quotas, in the process as far as a lease goes, and with all nodes together. Part 8, request counts. */
+/** Meter: counts requests against quotas, locally up to a lease, beyond it for all nodes. Part 8, request counts. */
 import type { Ledger } from '../flow/store.ts'
 import type { QuotaPolicy } from './tier.ts'
 
-/** A request, as it counts against one quota. */
+/** One request counted against one quota. */
 interface QuotaCharge {
   readonly policy: QuotaPolicy
-  /** Who it is counted for. */
+  /** The caller, address or tier that it is counted for. */
   readonly partition: string
 }
 
-/** What is left of a quota, and when its window ends. */
+/** How much of a quota is left, and when its window ends. */
 export interface QuotaBalance {
   readonly policy: QuotaPolicy
   readonly left: number
@@ -21,7 +21,7 @@ export interface QuotaDecision {
   readonly balances: readonly QuotaBalance[]
 }
 
-/** Counts a request against all its quotas, or against none where one of them is used up. */
+/** Counts a request against all its quotas, or against none of them if one is used up. */
 export type Meter = (charges: readonly QuotaCharge[], now: number) => QuotaDecision | Promise<QuotaDecision>
 
 interface QuotaWaiter {
@@ -29,15 +29,15 @@ interface QuotaWaiter {
   readonly fail: (error: unknown) => void
 }
 
-/** The window that runs for one partition, as far as this process knows. */
+/** The current window of one partition, as far as this process knows. */
 interface QuotaWindow {
   readonly policy: QuotaPolicy
   readonly name: string
-  /** What all nodes have used, own requests included. */
+  /** How many requests all nodes have used, own ones included. */
   used: number
-  /** Own requests that the others were not told of yet. */
+  /** Own requests not yet reported to the ledger; negative if requests that were reported did not run. */
   held: number
-  /** When the window ends; 0 as long as that is not known. */
+  /** When the window ends; 0 until the ledger has said it. */
   until: number
   asking: boolean
   waiting: QuotaWaiter[]
@@ -45,7 +45,7 @@ interface QuotaWindow {
 
 const mostWindows = 100_000
 
-// long because: its steps share the windows
+// long because: its functions share the windows
 export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
   const all = new Map<QuotaPolicy, Map<string, QuotaWindow>>()
 
@@ -72,7 +72,7 @@ export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
     }
     const before = own.get(partition)
     if (before && (isRunning(before, now) || before.asking)) return before
-    own.delete(partition) // the windows of a policy are equally long, so that those that end first stand first
+    own.delete(partition) // all windows of a policy have the same length, so the map is ordered by their ends
     forget(own, now)
     const name = `${policy.tier}/${policy.name}/${partition}`
     const window = { policy, name, used: 0, held: 0, until: 0, asking: false, waiting: [] }
@@ -80,14 +80,14 @@ export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
     return window
   }
 
-  /** More windows than one are forgotten for each new one, so that those that are over cannot pile up. */
+  /** Removes up to two windows for each new one, so that ended windows cannot accumulate. */
   function forget(own: Map<string, QuotaWindow>, now: number): void {
     let left = 2
     for (const [partition, window] of own) {
       if (left === 0 || (window.until > now && own.size < most)) return
       own.delete(partition)
       left--
-      // What could not be told is no more than a lease.
+      // If this report fails, at most a lease of requests is not counted.
       if (window.until > now && window.held > 0) tell(window, window.held, now).catch(() => {})
     }
   }
@@ -112,16 +112,16 @@ export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
     })
   }
 
-  /** Tells the others what is held, and asks for all who wait; one question at a time. */
+  /** Reports held requests to the ledger and charges all waiting ones; one round trip at a time for each window. */
   async function ask(window: QuotaWindow, now: number): Promise<void> {
     window.asking = true
     while (window.waiting.length > 0) {
       const asking = window.waiting.splice(0)
-      const held = window.until > now ? window.held : 0 // what was held in a window that is over counts no more
+      const held = window.until > now ? window.held : 0 // requests of an ended window no longer count
       try {
         const { used, until } = await tell(window, held + asking.length, now)
         const refused = Math.min(asking.length, Math.max(0, used - window.policy.quota))
-        const since = window.held - held - refused // what was given back meanwhile, and is now
+        const since = window.held - held - refused // reported requests that did not run: given back meanwhile, or refused now
         Object.assign(window, { used: used + since, until, held: since })
         for (const [i, { done }] of asking.entries()) done(i < asking.length - refused)
       } catch (error) {
@@ -134,13 +134,13 @@ export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
   }
 }
 
-/** A window that ends far behind its time was begun by a clock that went wrong. */
+/** A window that ends too far in the future was started by a wrong clock, and is not used. */
 const isRunning = ({ until, policy }: QuotaWindow, now: number): boolean =>
   until > now && until <= now + 2 * policy.window
 
 const isFull = ({ used, until, policy }: QuotaWindow, now: number): boolean => until > now && used >= policy.quota
 
-/** Whether a request can be taken without asking: the others know of all but a lease, and that is not used up. */
+/** Whether a request can be counted locally: less than a lease is unreported, and the quota is not used up. */
 const hasRoom = ({ used, held, until, asking, policy }: QuotaWindow, now: number): boolean =>
   until > now && held < policy.lease && used < policy.quota && !asking
 
@@ -150,7 +150,7 @@ function takeFrom(window: QuotaWindow): true {
   return true
 }
 
-/** A request that another quota refuses counts against none. */
+/** Undoes a count, as a request that one quota refuses counts against none of the others. */
 function giveBackTo(window: QuotaWindow): void {
   window.used--
   window.held--

@@ -1,4 +1,4 @@
-/** Strain: when requests are refused, and when they are taken again. */
+/** Overload: when requests are refused, and when they are accepted again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../errors/problem.ts'

@@ -1,9 +1,9 @@
-/** Strain: refuses new requests while the event loop is so late that those inside wait too long. Part 8, overload. */
+/** Overload: refuses new requests while the event loop is so late that running requests wait too long. Part 8, overload. */
 import { Problem } from '../errors/problem.ts'
 
-/** How often the loop is looked at, in milliseconds. */
+/** How often the delay of the event loop is measured, in milliseconds. */
 export const loopInterval = 20
-/** One pause is no overload: so many looks in a row have to be late. */
+/** How many measurements in a row must be late, as a single pause is not an overload. */
 const lateInRow = 5
 
 interface LoopState {
@@ -13,7 +13,7 @@ interface LoopState {
 
 const loopStates = new WeakMap<object, LoopState>()
 
-/** Takes down how late a look at the loop was; refusing ends when the loop is well below the limit again. R161. */
+/** Records one delay of the event loop; refusals end only when the delay is below half the limit. R161. */
 export function recordLoopDelay(house: object, late: number, most: number): void {
   const loop = loopStates.get(house) ?? { late: 0, overloaded: false }
   loopStates.set(house, loop)
@@ -22,7 +22,7 @@ export function recordLoopDelay(house: object, late: number, most: number): void
   else if (late < most / 2) loop.overloaded = false
 }
 
-/** Refuses while the loop is strained; not all come again at the same moment. R161. */
+/** Throws while the event loop is overloaded; `Retry-After` varies, so that clients do not all retry at once. R161. */
 export function admitUnlessOverloaded(house: object, id: string): void {
   if (!loopStates.get(house)?.overloaded) return
   const wait = 1 + ((id.codePointAt(id.length - 1) ?? 0) % 5)

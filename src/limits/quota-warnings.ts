@@ -1,11 +1,11 @@
-/** Names operations that anybody may call without end although quotas are declared. Part 8, request counts. */
+/** Quota warnings: names public operations without a quota in a service that declares quotas. Part 8, request counts. */
 
 import { listInWords } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Quotas } from './tier.ts'
 
-/** One sentence where callers without credentials have no quota. R181. */
+/** One sentence if callers without credentials have no quota. R181. */
 export function quotaWarnings(quotas: Quotas | null, resources: Iterable<Resource>): string[] {
   if (quotas === null || quotas.anonymous !== null) return []
   const open = [...resources]

@@ -1,4 +1,4 @@
-/** Quota: takes a request from the quotas of its caller, and says in its answer what is left. Part 8, request counts. */
+/** Quota: counts a request against the quotas of its caller, and adds what is left to its answer. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, expiryTime, type World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -8,25 +8,25 @@ import type { Ledger, Store } from '../flow/store.ts'
 import { type Meter, makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
 import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 
-/** How a caller stands after a request. */
+/** The quotas of a caller after a request. */
 export interface QuotaStatus extends QuotaDecision {
   readonly tier: Tier
   readonly headers: Quotas['headers']
   readonly now: number
 }
 
-/** Where requests are counted. */
+/** The store, clock and ledger that requests are counted with. */
 interface QuotaContext {
   readonly service: { readonly quotas: Quotas | null }
   readonly store: Store
   readonly world: World
-  /** Counts in the place of the store. */
+  /** Counts instead of the store. */
   readonly ledger?: Ledger
 }
 
 const meters = new WeakMap<Store, Meter>()
 
-/** Counts a request; null where its caller has no quotas. R181, R184. */
+/** Counts a request; null if its caller has no quotas. R181, R184. */
 export function spendQuota(
   { service: { quotas }, store, world, ledger = storeLedger(store) }: QuotaContext,
   call: Call,
@@ -52,13 +52,13 @@ export function spendQuota(
   return taken instanceof Promise ? taken.then(rate) : rate(taken)
 }
 
-/** Who names a tier that there is has that one; who names none, or another, has the first. */
+/** A caller that names a declared tier has that tier; any other known caller has the first one. */
 function tierOf({ tiers, first, anonymous }: Quotas, { id, tier }: Caller): Tier | null {
   if (id === '') return anonymous
   return (tier === null ? undefined : tiers.get(tier)) ?? first
 }
 
-/** What a caller has by itself and by its tier. R191. */
+/** The features of a caller and of its tier. R191. */
 export function featuresOf(caller: Caller, quotas: Quotas | null): ReadonlySet<string> {
   const gained = (quotas && tierOf(quotas, caller)?.features) ?? []
   return gained.length === 0 ? caller.features : new Set([...caller.features, ...gained])
@@ -84,7 +84,7 @@ function storeLedger(store: Store): Ledger {
   }
 }
 
-/** R182. */
+/** Throws if a quota is used up. R182. */
 export function admitQuota(rate: QuotaStatus | null): void {
   if (rate === null || rate.granted) return
   const violated = rate.balances.filter(({ left }) => left === 0)
@@ -100,7 +100,7 @@ export function admitQuota(rate: QuotaStatus | null): void {
 
 const secondsLeft = ({ until }: QuotaBalance, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
 
-/** An answer that says how its caller stands. R183. */
+/** Adds the headers that show the quotas of the caller. R183. */
 export function addQuotaHeaders(reply: Reply, rate: QuotaStatus | null): Reply {
   if (rate === null || rate.headers === 'none') return reply
   const { headers } = reply
@@ -112,7 +112,7 @@ export function addQuotaHeaders(reply: Reply, rate: QuotaStatus | null): Reply {
   return reply
 }
 
-/** The end of a window is not told where the answer says to come again before it: who comes then may be served. */
+/** Leaves out the end of a window if `Retry-After` is earlier, as a retry at that time may succeed. */
 function rateLimitField({ balances, now }: QuotaStatus, retryAfter: number): string {
   let text = ''
   for (const standing of balances) {
@@ -123,7 +123,7 @@ function rateLimitField({ balances, now }: QuotaStatus, retryAfter: number): str
   return text
 }
 
-/** The fields that many services had before: of the quota with the least left, the one that ends last. */
+/** The older X-RateLimit headers, for the quota with the least left; if several are equal, for the one that ends last. */
 function legacyQuotaHeaders({ balances, now }: QuotaStatus): Record<string, string> {
   const nearest = balances.reduce((a, b) => (b.left < a.left || (b.left === a.left && b.until > a.until) ? b : a))
   return {

@@ -1,4 +1,4 @@
-/** Redis: counts what is spent of quotas in Redis or Valkey, where the database should not. Part 8, request counts. */
+/** Redis: counts quotas in Redis or Valkey instead of the database. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import type { Ledger } from '../flow/store.ts'
 
@@ -7,7 +7,7 @@ export interface RedisLedger {
   readonly close: () => void
 }
 
-/** One step on the server: no window without an end, and its clock is that of all nodes. */
+/** Atomic on the server: every window gets an expiry, and all nodes use the server's clock. */
 export const spendScript = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then
@@ -18,7 +18,7 @@ return { used, left }`
 
 const patience = 1000
 
-/** Connects at once, and refuses where that cannot be done. Later failures refuse what has to be counted. R161, R184. */
+/** Connects at once, and throws if that fails. After later failures, requests with quotas are refused. R161, R184. */
 export async function redisLedger(url: string): Promise<RedisLedger> {
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
@@ -29,7 +29,7 @@ export async function redisLedger(url: string): Promise<RedisLedger> {
     enableOfflineQueue: false,
     retryStrategy: (times) => Math.min(times * 50, patience),
   })
-  let reason: unknown // who asks is told that there is no connection; why, is told here
+  let reason: unknown // a failed connect() says only that there is no connection; this event has the cause
   client.on('error', (error: unknown) => {
     reason = error
   })

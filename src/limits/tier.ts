@@ -1,44 +1,44 @@
-/** Tier: the quotas that are declared for a group of callers, made ready at start. Part 8, request counts. */
+/** Tier: the quotas declared for groups of callers, prepared at start. Part 8, request counts. */
 
 import { durationMilliseconds } from '../formats/time.ts'
 import type { DeclaredQuota, DeclaredTier, DeclaredTiers, Partition } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 
-/** One quota: so many requests in a window of time. R181. */
+/** One quota: a number of requests in a time window. R181. */
 export interface QuotaPolicy {
   readonly tier: string
   readonly name: string
   readonly quota: number
   /** In milliseconds. */
   readonly window: number
-  /** Whose requests are counted together. */
+  /** Which requests are counted together. */
   readonly partition: Partition
-  /** How many requests a node may take before it tells the others. R184. */
+  /** How many requests a node may count locally before it reports them. R184. */
   readonly lease: number
 }
 
 export interface Tier {
-  /** What its callers have besides their own features. R191. */
+  /** The features that its callers have in addition to their own. R191. */
   readonly features: readonly string[]
   readonly policies: readonly QuotaPolicy[]
-  /** What answers say of them. R183. */
+  /** The value of the header `RateLimit-Policy`. R183. */
   readonly policyHeader: string
 }
 
 export interface Quotas {
   readonly tiers: ReadonlyMap<string, Tier>
-  /** The tier of callers that name none: the first one that is declared. */
+  /** The tier of callers that do not name a declared one: the first. */
   readonly first: Tier | null
-  /** The tier of callers that nobody knows. */
+  /** The tier of callers without credentials; null if it is not declared. */
   readonly anonymous: Tier | null
   readonly headers: Settings['rateLimit']['headers']
 }
 
-/** The tier of those who are not known, where it is declared; they are told apart by their address. */
+/** The name of the tier of callers without credentials, who are distinguished by their address. */
 const anonymousTier = 'anonymous'
 const oneHour = 3_600_000
 
-/** The quotas of a service; null where it declares none. */
+/** The quotas of a service; null if it declares no tiers. */
 export function quotasOf(declared: DeclaredTiers, { lease, headers }: Settings['rateLimit']): Quotas | null {
   const tiers = Object.entries(declared).map(([name, one]) => [name, tierOf(name, one, lease)] as const)
   if (tiers.length === 0) return null

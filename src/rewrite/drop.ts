@@ -193,7 +193,7 @@ const lossNotAllowed = (lossy: LossyCollection, path: string, row: ResultRow): E
 
 const lossyRowLabel = ({ collection }: LossyCollection, { id }: ResultRow): string => `${collection.name}/${id}`
 
-/** The list around a value without that value: undrop needs the same list, as items have only positions. Empty outside lists. */
+/** The list around a value without the value: undrop compares it, as items have only positions. Empty outside lists. */
 function restOfList({ collection, was }: LossyCollection, document: Members, path: string): string {
   const at = path.indexOf('.*')
   if (at < 0) return ''

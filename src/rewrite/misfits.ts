@@ -119,7 +119,7 @@ function* countMisfits(
   return { found: own.misfits(whole), longest: own.longest }
 }
 
-/** How many bytes the indexes of a field can hold. Indexes of short texts hold the whole value, those of long ones a prefix. */
+/** How many bytes the indexes of a field can hold. An index holds a short text whole, and of a long one a prefix. */
 function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>

@@ -132,7 +132,7 @@ function* putBack(
   return null
 }
 
-/** Whether nobody may see or write a field who could not when its value was dropped. */
+/** Whether the field's rights are at least as strict as when its value was dropped. */
 function isAsStrict(now: FieldRights | undefined, then: FieldRights): boolean {
   if (!now) return false
   const has = (scopes: readonly string[], all: readonly string[]) => all.every((one) => scopes.includes(one))
@@ -141,7 +141,7 @@ function isAsStrict(now: FieldRights | undefined, then: FieldRights): boolean {
 
 type CollectionFields = Collection['fields']
 
-/** Whether a field holds what stands where nothing was written. */
+/** Whether a field holds only the value that it has if nothing was written. */
 function isBlank(fields: CollectionFields, value: unknown, path: string): boolean {
   const [name, ...rest] = path.split('.')
   const field = fields.find((one) => one.name === name)

@@ -15,7 +15,7 @@ import type { Phase, SchemaStep } from './step.ts'
 export interface SchemaComparison {
   readonly state: SchemaState | null
   readonly change: SchemaChange
-  /** Whether a node of this declaration can serve: as the current one, as the old one of a rolling upgrade, or not at all. */
+  /** Whether a node of this declaration can serve: as a current node, as an old one of a rolling upgrade, or not at all. */
   readonly serves: 'now' | 'former' | null
 }
 
@@ -65,7 +65,7 @@ export const writableCollections = (
 /** A change during which no old nodes run, so that rows keep nothing for them. */
 export const withoutFormer = (change: SchemaChange): SchemaChange => ({ ...change, before: null })
 
-/** The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or reservations. */
+/** The state to store after a phase; `open` if the other follows. Old nodes cannot use recreated tables or reservations. */
 export function stateAfter({ before, after, steps, merged }: SchemaChange, phase: Phase, open: boolean): SchemaState {
   const former = steps.some(({ empty }) => empty) ? null : formerLayout(before)
   const alone = open && steps.some(({ still }) => still)
