@@ -14,8 +14,8 @@ interface FailureCount {
 
 export interface FailureCounter {
   /**
-    * Counts an invalid credential; throws 429 if the address has sent too many invalid credentials, or this one too often.
-    * Valid credentials are never counted here, so no caller is locked out by a neighbour. R184.
+   * Counts an invalid credential; throws 429 if the address has sent too many invalid credentials, or this one too often.
+   * Valid credentials are never counted here, so no caller is locked out by a neighbour. R184.
    */
   readonly add: (address: string, digest: string, now: number) => void
 }

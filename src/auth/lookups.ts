@@ -1,6 +1,6 @@
 /**
-  * Lookups: batches lookups of unverified credentials, so that a flood of made-up keys costs the store a few statements a
-  * second and delays valid keys only a little. Part 5, authentication.
+ * Lookups: batches lookups of unverified credentials, so that a flood of made-up keys costs the store a few statements a
+ * second and delays valid keys only a little. Part 5, authentication.
  */
 
 /** How many lookups one statement may hold. */

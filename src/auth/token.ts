@@ -52,8 +52,8 @@ async function verifyToken(token: string, keys: JWTVerifyGetKey, terms: JWTVerif
 const notSignedError = (): Error => new errors.JWSSignatureVerificationFailed()
 
 /**
-  * Whether a key of the issuer is unusable: too short for its algorithm, malformed, or of a curve that Node does not support.
-  * The crypto libraries report this in errors of their own, which say nothing about the token.
+ * Whether a key of the issuer is unusable: too short for its algorithm, malformed, or of a curve that Node does not support.
+ * The crypto libraries report this in errors of their own, which say nothing about the token.
  */
 const isAboutKey = (error: unknown): boolean => !(error instanceof Problem || error instanceof errors.JOSEError)
 

@@ -43,8 +43,8 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
 }
 
 /**
-  * Removes the fields that not every caller may read. Otherwise a caller that knows the key of another request could guess
-  * their values: an error would reveal whether they match.
+ * Removes the fields that not every caller may read. Otherwise a caller that knows the key of another request could guess
+ * their values: an error would reveal whether they match.
  */
 function omitConcealed(body: Document, concealed: ReadonlySet<string>): Document {
   if (concealed.size === 0) return body
