@@ -1,4 +1,4 @@
-/** Finds what is wrong with what is told of the changes between versions. Part 9, versions. */
+/** Change mistakes: mistakes in the declared changes between versions. Part 9, versions. */
 
 import { isObject } from '../fields/value-check.ts'
 import {
@@ -18,7 +18,7 @@ import { checkMovedFields } from './moved-fields.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
 import { type ChangeCheck, checkValueSources } from './value-sources.ts'
 
-/** All mistakes of the changes; where there are none, those of the versions that follow from them. */
+/** All mistakes of the changes; if there are none, those of the older versions that they define. */
 export function changeMistakes(declaration: VersionedDeclaration, changes: readonly Change[]): Mistake[] {
   const found: Finding[] = []
   let around = declaration
@@ -35,7 +35,7 @@ export function changeMistakes(declaration: VersionedDeclaration, changes: reado
         `There is no resource \`${change.resource}\` in ${change.version}.`,
         nameHint(change.resource, Object.keys(around.resources)),
       )
-    if (found.length > clean) break // what lies behind it follows from it
+    if (found.length > clean) break // older changes are checked against the result of this one
     around = declarationBefore(around, change)
   }
   if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
@@ -44,7 +44,7 @@ export function changeMistakes(declaration: VersionedDeclaration, changes: reado
     .flatMap((label) => mistakesOfVersion(declaration, changes, label))
 }
 
-/** What an older version would be, judged as if it were declared. */
+/** Checks the declaration of an older version like a declared one. */
 function mistakesOfVersion(declaration: VersionedDeclaration, changes: readonly Change[], label: string): Mistake[] {
   const mistakes = changes.length === 0 ? [] : declarationMistakes(declarationAt(declaration, changes, label))
   return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
@@ -71,7 +71,7 @@ function checkVersionOfChange(
     )
 }
 
-/** What holds something for each of several names. */
+/** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
   ...['deprecations', 'errors', 'filters', 'sorts'],
@@ -122,7 +122,7 @@ function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
   report({ found }, [...path, 'revision'], `It is ${valueInWords(revision)}.`, mend)
 }
 
-/** Fields that are named have to be there, and those of before must not be in the way. */
+/** Named fields must exist, and no field may appear twice in the version before. */
 function checkNames(scene: ChangeCheck): void {
   const { change, path, own, found } = scene
   const { added = [], renamed = {}, retyped = {}, required = {}, mapped = {}, shown: told = {}, moved = {} } = change
@@ -154,7 +154,7 @@ function checkNames(scene: ChangeCheck): void {
     )
 }
 
-/** Values of enums. */
+/** Checks mapped values of enums. */
 function checkValues({ change, path, own, around, found }: ChangeCheck): void {
   const { mapped = {}, shown: told = {} } = change
   for (const name of new Set([...Object.keys(mapped), ...Object.keys(told)])) {

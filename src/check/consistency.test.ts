@@ -1,4 +1,4 @@
-/** The check of what resources, concepts and orders say of each other, told as tables. */
+/** Consistency: mistakes between resources, concepts and orders, as tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fields, open, orders, place, type Row, shop, table } from '../../test/help/mistakes.ts'

@@ -1,4 +1,4 @@
-/** Finds where names do not agree: between resources, and with the fields that orders and indexes name. Part 2, resources. */
+/** Consistency: names must agree between resources, and with the fields in orders and indexes. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
@@ -19,7 +19,7 @@ import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, value
 import { comparableKinds, sortableKinds } from './option-faults.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
-/** What resources have to agree on with each other. */
+/** Checks what all resources must agree on. */
 export function checkConsistency(ground: DeclarationCheck): void {
   const resources = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
   checkPrefixes(resources, ground)
@@ -35,7 +35,7 @@ export function checkConsistency(ground: DeclarationCheck): void {
 
 type Entries = readonly (readonly [name: string, given: UncheckedObject])[]
 
-/** R36. */
+/** Prefixes of ids must be valid and unique. R36. */
 function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
   const owners = new Map<string, string>()
   for (const [name, { prefix: given, singular: own, key }] of resources) {
@@ -64,7 +64,7 @@ function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
   }
 }
 
-/** Every resource has a table and a view of its own. */
+/** Every resource needs its own table and view. */
 function checkTables(resources: Entries, ground: DeclarationCheck): void {
   const owners = new Map<string, string>()
   for (const [name] of resources) {
@@ -81,7 +81,7 @@ function checkTables(resources: Entries, ground: DeclarationCheck): void {
   }
 }
 
-/** One concept, one name and one structure. R37. */
+/** A name must have the same structure everywhere. R37. */
 function checkStructures(resources: Entries, ground: DeclarationCheck): void {
   const first = new Map<string, readonly [text: string, path: DeclarationPath]>()
   for (const [name, field] of ground.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
@@ -103,7 +103,7 @@ function checkStructures(resources: Entries, ground: DeclarationCheck): void {
   }
 }
 
-/** Names that lead back to themselves; each circle is told once. */
+/** Reports cycles between names, each one once. */
 export function checkCycles(
   place: (name: string) => DeclarationPath,
   items: UncheckedObject,
@@ -137,7 +137,7 @@ export function checkCycles(
 
 type NamedFields = ReadonlyMap<string, Field | undefined>
 
-/** What orders and indexes may name: fields by their names, nested ones with dots; undefined where a field is not sound. */
+/** The fields that orders and indexes may name, nested ones with dots; undefined for a field with mistakes. */
 function namedFields(judged: ResourceCheck, ground: DeclarationCheck): NamedFields {
   const { naming } = ground.settings
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
@@ -155,7 +155,7 @@ function namedFields(judged: ResourceCheck, ground: DeclarationCheck): NamedFiel
   return terms.set(toCase('created-at', naming), time).set(toCase('updated-at', naming), time)
 }
 
-/** Whether orders, indexes and joint uniqueness name fields that can do it. */
+/** Checks that orders, indexes and `uniques` name suitable fields. */
 export function checkOrders(judged: ResourceCheck, ground: DeclarationCheck): void {
   const { name, given } = judged
   const path = ['resources', name]
@@ -178,7 +178,7 @@ export function checkOrders(judged: ResourceCheck, ground: DeclarationCheck): vo
   checkSortable(judged, terms, ground)
 }
 
-/** R56. */
+/** The number of sortable fields is limited. R56. */
 function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFields, ground: DeclarationCheck): void {
   const declared = (term: string) => isObject(given.fields) && hasMember(given.fields, term.split('.')[0])
   const sorted = [...terms].filter(([term, field]) => field?.options.sort && declared(term))
@@ -188,7 +188,7 @@ function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFie
   report(ground, ['resources', name, 'fields'], reason, 'Leave `sort` out at some, or set a higher maximum.')
 }
 
-/** What a list of names is for: how many it takes, and which fields fit. */
+/** The rule for a list of field names: how many it needs, and which fields are suitable. */
 interface NameListRule {
   readonly least: number
   readonly signed: boolean
@@ -247,7 +247,7 @@ function checkNameList(
   for (const [i, term] of bare.entries()) {
     const field = terms.get(term as string)
     const [top = ''] = typeof term === 'string' ? term.split('.') : []
-    if (terms.has(top) && !terms.get(top)) continue // its own mistakes are told
+    if (terms.has(top) && !terms.get(top)) continue // the mistakes of the field itself are reported
     if (typeof term !== 'string' || !terms.has(term))
       report(ground, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
     else if (field && !use.fits(field, term)) report(ground, path, ...use.fault(term))

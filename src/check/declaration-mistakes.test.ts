@@ -1,4 +1,4 @@
-/** The check of whole declarations, told as tables of what is written and what is said about it. */
+/** Declaration mistakes: whole declarations and their mistakes, as tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'

@@ -1,4 +1,4 @@
-/** Finds all mistakes in a declaration at once, each with its place, its reason and the mend. Part 2, resources. */
+/** Declaration mistakes: all mistakes of a declaration, each with place, reason and fix. Part 2, resources. */
 import { catalogue, type DeclaredError, extendCatalogue, typeChain } from '../errors/catalogue.ts'
 import { isObject } from '../fields/value-check.ts'
 import { isKebab, toKebab } from '../formats/naming.ts'
@@ -23,7 +23,7 @@ import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
 import { checkFieldScopes, checkOwner, checkRemoval } from './visibility.ts'
 
-/** All mistakes in the order of their places; whatever is given, nothing is thrown. R219. */
+/** All mistakes in the order of their places. Never throws, whatever the input. R219. */
 export function declarationMistakes(declaration: unknown): Mistake[] {
   const found: Finding[] = []
   try {
@@ -38,14 +38,14 @@ export function declarationMistakes(declaration: unknown): Mistake[] {
     const ranks = new Map(found.map((one) => [one, rankOf(declaration, one.path)]))
     found.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
   } catch (error) {
-    // A member that throws when it is read: nothing can be said of what comes after it.
+    // A member throws when it is read, so the rest cannot be checked.
     const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
     report({ found }, [], reason, 'Write plain objects, and fields as f makes them.')
   }
   return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
 }
 
-/** Where each name of a path stands in its object; what is missing stands last. */
+/** The position of each name of a path in its object; missing names come last. */
 function rankOf(declaration: unknown, path: DeclarationPath): number[] {
   let at = declaration
   return path.map((name) => {
@@ -120,7 +120,7 @@ function checkScopes(ground: DeclarationCheck): void {
   }
 }
 
-/** Declared types of errors. R160. */
+/** Checks declared types of errors. R160. */
 function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): void {
   const before = ground.found.length
   const known = [...catalogue.keys(), ...Object.keys(errors)]
@@ -150,7 +150,7 @@ function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): voi
   }
 }
 
-/** 401 needs a challenge, 422 has one meaning only, and the service is no gateway. R98, R161, R165. */
+/** 401 needs a challenge, 422 has a single meaning, and the service is not a gateway. R98, R161, R165. */
 const reservedStatuses: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
 
 function checkErrorStatus(path: DeclarationPath, status: unknown, ground: DeclarationCheck): void {
@@ -203,7 +203,7 @@ function checkErrorType(
       )
 }
 
-/** Concepts, each after those that it is made of. */
+/** Checks concepts, each after those that it contains. */
 function checkConcepts(ground: DeclarationCheck): void {
   const { concepts, soundConcepts, found } = ground
   const visited = new Set<string>()

@@ -1,4 +1,4 @@
-/** What an older version promises of a field that a change makes of others: it is kept, or the change is refused. R195. */
+/** Dropped promises: a change keeps the uniqueness and references of an older version, or is refused. R195. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, type Fields, f } from '../fields/field.ts'

@@ -1,4 +1,4 @@
-/** Finds promises of an older version that a change would drop: values that are unique, and references to rows. Part 9, versions. */
+/** Dropped promises: uniqueness and references of an older version that a change would drop. Part 9, versions. */
 
 import type { Field, Fields } from '../fields/field.ts'
 import { type Change, declarationBefore } from '../resources/change.ts'
@@ -11,7 +11,7 @@ import type { ChangeCheck } from './value-sources.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** A field of before that functions of the change make of others, and what the change makes of old and of new documents. */
+/** A field of the old version whose values the functions of a change compute, and how to try these functions. */
 interface ConvertedField {
   readonly name: string
   readonly field: Field
@@ -22,7 +22,7 @@ interface ConvertedField {
 interface ConversionTrial {
   readonly old: Readonly<Record<string, Field>>
   readonly now: Readonly<Record<string, Field>>
-  /** The fields of the new version that are made of an old document; null where its function throws. */
+  /** Converts an old document to the fields of the new version; null if the function throws. */
   readonly up: (document: Document) => Document | null
   readonly down: (document: Document) => Document | null
 }
@@ -69,7 +69,7 @@ const onDeleteOf = ({ options }: Field): string => options.onDelete ?? 'restrict
 const fieldNow = ({ path, trial }: ConvertedField): Field | undefined =>
   path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
 
-/** Whether a field of before promises anything: functions are tried for these alone. */
+/** Whether an old field is unique or a reference; only then the functions are tried. */
 function promisesAnything({ change, around, own }: ChangeCheck): boolean {
   const { removed = {}, retyped = {}, moved = {} } = change
   if (own.uniques?.flat().some((name) => hasMember(retyped, name))) return true
@@ -83,7 +83,7 @@ function promisesAnything({ change, around, own }: ChangeCheck): boolean {
 const oldName = ({ renamed = {} }: Change, name: string): string =>
   Object.keys(renamed).find((old) => renamed[old] === name) ?? name
 
-/** Fields that `response` makes, or that have another type: of what is dropped only null is left, which promises nothing. */
+/** The removed fields that `response` still gives, the retyped ones, and moved unique ones. */
 function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial): ConvertedField[] {
   const { removed = {}, retyped = {}, moved = {} } = change
   const answer = trial.down(sampleDocument(trial.now))
@@ -109,7 +109,7 @@ function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
     try {
       return { ...make?.(document as never) }
     } catch {
-      return null // plain values are not enough to try it with
+      return null // the function needs more than sample values
     }
   }
   const passed = (document: Document, name: (one: string) => [from: string, to: string]) =>
@@ -122,7 +122,7 @@ function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
     up: (document) => joined(document, run(request, document), (one) => [oldName(change, one), one]),
     down: (document) => {
       const made = run(response, document)
-      // What was renamed besides is returned under its new name.
+      // `response` returns retyped fields that are also renamed under their new names.
       const named =
         made && Object.fromEntries(Object.entries(made).map(([one, value]) => [oldName(change, one), value]))
       return joined(document, named, (one) => [one, oldName(change, one)])
@@ -143,11 +143,11 @@ const sampleDocument = (
 const otherValue = (field: Field): unknown => otherPlainValue(valueTerms(field))
 const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The names that are unique together with a field of another type, which is one of them. */
+/** The `uniques` that contain a retyped field. */
 const jointUniques = ({ path }: ConvertedField, { own }: ChangeCheck): readonly (readonly string[])[] =>
   path.at(-2) === 'retyped' ? (own.uniques ?? []).filter((names) => names.includes(path.at(-1) as string)) : []
 
-/** The names of the new version that alone or together may keep the values of an older field unique. */
+/** The unique fields of the new version, single or joint, that may keep the values of an old field unique. */
 function uniquenessKeepers(
   { trial }: ConvertedField,
   { change: { added = [], retyped = {} }, own }: ChangeCheck,
@@ -157,7 +157,7 @@ function uniquenessKeepers(
   return [...alone, ...(own.uniques ?? []).filter((names) => names.every((one) => fresh.includes(one)))]
 }
 
-/** Whether fields that are unique in the new version follow from the old one, and from it and those unique with it alone. */
+/** Whether unique fields of the new version depend on the old field alone, or on it and those that are unique with it. */
 function staysUnique(one: ConvertedField, scene: ChangeCheck, sets = uniquenessKeepers(one, scene)): boolean {
   const { name, field, trial } = one
   const first = sampleDocument(trial.old)
@@ -187,7 +187,7 @@ function referenceTargets({ kind, target, item, fields = {} }: Field): string[] 
 
 const anyId = 'id_of_somebody'
 
-/** A value whose references all name one row. */
+/** A sample value whose references all have the same id. */
 function pointingValue(field: Field): unknown {
   const { kind, item, fields = {} } = field
   if (kind === 'ref') return anyId
@@ -196,7 +196,7 @@ function pointingValue(field: Field): unknown {
   return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, pointingValue(one)]))
 }
 
-/** Whether the new version checks what the old one refers to, and gives back nothing but what it checked. */
+/** Whether the new version checks the references of the old field, and `response` gives back only checked ids. */
 function staysReference({ name, field, trial }: ConvertedField): boolean {
   const made = trial.up({ ...sampleDocument(trial.old), [name]: pointingValue(field) })
   const checked = Object.entries(trial.now).some(([one, now]) =>
@@ -211,6 +211,6 @@ function idsIn(field: Field, value: unknown): readonly unknown[] {
   try {
     return referencesIn(field, value, '').map(({ id }) => id)
   } catch {
-    return [] // a value of another shape
+    return [] // the value does not have the structure of the field
   }
 }

@@ -1,4 +1,4 @@
-/** The check of single fields, told as tables of what is written and what is said about it. */
+/** Field check: single fields and their mistakes, as tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fields, loose, open, place, type Row, right, table, wrong } from '../../test/help/mistakes.ts'

@@ -1,4 +1,4 @@
-/** Finds what is wrong with a field: its name, what it refers to, what it consists of, its default. Part 2, fields. */
+/** Field check: the name, target, parts and default of a field. Part 2, fields. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
@@ -15,11 +15,11 @@ import {
 } from './kind-options.ts'
 import { type FieldSite, fieldFaults } from './option-faults.ts'
 
-/** The names that lead to a place in the declaration. */
+/** The names on the way to a place in the declaration. */
 export type DeclarationPath = readonly string[]
 export type Finding = Omit<Mistake, 'place'> & { readonly path: DeclarationPath }
 
-/** What everything is judged against, and what was found so far. */
+/** The declaration being checked, and the mistakes found so far. */
 export interface DeclarationCheck {
   readonly settings: Settings
   readonly resources: UncheckedObject
@@ -30,7 +30,7 @@ export interface DeclarationCheck {
   readonly found: Finding[]
 }
 
-/** `resources.orders.fields.total`, other names in brackets. */
+/** A path as text: `resources.orders.fields.total`, with unusual names in brackets. */
 export function pathText(path: DeclarationPath): string {
   const text = path.map((name) => (/^[\w$-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`)).join('')
   return text === '' ? 'service' : text.replace(/^\./, '')
@@ -49,7 +49,7 @@ const mostDepth = 16
 const isField = (given: unknown): given is Field =>
   isObject(given) && hasMember(kindOptions, given.kind) && isObject(given.options)
 
-/** A field with its concepts filled in; undefined where that is impossible. */
+/** A field with its concepts resolved; undefined if that is impossible. */
 export function soundField(given: unknown, sound: DeclarationCheck['soundConcepts'], depth = 0): Field | undefined {
   if (!isField(given) || depth > mostDepth) return undefined
   if (given.kind === 'concept') {
@@ -69,7 +69,7 @@ export function soundField(given: unknown, sound: DeclarationCheck['soundConcept
   return members.every(([, one]) => one) ? { ...given, fields } : undefined
 }
 
-/** What has to be the same wherever a name is used. R37. */
+/** The structure that a field must have wherever its name is used, as text. R37. */
 export function structureOf({ kind, item, fields = {}, target }: Field): string {
   if (kind === 'list') return `a list of ${structureOf(item as Field)}`
   if (kind === 'ref') return `a reference to ${target}`
@@ -78,7 +78,7 @@ export function structureOf({ kind, item, fields = {}, target }: Field): string 
   return `{ ${names.map((name) => `${name}: ${structureOf(fields[name] as Field)}`).join(', ')} }`
 }
 
-/** Whether a name is written as names in bodies are. R41a. */
+/** Checks that a name follows the setting `naming`. R41a. */
 export function checkFieldName(path: DeclarationPath, ground: DeclarationCheck): void {
   const { naming } = ground.settings
   const name = path.at(-1) as string
@@ -92,7 +92,7 @@ export function checkFieldName(path: DeclarationPath, ground: DeclarationCheck):
     report(ground, path, 'The name has a meaning of its own in JavaScript.', 'Write another name.')
 }
 
-/** Whether a resource is named whose items are known by one id. */
+/** Checks that the target is a resource whose items have a single id. */
 export function checkReferenceTarget(path: DeclarationPath, target: unknown, ground: DeclarationCheck): void {
   const { resources } = ground
   if (!hasMember(resources, target)) {
@@ -110,7 +110,7 @@ export function checkReferenceTarget(path: DeclarationPath, target: unknown, gro
   report(ground, path, `The items of \`${target}\` have a composite key, so one id does not name them.`, mend)
 }
 
-/** All mistakes of a field and of what it holds. */
+/** Checks a field and its parts. */
 export function checkField(
   path: DeclarationPath,
   given: unknown,
@@ -143,7 +143,7 @@ export function checkField(
   }
 }
 
-/** What a field refers to or consists of. */
+/** Checks the target of a reference, the item of a list, or the members of an object. */
 function checkInside(
   path: DeclarationPath,
   { kind, item, fields, target }: Field,
@@ -164,7 +164,7 @@ function checkInside(
     report(ground, path, 'The object has no fields.', 'Write them, or f.metadata() for keys that callers choose.')
 }
 
-/** The name that a field had before cannot be that of another one beside it. */
+/** The former name of a field must not be the name of another field of the same object. */
 export function checkFormerName(
   path: DeclarationPath,
   given: unknown,
@@ -176,7 +176,7 @@ export function checkFormerName(
     report(ground, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
 }
 
-/** A concept is used under its own name or as the end of one. R37. */
+/** A field of a concept must have the concept's name, or a name that ends with it. R37. */
 function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite, ground: DeclarationCheck): void {
   const { concepts, settings } = ground
   if (!hasMember(concepts, target)) {

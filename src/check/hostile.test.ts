@@ -1,4 +1,4 @@
-/** The check of declarations that are whole, and of those that hold anything else at any place. */
+/** Hostile declarations: the check handles valid declarations, and any other value at any place. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, shop, table } from '../../test/help/mistakes.ts'

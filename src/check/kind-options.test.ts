@@ -1,4 +1,4 @@
-/** The check of bounds, patterns and defaults, told as tables of what is written and what is said about it. */
+/** Kind options: bounds, patterns and defaults, and their mistakes, as tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loose, right, table, wrong } from '../../test/help/mistakes.ts'

@@ -1,4 +1,4 @@
-/** Judges the options of a field that bound its values: lengths and sizes, digits, patterns, lists of values. Part 2, fields. */
+/** Kind options: checks options that limit values: bounds, digits, patterns and enum values. Part 2, fields. */
 
 import { defaultPrecision } from '../fields/bounds.ts'
 import type { Field, Kind } from '../fields/field.ts'
@@ -8,16 +8,16 @@ import { bigintText, decimalText, scaledInteger } from '../formats/numbers.ts'
 import { dateText, timestampText } from '../formats/time.ts'
 import type { Settings } from '../settings.ts'
 
-/** What is wrong, and the mend. */
+/** A mistake and its fix. */
 export type DeclarationFault = readonly [reason: string, mend: string]
-/** What a user of plain JavaScript may have written. */
+/** An object that is not checked yet, as plain JavaScript may pass anything. */
 export type UncheckedObject = Readonly<Record<string, unknown>>
 export const generalOptions =
   'optional default fill immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
 const boundedOptions = [...generalOptions, 'min', 'max']
 const textOptions = [...boundedOptions, 'pattern', 'fold']
 
-/** The options that each kind takes. */
+/** The options that each kind accepts. */
 export const kindOptions: Readonly<Record<Kind, readonly string[]>> = {
   ...{ text: textOptions, email: textOptions, url: textOptions, concept: textOptions },
   ...{
@@ -32,14 +32,14 @@ export const kindOptions: Readonly<Record<Kind, readonly string[]>> = {
 }
 export const textKinds: readonly Kind[] = ['text', 'email', 'url']
 
-/** A value as messages name it. */
+/** A value as text for messages. */
 export function valueInWords(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'function') return 'a function'
   return /^(number|boolean|bigint)$/.test(typeof value) ? String(value) : typeInWords(value)
 }
 
-/** Which name is meant, and which ones are allowed, as far as a message can hold them. */
+/** Suggests the nearest name, and lists the allowed ones unless there are too many for a message. */
 export function nameHint(name: unknown, names: readonly string[], none = 'Leave it out.'): string {
   const guess = typeof name === 'string' ? nearestName(name, names) : undefined
   const allowed = names.length > 0 && names.length <= mostNames ? `Allowed: ${listInWords(names)}.` : none
@@ -54,7 +54,7 @@ export function hasMember(given: UncheckedObject, name: unknown): name is string
 
 type BoundReader = readonly [read: (given: unknown) => number | bigint | string | undefined, what: string]
 
-/** How the bounds of a kind are read, and how they are written. */
+/** How the bounds of a kind are parsed, and how messages describe them. */
 function boundReader({ kind, options }: Field, { dates }: Settings): BoundReader | undefined {
   const { precision = defaultPrecision, scale = 0 } = options
   const text =
@@ -78,7 +78,7 @@ function boundReader({ kind, options }: Field, { dates }: Settings): BoundReader
   return kind === 'date' ? [text(dateText), "a date as '2026-01-31'"] : undefined
 }
 
-/** What is wrong with bounds, digits, patterns and values. */
+/** The mistakes in bounds, digits, patterns and enum values. */
 export function* kindOptionFaults(field: Field, settings: Settings): Generator<DeclarationFault> {
   const { kind, options, values } = field
   const { precision = defaultPrecision, scale, min, max, pattern } = options
@@ -115,7 +115,7 @@ export function* kindOptionFaults(field: Field, settings: Settings): Generator<D
 
 const longestPattern = 200
 
-/** A character or class, or a group with its branches, and how often it may stand there. */
+/** A character, a class, or a group with its branches, and how often it may repeat. */
 interface PatternPart {
   readonly text: string
   readonly branches: PatternPart[][] | undefined
@@ -126,7 +126,7 @@ interface PatternPart {
 const patternToken =
   /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|x..|c.|k<[^>]*>|[1-9]\d*|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<?[=!]|<[^>]*>|[a-z-]*:))?|(?:[*+?]|\{\d+(?:,\d*)?\})\??|./gsu
 
-/** Why a pattern is refused: it must not be able to keep the process busy with a single text. */
+/** Why a pattern is refused, for example as matching a single text could keep the process busy. */
 export function patternFault(pattern: unknown): DeclarationFault | undefined {
   if (pattern instanceof RegExp) return ['The pattern is a RegExp.', `Write its text: pattern: '${pattern.source}'.`]
   if (typeof pattern !== 'string')
@@ -180,20 +180,20 @@ function parsePattern(tokens: readonly string[]): PatternPart[][] {
   return whole
 }
 
-/** Whether a group is repeated of which a text could be divided into rounds in several ways, or one inside it is. */
+/** Whether a repeated group, or one inside it, can match the same text in several ways. */
 function isDoubtful({ branches, most }: PatternPart): boolean {
   if (!branches) return false
   return branches.flat().some(isDoubtful) || (most > 1 && !isSteady(branches) && !isSeparated(branches))
 }
 
-/** One way only: nothing inside varies in length, and the first character tells the branch. */
+/** Unambiguous: no part varies in length, and the first character determines the branch. */
 function isSteady(branches: readonly PatternPart[][]): boolean {
   const heads = branches.map(([head]) => head && literalCharacter(head))
   if (branches.length > 1 && (heads.includes(undefined) || new Set(heads).size < heads.length)) return false
   return branches.flat().every((part) => part.few === part.most && (!part.branches || isSteady(part.branches)))
 }
 
-/** One way only: a character that nothing else matches begins or ends each round, and a single part varies in length. */
+/** Unambiguous: a character that no other part matches begins or ends each round, and at most one part varies in length. */
 function isSeparated([branch = [], ...others]: readonly PatternPart[][]): boolean {
   if (others.length > 0 || branch.some(({ branches }) => branches)) return false
   if (branch.filter(({ few, most }) => few !== most).length > 1) return false
@@ -203,7 +203,7 @@ function isSeparated([branch = [], ...others]: readonly PatternPart[][]): boolea
   })
 }
 
-/** The character that a part stands for, if it stands for one and once. */
+/** The character of a part that matches exactly one character once. */
 function literalCharacter({ text, branches, few, most }: PatternPart): string | undefined {
   if (branches || few !== 1 || most !== 1) return undefined
   if (/^[^\\.[]$/su.test(text)) return text

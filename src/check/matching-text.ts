@@ -1,12 +1,12 @@
-/** Pattern: texts that a declared pattern matches, made from its parts. Part 9, versioning. */
-/** Chooses a whole number from 0 up to, but without, the given one; 0 is the simplest. */
+/** Matching text: generates texts that a declared pattern matches. Part 9, versioning. */
+/** Chooses a whole number from 0 to below `count`; 0 is the simplest choice. */
 interface Chance {
   readonly below: (count: number) => number
 }
 
 const pickOne = <T>(chance: Chance, values: readonly T[]): T => values[chance.below(values.length)] as T
 
-/** A text that the pattern is meant to match; who asks has to test it, for parts that look around are passed over. */
+/** A text that should match the pattern. The caller must test it, as lookarounds are ignored. */
 export function matchingText(pattern: string, chance: Chance): string {
   const reader: PatternReader = { pattern, at: 0 }
   const text = readBranches(reader)(chance)
@@ -73,7 +73,7 @@ const candidates: readonly string[] = [
   ...'\t\n\u00e9\u00df\u00c4\u03b1\u0416\u6f22\u3042\u20ac\u{1f600}',
 ]
 
-/** The characters that a part of one character stands for, as far as they are among the usual ones. */
+/** The common characters that a part of one character matches; if there are none, a rare one. */
 function matchingCharacters(token: string): readonly string[] {
   if (/^[^\\[.]$/su.test(token)) return [token]
   const test = new RegExp(`^${token}$`, 'u')
@@ -81,7 +81,7 @@ function matchingCharacters(token: string): readonly string[] {
   return found.length > 0 ? found : rareCharacters(test)
 }
 
-/** Further characters, one by one: what is left is rare. */
+/** The first matching character of all code points up to U+1FFFF. */
 function rareCharacters(test: RegExp): readonly string[] {
   for (let point = 0x20; point < 0x2_0000; point++) {
     const character = String.fromCodePoint(point)

@@ -1,4 +1,4 @@
-/** Who may read fields that moved to other resources. Part 9, versions. */
+/** Moved fields: who may read fields that moved to other resources. Part 9, versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'

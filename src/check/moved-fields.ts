@@ -1,4 +1,4 @@
-/** Finds what is wrong with fields that moved to other resources. Part 9, versions. */
+/** Moved fields: mistakes in fields that moved to other resources. Part 9, versions. */
 
 import type { Field } from '../fields/field.ts'
 import { type Change, majorOf, referencedResource } from '../resources/change.ts'
@@ -8,7 +8,7 @@ import { report } from './field-check.ts'
 import { hasMember, nameHint, valueInWords } from './kind-options.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
-/** What moved leads somewhere, and later versions leave both ends in their places. */
+/** Checks that moved fields have a target, and that no later version moves or removes either end. */
 export function checkMovedFields(scene: ChangeCheck): void {
   const { change, path, own, around, found } = scene
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
@@ -43,7 +43,7 @@ export function checkMovedFields(scene: ChangeCheck): void {
 
 type FieldMove = NonNullable<Change['moved']>[string]
 
-/** Why old clients cannot write a field where it is now; undefined where they can. */
+/** The mistake if old clients cannot write a field where it is now; undefined if they can. */
 function unwritableFault(scene: ChangeCheck, moved: FieldMove, target: string): ReturnType<typeof lostTrackFault> {
   if (!isClosed(scene, moved, target)) return undefined
   return {
@@ -52,7 +52,7 @@ function unwritableFault(scene: ChangeCheck, moved: FieldMove, target: string): 
   }
 }
 
-/** Whether an older version could write a field only to rows that no version lets anybody change. R169. */
+/** Whether the older version would write a field to rows that no version allows to change. R169. */
 function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }: FieldMove, target: string): boolean {
   const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {}).options
   const there = around.resources[target] as ResourceDeclaration
@@ -60,7 +60,7 @@ function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
   const isWritten = offers(own) || (own.methods ?? operations).includes('create')
-  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // the own row has it then
+  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // stored in the own row if `by` is null
   const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
   return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }
@@ -68,13 +68,13 @@ function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }
 const orderMend = (target: string, does: string): string =>
   `Write this change before the one of ${target}, which ${does}: each one says what was before it.`
 
-/** Fields that have their names from a change. */
+/** The fields that have their names since a change. */
 const namesFromChange = ({ added = [], renamed = {} }: Change): readonly string[] => [
   ...added,
   ...Object.values(renamed),
 ]
 
-/** Whether a field, under the name that it had before a change, is another one behind it. */
+/** Whether a change alters the field that had this name before it. */
 function changesField(change: Change, resource: string, name: string): boolean {
   if ((change.was ?? change.resource) !== resource) return false
   const {
@@ -98,7 +98,7 @@ function changesField(change: Change, resource: string, name: string): boolean {
   )
 }
 
-/** Why lists cannot be asked for a field by what another resource has; undefined where they can. */
+/** The mistake if lists cannot filter or sort by a field that another resource has now; undefined if they can. */
 function unqueryableFault(field: Field, there: Field, place: string): ReturnType<typeof lostTrackFault> {
   const asks = (['filter', 'sort'] as const).filter((one) => field.options[one])
   const lacks = asks.filter((one) => !there.options[one])
@@ -125,7 +125,7 @@ function unqueryableFault(field: Field, there: Field, place: string): ReturnType
   return undefined
 }
 
-/** Why a field cannot be followed through later versions; undefined where it can. */
+/** The mistake if a field cannot be followed through later versions; undefined if it can. */
 function lostTrackFault(
   { change, later }: ChangeCheck,
   resource: string,

@@ -13,7 +13,7 @@ import {
   valueInWords,
 } from './kind-options.ts'
 
-/** Faults of a field as it is written; `field` is the same with its concept filled in, where there is one. */
+/** The faults of a field as declared; `field` is the same with its concept resolved, undefined if that failed. */
 export function fieldFaults(
   given: Field,
   field: Field | undefined,
@@ -66,7 +66,7 @@ export const onDeleteFault = (given: unknown): DeclarationFault => [
 
 const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
 
-/** Filters, sorting and uniqueness, as far as the kind allows them. */
+/** The faults of `filter`, `sort` and `unique`. */
 function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Field): Generator<DeclarationFault> {
   const forms = filterForms.filter(
     (form) => form === 'ne' || (form === 'like' ? textKinds : orderedKinds).includes(kind),
@@ -98,7 +98,7 @@ function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Fi
     ]
 }
 
-/** Options that contradict each other. */
+/** The faults of options that contradict each other. */
 function* contradictionFaults(field: Field, place: FieldSite): Generator<DeclarationFault> {
   const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
   const empty = given === undefined && !optional && field.kind !== 'list' && field.kind !== 'metadata'
@@ -122,7 +122,7 @@ function* contradictionFaults(field: Field, place: FieldSite): Generator<Declara
     ]
 }
 
-/** Where a field stands: a `member` is in an object, an `inner` one in an object of a list, an `item` in a list. */
+/** Where a field is declared: `member` in an object, `inner` in an object inside a list, `item` as the item of a list. */
 export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item'
 
 const orderedKinds: readonly Kind[] = [...textKinds, 'integer', 'bigint', 'decimal', 'timestamp', 'date']
@@ -139,7 +139,7 @@ const scopeOptions = ['read', 'write']
 
 const ownFieldOptions = [...lastingOptions, ...scopeOptions, 'ownMeaning']
 
-/** Options that would have no effect where the field stands. */
+/** The options that would have no effect at each site. */
 const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly string[], where: string, mend: string]>> =
   {
     resource: [[], '', ''],

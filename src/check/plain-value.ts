@@ -1,7 +1,7 @@
-/** Plain: values that fit a field, to stand where none is known. Part 2, fields. */
+/** Plain value: simple values that fit a field, used as samples. Part 2, fields. */
 import type { Field, Kind } from '../fields/field.ts'
 
-/** What a field says of its values. */
+/** The constraints of a field on its values. */
 export interface ValueTerms {
   readonly kind: Kind
   readonly min?: number | string
@@ -31,14 +31,14 @@ export function valueTerms({ kind, options, values, item, fields }: Field): Valu
   }
 }
 
-/** A value that fits a field, to be replaced by one that means something. */
+/** A simple value that fits a field: its default, null, or a plain value. */
 function nullableValue(terms: ValueTerms): unknown {
   if (terms.default !== undefined) return terms.default
   return terms.nullable ? null : plainValue(terms)
 }
 
-// long because: one line a kind of field
-/** The same, never null. */
+// long because: one line for each kind of field
+/** A simple value that fits a field, never null. */
 export function plainValue(terms: ValueTerms): unknown {
   const { kind, min, max, scale = 0, values = [], item, fields = {} } = terms
   switch (kind) {
@@ -84,7 +84,7 @@ export function plainValue(terms: ValueTerms): unknown {
   }
 }
 
-/** Another value than the plain one, for kinds that have two; it need not keep all bounds. */
+/** A value other than the plain one, for kinds that have more than one; it may violate bounds. */
 export function otherPlainValue(terms: ValueTerms): unknown {
   const value = plainValue(terms)
   const { kind, max, values = [], scale = 0 } = terms

@@ -1,4 +1,4 @@
-/** Finds what is wrong with a single resource: its name, its parent, its fields and key, who may use it. Part 2, resources. */
+/** Resource check: the name, parent, fields, key and access of a single resource. Part 2, resources. */
 
 import type { Kind } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
@@ -25,14 +25,14 @@ import {
 import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
 import { onDeleteFault } from './option-faults.ts'
 
-/** What is declared of one resource, with the settings in force for it. */
+/** The declaration of one resource, with its effective settings. */
 export interface ResourceCheck {
   readonly name: string
   readonly given: UncheckedObject
   readonly settings: Settings
 }
 
-/** What a resource says of itself. */
+/** Checks a resource by itself. */
 export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): void {
   const { name, given } = judged
   const path = ['resources', name]
@@ -60,7 +60,7 @@ export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): 
   checkAccess(judged, ground)
 }
 
-/** Names that are not known, and those that only a later release will know. */
+/** Reports unknown keys, and keys that only a later release will support. */
 export function checkKnownKeys(
   path: DeclarationPath,
   given: UncheckedObject,
@@ -75,7 +75,7 @@ export function checkKnownKeys(
   }
 }
 
-/** Paths are plural nouns in kebab-case; some are the service's own. R2. */
+/** Paths are plural nouns in kebab-case; some are reserved for the service. R2. */
 function checkResourceName({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name]
   const better = given.plural === true || toKebab(name) === '' ? toKebab(name) : pluralOf(toKebab(name))
@@ -120,11 +120,11 @@ function checkParent({ name, given: { parent } }: ResourceCheck, ground: Declara
     report(ground, path, ...onDeleteFault(parent.onDelete))
 }
 
-/** The name of the resource that the items of this one lie below. */
+/** The name of the parent resource, as declared. */
 export const parentNameOf = (given: unknown): unknown =>
   isObject(given) && isObject(given.parent) ? given.parent.resource : isObject(given) ? given.parent : undefined
 
-/** The name of the parent's id, where there is a parent. */
+/** The name of the field with the parent's id; undefined without a parent. */
 export function parentFieldOf({ given }: ResourceCheck, { resources, settings }: DeclarationCheck): string | undefined {
   const name = parentNameOf(given)
   if (!hasMember(resources, name)) return undefined
@@ -136,7 +136,7 @@ export function parentFieldOf({ given }: ResourceCheck, { resources, settings }:
   )
 }
 
-/** The names that the service has a use for, and the use. R93. */
+/** The names that the service uses itself, each with the reason. R93. */
 function reservedNames(judged: ResourceCheck, ground: DeclarationCheck): Map<string, string> {
   const { naming, idempotency } = judged.settings
   const link = parentFieldOf(judged, ground)
@@ -177,7 +177,7 @@ function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
 
 const keyKinds: readonly Kind[] = ['text', 'enum', 'country', 'currency', 'date', 'integer']
 
-/** The key takes the place of ids that the service would make. */
+/** Checks `key`, the field that replaces generated ids. */
 function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name]
   const { key, prefix, fields, settings } = given
@@ -193,7 +193,7 @@ function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): voi
   checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, ground)
 }
 
-/** A key always has a value, and one that an address can hold. */
+/** A key must always have a value, and one that fits into a URL. */
 function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObject, ground: DeclarationCheck): void {
   if (!hasMember(fields, key)) {
     report(ground, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))
@@ -217,7 +217,7 @@ function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObj
 
 const accessKeys = ['read', 'write', 'create', 'replace', 'change', 'remove']
 
-/** Who may use a resource has to be said for everything it offers. */
+/** Access must be declared for every operation that the resource offers. */
 function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'access']
   const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
@@ -254,7 +254,7 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
     )
 }
 
-/** The operations that are offered. */
+/** Checks `methods`, and returns the offered operations. */
 function checkMethods(path: DeclarationPath, given: unknown, ground: DeclarationCheck): typeof operations {
   if (given === undefined) return operations
   const listed: readonly unknown[] = Array.isArray(given) ? given : []

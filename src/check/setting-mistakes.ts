@@ -1,4 +1,4 @@
-/** Judges settings: what is none, what does not fit, and what does not go together. Part 2, resources. */
+/** Setting mistakes: unknown settings, invalid values, and contradictions between settings. Part 2, resources. */
 
 import { isObject } from '../fields/value-check.ts'
 import { isInCase, listInWords } from '../formats/naming.ts'
@@ -8,7 +8,7 @@ import { nameHint } from './kind-options.ts'
 
 const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
-/** What the conventions name and only a later release offers. */
+/** Settings that only a later release will support. */
 const later = /^(resource\.links|patch|events)$/
 
 export function addSettingFinding(
@@ -37,7 +37,7 @@ export function addSettingFinding(
   else report(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
 }
 
-/** Settings that do not go together; what nobody has said follows the others by itself. */
+/** Reports settings that contradict each other; defaults are only reported if they were given explicitly. */
 export function checkSettingContradictions(
   before: DeclarationPath,
   given: readonly unknown[],
@@ -90,6 +90,6 @@ function checkIdempotencySettings({ naming, idempotency }: Settings, say: AddCon
     )
 }
 
-/** What stands at a place, if objects lead there. */
+/** The value at a path of objects; undefined if there is none. */
 const valueAtPath = (given: unknown, path: readonly string[]): unknown =>
   path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), given)

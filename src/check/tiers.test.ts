@@ -1,4 +1,4 @@
-/** The check of tiers, told as a table of what is written and what is said about it. */
+/** Tiers: tiers and their mistakes, as a table. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, shop, table } from '../../test/help/mistakes.ts'

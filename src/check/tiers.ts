@@ -1,4 +1,4 @@
-/** Judges tiers and their quotas. Part 8, request counts. */
+/** Tiers: checks declared tiers and their quotas. Part 8, request counts. */
 
 import { isObject } from '../fields/value-check.ts'
 import { isKebab, listInWords, toKebab } from '../formats/naming.ts'
@@ -12,7 +12,7 @@ const mostQuota = 1_000_000_000_000
 const day = 86_400_000
 const wholeNumberMend = 'Write a whole number of requests from 1, as'
 
-/** R181. */
+/** Checks all tiers. R181. */
 export function checkTiers(given: unknown, ground: DeclarationCheck): void {
   if (!isObject(given)) return
   for (const [name, tier] of Object.entries(given)) {
@@ -29,13 +29,13 @@ export function checkTiers(given: unknown, ground: DeclarationCheck): void {
   }
 }
 
-/** What all callers of the tier have. R191. */
+/** Checks the features of a tier. R191. */
 function checkFeatures(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
   if (Array.isArray(given) && given.every((one) => typeof one === 'string' && one !== '')) return
   report(ground, path, `\`features\` is ${valueInWords(given)}.`, "Write a list of names, as features: ['v2'].")
 }
 
-/** Names travel in headers and in errors. */
+/** Names of tiers and quotas appear in headers and errors, so they must be in kebab-case. */
 function checkKebabName(path: DeclarationPath, ground: DeclarationCheck): void {
   const name = path.at(-1) as string
   const better = toKebab(name)

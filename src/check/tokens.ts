@@ -1,4 +1,4 @@
-/** Judges which access tokens a declaration takes: everything has to be said, and nothing that would let forged ones in. Part 5, authentication. */
+/** Tokens: checks the settings of access tokens: complete, and safe against forged ones. Part 5, authentication. */
 
 import { isObject } from '../fields/value-check.ts'
 import { tokenAlgorithms } from '../settings.ts'
@@ -29,7 +29,7 @@ export function checkTokens(given: unknown, ground: DeclarationCheck): void {
   }
 }
 
-/** A header with a meaning of its own cannot carry keys besides; cookies never authenticate. R163. */
+/** Headers that cannot carry API keys, as they have another meaning; cookies never authenticate. R163. */
 const reservedHeaders =
   /^(authorization|proxy-.*|cookie2?|host|origin|accept(-.*)?|content-.*|if-.*|idempotency-key|version|prefer|date|connection|transfer-encoding|upgrade|expect|range|forwarded|x-forwarded-.*|traceparent|request-id|user-agent|referer|te|trailer|via|cache-control)$/i
 
@@ -39,7 +39,7 @@ function checkHeader(given: unknown, ground: DeclarationCheck): void {
   report(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
-/** A parameter that reads like a credential is refused, so that no filter can be called so. R164. */
+/** Parameters named like a credential are refused, so no filter can have such a name. R164. */
 function checkCredentialFilters({ resources, settings, ...ground }: DeclarationCheck): void {
   const names = settings.auth.credentialNames.map((name) => name.toLowerCase())
   for (const [name, given] of Object.entries(resources)) {
@@ -91,7 +91,7 @@ function checkTexts({ issuer, audience, jwks, resource }: UncheckedObject, groun
 const isUrl = (value: unknown): boolean =>
   typeof value === 'string' && /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value)
 
-/** Keys that come over the network unprotected could be anybody's; this machine itself is for trying things out. */
+/** Keys fetched over unencrypted HTTP could be forged; only localhost is allowed without TLS, for development. */
 function isSafe(value: unknown): boolean {
   if (typeof value !== 'string' || !URL.canParse(value)) return false
   const { protocol, hostname, username } = new URL(value)

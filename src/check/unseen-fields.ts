@@ -1,4 +1,4 @@
-/** Tries the functions of changes where callers do not see everything. Part 9, versions; part 5, field rules. */
+/** Unseen fields: tries change functions for callers that may not read all fields. Part 9, versions; part 5, field rules. */
 
 import type { Field } from '../fields/field.ts'
 import type { Change } from '../resources/change.ts'
@@ -9,7 +9,7 @@ import type { ChangeCheck } from './value-sources.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** What a caller does not see is null to `response`, which has to take that. R169. */
+/** `response` receives null for fields that the caller may not read, and must handle that. R169. */
 export function checkUnseenFields({ change, path, own, around, found }: ChangeCheck): void {
   const whole = (field: Field) => resolveConcepts(field, around.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
@@ -17,7 +17,7 @@ export function checkUnseenFields({ change, path, own, around, found }: ChangeCh
   if (!change.response || scopes.size === 0) return
   const item = sampleItem(fields)
   const seen = runResponse(change, item)
-  if (seen instanceof Error) return // plain values are not enough to try it with
+  if (seen instanceof Error) return // the function needs more than sample values
   for (const lacking of [scopes, ...[...scopes].map((one) => new Set([one]))]) {
     const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
     const told = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
@@ -57,7 +57,7 @@ function runResponse({ response }: Change, item: Document): Document | Error {
   }
 }
 
-/** A field that is filtered or sorted by, and is another one for such callers; undefined where there is none. */
+/** A filterable or sortable field whose value differs for such callers; undefined if there is none. */
 function revealingField(
   { removed = {}, retyped = {}, filters = {}, sorts = {} }: Change,
   seen: Document,
@@ -72,7 +72,7 @@ function revealingField(
   })?.[0]
 }
 
-/** A value that such callers are promised and not told; null where there is none. */
+/** The mistake if such callers get null for a promised field; null if there is none. */
 function lostPromise(
   { removed = {}, retyped = {} }: Change,
   seen: Document,

@@ -1,4 +1,4 @@
-/** Finds what a change leaves without a source: values that nothing gives. Part 9, versions. */
+/** Value sources: finds required values that a change leaves without a source. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
@@ -15,7 +15,7 @@ import { readSettings } from '../settings.ts'
 import { type DeclarationPath, type Finding, report } from './field-check.ts'
 import { hasMember } from './kind-options.ts'
 
-/** What one change is judged against: the declaration as its version has it. */
+/** One change, and the declaration of its version that it is checked against. */
 export interface ChangeCheck {
   readonly change: Change
   readonly path: DeclarationPath
@@ -29,7 +29,7 @@ export interface ChangeCheck {
 const isOmittable = ({ kind, options }: Field): boolean =>
   options.optional === true || options.default !== undefined || kind === 'list' || kind === 'metadata'
 
-/** Whether everything that has to be there comes from somewhere, and what can be asked can be answered. */
+/** Checks that every required value of old requests and old answers has a source. */
 export function checkValueSources(scene: ChangeCheck): void {
   const { change, path, own, around, found } = scene
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
@@ -82,7 +82,7 @@ function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
   }
 }
 
-/** What only callers with a scope see is not shown to others by an older version. R169. */
+/** An older version must not show values that need a scope to callers without it. R169. */
 function checkScopedFields(scene: ChangeCheck): void {
   const { change, path, own, around, found } = scene
   const { added = [], removed = {}, moved = {} } = change
@@ -110,8 +110,8 @@ function checkScopedFields(scene: ChangeCheck): void {
 }
 
 /**
- * Whoever is answered the items of a version may read the resource that has a moved field now, or the field itself takes the
- * scope of that resource. Else an older version would show what the newest one refuses. R169, R195.
+  * Callers that get items of an older version must be allowed to read the resource that has a moved field now, or the field
+  * must need the scope of that resource. Otherwise an older version would show values that the newest one refuses. R169, R195.
  */
 function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
   const there = around.resources[target]

@@ -1,4 +1,4 @@
-/** Finds what is wrong with the versions that a service declares: their names, and when they come and go. Part 9, versions. */
+/** Version mistakes: names, release, deprecation and sunset of declared versions. Part 9, versions. */
 
 import { isObject } from '../fields/value-check.ts'
 import { dateText, timestampText } from '../formats/time.ts'
@@ -10,7 +10,7 @@ import { checkKnownKeys } from './resource-check.ts'
 
 const versionKeys = ['released', 'deprecated', 'sunset', 'guide', 'policy', 'format', 'retired']
 
-/** R187 to R204. */
+/** Checks the declared versions. R187 to R204. */
 export function checkVersions(given: unknown, ground: DeclarationCheck): void {
   const all = isObject(given) ? given : {}
   if (given !== undefined && (!isObject(given) || Object.keys(all).length === 0))
@@ -34,7 +34,7 @@ export function checkVersions(given: unknown, ground: DeclarationCheck): void {
 
 const versionsMend = "Write them as versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-11-20' } }."
 
-/** R189. */
+/** Whether a text can name a version. R189. */
 const isLabel = (label: string): boolean => /^v[1-9][0-9]{0,3}$/.test(label)
 
 function checkVersion(label: string, given: unknown, ground: DeclarationCheck): void {
@@ -60,7 +60,7 @@ function checkVersion(label: string, given: unknown, ground: DeclarationCheck): 
   checkTimes(path, given, ground)
 }
 
-/** Operations that go while their version stays. R198. */
+/** Checks operations that are deprecated while their version stays. R198. */
 export function checkDeprecations(
   path: DeclarationPath,
   { deprecations, methods }: UncheckedObject,
@@ -93,7 +93,7 @@ export function checkDeprecations(
   }
 }
 
-/** When something comes and goes, and where that is described. */
+/** Checks dates of release, deprecation and sunset, and the URLs that describe them. */
 function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
   for (const name of ['released', 'deprecated', 'sunset'])
     if (given[name] !== undefined && Number.isNaN(momentOf(given[name])))
@@ -112,13 +112,13 @@ function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, ground
 
 const isReason = (given: unknown): boolean => typeof given === 'string' && given.trim() !== ''
 
-/** The moment that is declared, in milliseconds: of a date its first one. */
+/** A declared date or time in milliseconds; a date means its first moment. */
 function momentOf(given: unknown): number {
   const known = typeof given === 'string' && (dateText(given) ?? timestampText(given, false))
   return known ? Date.parse(known) : Number.NaN
 }
 
-/** R200: nothing ends before it is told to. */
+/** Release, deprecation and sunset must come in this order. R200. */
 function checkTimes(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
   const [released, deprecated, sunset] = ['released', 'deprecated', 'sunset'].map((name) => momentOf(given[name])) as [
     number,
@@ -136,7 +136,7 @@ function checkTimes(path: DeclarationPath, given: UncheckedObject, ground: Decla
     )
 }
 
-/** A version with a higher number is a later one. */
+/** A version with a higher number must be released later. */
 function checkReleaseOrder(labels: readonly string[], all: UncheckedObject, ground: DeclarationCheck): void {
   for (const [i, label] of labels.entries()) {
     const former = labels[i - 1]

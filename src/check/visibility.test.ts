@@ -1,4 +1,4 @@
-/** Mistakes about whose items are whose. Part 5, authentication. */
+/** Visibility: mistakes in the ownership of items. Part 5, authentication. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

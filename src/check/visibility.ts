@@ -1,4 +1,4 @@
-/** Finds what is wrong with whose items are whose, and with who sees which field. Part 5, authentication. */
+/** Visibility: mistakes in the ownership of items, and in who may read which field. Part 5, authentication. */
 
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
@@ -9,13 +9,13 @@ import { type DeclarationCheck, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
 import { parentNameOf, type ResourceCheck } from './resource-check.ts'
 
-/** What the account is called that the items of a resource belong to, and the resource that says so. */
+/** The name of the account that items belong to, and the resource that declares it. */
 interface Owner {
   readonly name: string
   readonly by: string
 }
 
-/** Children belong to whom their parent belongs. */
+/** The owner of a resource; children belong to the account of their parent. */
 function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unknown[] = []): Owner | null {
   const { resources } = ground
   if (!hasMember(resources, resource) || seen.includes(resource)) return null
@@ -25,7 +25,7 @@ function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unk
   return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
 }
 
-/** Whether an owner can be told for every item, and is told nobody else. R170. */
+/** Checks that every item has one owner, and that others cannot see its items. R170. */
 export function checkOwner({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given
@@ -46,7 +46,7 @@ export function checkOwner({ name, given, settings }: ResourceCheck, ground: Dec
   } else checkReferences(name, given, ground)
 }
 
-/** The service keeps the account of an item by itself, and never answers it. */
+/** The service stores the account of an item itself, and never answers it. */
 function checkAccountField(
   name: string,
   { name: owner }: Owner,
@@ -58,7 +58,7 @@ function checkAccountField(
   report(ground, ['resources', name, 'fields', owner], reason, 'Leave the field out, or name the owner otherwise.')
 }
 
-/** Who is not known has no account. */
+/** Callers without credentials have no account, so owned items cannot be public. */
 function checkPublicRules(
   name: string,
   { by }: Owner,
@@ -72,7 +72,7 @@ function checkPublicRules(
   report(ground, ['resources', name, 'access'], reason, "Write 'authenticated' or a scope in place of 'public'.")
 }
 
-/** What everybody sees must not tell of what one account has. */
+/** Items without an owner must not refer to owned ones, as that would reveal them. */
 function checkReferences(name: string, { fields }: UncheckedObject, ground: DeclarationCheck): void {
   const owned = Object.keys(ground.resources).filter((one) => ownerOf(one, ground))
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
@@ -84,7 +84,7 @@ function checkReferences(name: string, { fields }: UncheckedObject, ground: Decl
   }
 }
 
-/** What goes with another item takes the right to remove it, so somebody has to have that right. R138. */
+/** A cascade needs the right to remove the dependent items, so a rule for `remove` must exist. R138. */
 export function checkRemoval({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   const { access, parent, fields } = given
   if (!isObject(access) || ruleFor(access as Access, 'remove') !== undefined) return
@@ -102,7 +102,7 @@ export function checkRemoval({ name, given }: ResourceCheck, ground: Declaration
   report(ground, ['resources', name, 'access'], reason, mend)
 }
 
-/** Whether the scopes at fields are scopes, and leave nobody with a field that nobody can fill. */
+/** Checks that the scopes of fields are declared, and that callers who may create can fill required fields. */
 export function checkFieldScopes({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
     const made = soundField(one, ground.soundConcepts)
@@ -144,7 +144,7 @@ const isRequired = ({ kind, options }: Field): boolean =>
   options.optional !== true &&
   ((kind !== 'list' && kind !== 'metadata') || Number(options.min ?? 0) > 0)
 
-/** Whether nobody can create who lacks the scopes of a field. */
+/** Whether every caller that may create has the scopes of a field. */
 function coversCreation({ access, methods }: UncheckedObject, rules: readonly (readonly [string, unknown])[]): boolean {
   if (Array.isArray(methods) && !methods.includes('create')) return true
   return rules.every(([, rule]) => rule === ruleFor((access ?? '') as Access, 'create'))
