@@ -5,6 +5,7 @@ import { challengeOf } from './auth/scheme.ts'
 import { withStoredVersions } from './changes/stored.ts'
 import { changeMistakes } from './check/change-mistakes.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
+import { type OperationRoutes, standardOperations } from './endpoints/operations.ts'
 import { servedVersions } from './endpoints/served-versions.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
@@ -150,17 +151,35 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
 export function service<const D extends Declaration>(
   declared: CheckedDeclaration<D, Declaration>,
 ): ServiceWithChanges<D> {
-  const declaration = declared as D
+  return serviceWith(declared as D, {})
+}
+
+/** The lists that a new kind of something is added to, as one entry. */
+export interface ServiceLists {
+  readonly operations: readonly OperationRoutes[]
+}
+
+const standardLists: ServiceLists = { operations: standardOperations }
+
+/** The same, with other lists than the standard ones. */
+export function serviceWith<D extends Declaration>(
+  declaration: D,
+  lists: Partial<ServiceLists>,
+): ServiceWithChanges<D> {
   throwMistakes(declaration, declarationMistakes(declaration))
-  return serviceWithChanges(declaration, [])
+  return serviceWithChanges(declaration, [], { ...standardLists, ...lists })
 }
 
 /** What follows from the declaration alone is there at once; with changes to come, when it is first asked for. */
 // long because: one line for each part of a service
-function serviceWithChanges<D extends Declaration>(declaration: D, changes: readonly Change[]): ServiceWithChanges<D> {
+function serviceWithChanges<D extends Declaration>(
+  declaration: D,
+  changes: readonly Change[],
+  lists: ServiceLists,
+): ServiceWithChanges<D> {
   let made: PreparedParts | undefined
   const ready = () => {
-    made ??= prepareService(declaration, changes)
+    made ??= prepareService(declaration, changes, lists)
     return made
   }
   if (!declaration.versions) ready()
@@ -169,7 +188,7 @@ function serviceWithChanges<D extends Declaration>(declaration: D, changes: read
     changes,
     name: declaration.name,
     change: (version: string, resource: string, change: object) =>
-      serviceWithChanges(declaration, [...changes, { ...(change as ResourceChange), version, resource }]),
+      serviceWithChanges(declaration, [...changes, { ...(change as ResourceChange), version, resource }], lists),
   }
   const members = preparedNames.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
   return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as ServiceWithChanges<D>
@@ -181,7 +200,11 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-function prepareService(declaration: Declaration, changes: readonly Change[]): PreparedParts {
+function prepareService(
+  declaration: Declaration,
+  changes: readonly Change[],
+  { operations }: ServiceLists,
+): PreparedParts {
   throwMistakes(declaration, changeMistakes(declaration, changes))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
@@ -192,7 +215,7 @@ function prepareService(declaration: Declaration, changes: readonly Change[]): P
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const all = servedVersions({ declaration, changes, today: resources, settings, challenge })
+  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, operations })
   const labels = all.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)

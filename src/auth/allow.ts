@@ -6,9 +6,11 @@ import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingCredentials } from './scheme.ts'
 
+export const isScope = (rule: AccessRule): boolean => rule !== 'public' && rule !== 'authenticated'
+
 /** Refuses a caller without the scope that the rule names. Credentials were checked before. R168, R169. */
 export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): void {
-  if (rule === 'public' || rule === 'authenticated' || scopes.has(rule)) return
+  if (!isScope(rule) || scopes.has(rule)) return
   throw new Problem(
     'insufficient-scope',
     `This needs the scope ${rule}, which the credentials do not have. Take others, or have it given to them.`,

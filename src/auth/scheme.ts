@@ -1,8 +1,7 @@
 /** Scheme: reads the credential of a call, from its headers only, and makes the challenges. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
-import type { Operation } from '../resources/declaration.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { Route } from '../flow/route.ts'
 import type { Settings } from '../settings.ts'
 import { hasValidChecksum } from './keys.ts'
 
@@ -55,20 +54,14 @@ export function refuseCredentialsInOptions(
   if (headers['access-control-request-method'] === undefined) refuseCredentialsInTarget(target, scheme)
 }
 
-/** The operation and resource of the body. */
-interface ContentRoute {
-  readonly operation: Operation
-  readonly resource: Pick<Resource, 'byName' | 'settings'>
-}
-
 /** The same for the body, a form or an object; a declared field may have such a name. R164. */
 export function refuseCredentialsInBody(
   body: Readonly<Record<string, unknown>> | null,
-  { operation, resource: { byName, settings } }: ContentRoute,
+  { about, resource: { byName, settings } }: Pick<Route, 'about' | 'resource'>,
 ): void {
   if (body === null) return
   const { credentialNames } = settings.auth
-  if (operation === 'list') refuseCredentialsInForm(String(body.form), credentialNames, 'body')
+  if (about.body === 'form') refuseCredentialsInForm(String(body.form), credentialNames, 'body')
   else
     for (const name of credentialNames)
       if (Object.hasOwn(body, name) && !byName.has(name)) throw misplacedCredential(name, 'body')

@@ -214,11 +214,11 @@ function absenceText({ collection, key }: Read, found: Outcome, accounts: readon
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`
 }
 
-function checkFields({ route: { resource, operation }, asked: { caller } }: CheckContext): string | null {
+function checkFields({ route: { resource, safe }, asked: { caller } }: CheckContext): string | null {
   const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
   const told = resource.members.flatMap(({ name, read, write }) => {
     if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it takes ${read}`]
-    const lacks = operation === 'list' || operation === 'read' ? [] : lacking(write)
+    const lacks = safe ? [] : lacking(write)
     return lacks.length > 0 ? [`${name} cannot be written: it takes ${lacks.join(' and ')}`] : []
   })
   return told.length === 0 ? null : told.join('; ')

@@ -1,13 +1,13 @@
 /** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
 import type { Endpoint, Route } from '../flow/route.ts'
-import { ruleFor } from '../resources/declaration.ts'
+import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cachedBodyRef, changeRef, createRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
-import { isScope } from './refusals.ts'
+import { isBelowOwner } from './refusals.ts'
 import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
-import { operationName, type ResponseContext, responsesOf } from './responses.ts'
+import { type ResponseContext, responsesOf } from './responses.ts'
 import type { OperationSecurity } from './security.ts'
 
 /** How operations are told. */
@@ -31,24 +31,20 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
     told.length < all.length
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
-  const [[, { resource }]] = all as [[string, Route]]
+  const [[, { resource, at }]] = all as [[string, Route]]
   return withoutUndefined({
     description: unsaid,
     parameters: endpointParameters(service, version, place, around),
-    ...Object.fromEntries(
-      told.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, method, route)]),
-    ),
+    ...Object.fromEntries(told.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)])),
     options: {
-      operationId: `${operationScope(place, resource)}.options${isItemEndpoint(place) ? '-of-item' : ''}`,
+      operationId: `${operationScope(place, resource)}.options${at === 'collection' ? '' : `-of-${at.split('/').at(-1)}`}`,
       summary: 'Tells what is offered here',
       tags: [resource.name],
       security: [],
-      responses: responsesOf(telling, place, 'OPTIONS', null),
+      responses: responsesOf(telling, place, null),
     },
   })
 }
-
-const isItemEndpoint = ({ template }: Endpoint): boolean => template.endsWith('}')
 
 /** What is below an owner is named after both: `orders.order-lines`. */
 function operationScope({ template }: Endpoint, { name, collection, parent }: Resource): string {
@@ -56,47 +52,30 @@ function operationScope({ template }: Endpoint, { name, collection, parent }: Re
   return below ? `${parent?.resource}.${name}` : name
 }
 
-function operationPart(telling: OperationContext, place: Endpoint, method: string, route: Route): DocumentPart {
+function operationPart(telling: OperationContext, place: Endpoint, route: Route): DocumentPart {
   const { around, security, version, service } = telling
-  const { resource } = route
-  const own = resource.declaration.deprecations?.[route.operation]
+  const { resource, about } = route
+  const own = resource.declaration.deprecations?.[route.operation as Operation]
+  const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = listQueryParameters(route, around)
-  const parameters = [...(method === 'QUERY' ? [] : listed), ...headerParameters(route, around.components)]
+  const parameters = [...(about.body === 'form' ? [] : listed), ...headerParameters(route, around.components)]
   return withoutUndefined({
-    operationId: `${operationScope(place, resource)}.${operationName(method, route)}`,
-    summary: operationSummary(method, route, place),
+    operationId: `${operationScope(place, resource)}.${about.id}`,
+    summary: about.summary(below),
     description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || undefined,
     tags: [resource.name],
     deprecated: left || undefined, // from when on is told beside it: a document does not change with time
     'x-deprecation': own && { ...own },
     security: security(route),
     parameters: parameters.length > 0 ? parameters : undefined,
-    requestBody: requestBody(telling, method, route, listed),
-    responses: responsesOf(telling, place, method, route),
+    requestBody: requestBody(telling, route, listed),
+    responses: responsesOf(telling, place, route),
   })
 }
 
-function operationSummary(method: string, { operation, resource }: Route, { template }: Endpoint): string {
-  const one = resource.title.toLowerCase()
-  const below = resource.parent && template.split('/').length > 3 ? ` of one of ${resource.parent.resource}` : ''
-  const summaries = {
-    list: `Lists ${resource.name}${below}${method === 'QUERY' ? ', asked for by a form' : ''}`,
-    read: `Reads one ${one}`,
-    create: `Creates one ${one}${below}`,
-    replace: `Replaces one ${one}`,
-    change: `Changes the given fields of one ${one}`,
-    remove: `Removes one ${one}`,
-  }
-  return summaries[operation]
-}
-
 /** What the parts of an operation do not say. */
-function operationNotes({ resource, operation, rule }: Route): string[] {
-  const { settings, collection, declaration } = resource
-  const { maxFilters } = settings.list
-  const creating = ruleFor(resource.access, 'create') ?? rule
-  const restricting = collection.dependents.filter(({ onDelete }) => onDelete === 'restrict').length > 0
+function operationNotes({ resource: { collection }, rule, about }: Route): string[] {
   return [
     ...(rule === 'public'
       ? []
@@ -104,31 +83,19 @@ function operationNotes({ resource, operation, rule }: Route): string[] {
     ...(collection.account === null
       ? []
       : [`Callers see what belongs to their ${collection.account}, and nothing else.`]),
-    ...(operation === 'list'
-      ? [
-          `At most ${maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
-        ]
-      : []),
-    ...(operation === 'replace' && creating !== rule && isScope(creating)
-      ? [`What it creates takes the scope ${creating}.`]
-      : []),
-    ...(operation === 'remove' && restricting ? ['Not while others depend on it.'] : []),
-    ...(operation === 'remove' && settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
+    ...about.notes,
   ]
 }
 
+const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef }
+
 function requestBody(
   { around }: OperationContext,
-  method: string,
-  route: Route,
+  { content, resource, about: { body } }: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
-  const { content, resource, operation } = route
-  if (content.length === 0) return undefined
-  const most = `At most ${resource.settings.limits.body} bytes.`
-  if (method === 'QUERY')
-    return { description: most, required: true, content: { [content[0] as string]: { schema: queryForm(listed) } } }
-  const bodies = { create: createRef, replace: replaceRef, change: changeRef }
-  const schema = cachedBodyRef(bodies[operation as keyof typeof bodies], resource, around)
-  return { description: most, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
+  if (body === null) return undefined
+  const description = `At most ${resource.settings.limits.body} bytes.`
+  const schema = body === 'form' ? queryForm(listed) : cachedBodyRef(bodyRefs[body], resource, around)
+  return { description, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
 }

@@ -1,5 +1,7 @@
 /** Tells which errors an operation can be refused with, in the order of the corridor. Part 13; part 7, errors. */
-import { type Catalogue, typeStatus } from '../errors/catalogue.ts'
+import { isScope } from '../auth/allow.ts'
+import { absenceTypes } from '../endpoints/described.ts'
+import { type Catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
@@ -12,9 +14,6 @@ export interface StatusRefusal {
   /** Whether it may say which resource was made with an idempotency key. R96. */
   readonly repeats: boolean
 }
-
-/** A type, and the more general one that it stands under where that is not the usual one. */
-type RefusalType = string | readonly [type: string, under: string]
 
 const when = <T>(holds: boolean, ...values: readonly T[]): readonly T[] => (holds ? values : [])
 
@@ -88,105 +87,56 @@ function routeRefusals(service: Service, edition: ServedVersion, place: Endpoint
     'not-acceptable',
     ...contentRefusals(route),
     'invalid-query',
-    ...targetRefusals(edition, place, route),
-    ...conditionRefusals(route),
+    ...ownerRefusals(edition, place, route),
     ...keyRefusals(route),
-    ...storeRefusals(service, route),
+    ...route.about.refusals,
   ]
 }
 
-function callerRefusals(
-  { quotas, settings }: Service,
-  { rule, operation, resource, furtherRules = [] }: Route,
-): RefusalType[] {
-  const { members, access, collection } = resource
-  const writes = ['create', 'replace', 'change'].includes(operation)
-  const scoped = members.some(({ read, write }) => (writes ? write.length > 0 : operation === 'list' && read !== null))
-  const makes = operation === 'replace' && typeof access === 'object'
+function callerRefusals({ quotas, settings }: Service, { rule, resource, furtherRules = [] }: Route): RefusalType[] {
+  const rules = [rule, ...furtherRules]
   return [
     ...['credentials-in-url', 'ambiguous-credentials', 'invalid-credentials', 'too-many-requests'],
-    ...when([rule, ...furtherRules].some((one) => one !== 'public') || scoped, 'credentials-missing'),
-    ...when([rule, ...furtherRules].some((one) => one && isScope(one)) || scoped || makes, 'insufficient-scope'),
-    ...when(collection.account !== null || furtherRules.includes(undefined), 'access-denied'),
+    ...when(
+      rules.some((one) => one !== 'public'),
+      'credentials-missing',
+    ),
+    ...when(
+      rules.some((one) => one && isScope(one)),
+      'insufficient-scope',
+    ),
+    ...when(resource.collection.account !== null || rules.includes(undefined), 'access-denied'),
     ...when(quotas !== null, 'quota-exceeded'),
     ...when(settings.limits.callerConcurrency !== null, 'too-many-concurrent-requests'),
   ]
 }
 
-export const isScope = (rule: string): boolean => rule !== 'public' && rule !== 'authenticated'
-
-function contentRefusals({ content, operation, resource }: Route): RefusalType[] {
+function contentRefusals({ content, about, resource }: Route): RefusalType[] {
   if (content.length === 0)
     return [resource.settings.body.onBodyless === 'reject' ? 'unexpected-body' : 'content-too-large']
   const taken = ['unsupported-media-type', 'unsupported-charset', 'unsupported-content-coding', 'content-too-large']
   const read = ['body-required', 'malformed-json', 'duplicate-json-key', 'invalid-encoding', 'validation-failed']
-  return [...taken, ...when(operation !== 'list', ...read)]
+  return [...taken, ...when(about.body !== 'form', ...read)]
 }
 
-/** The item, or the owner of what is listed or made. */
-function targetRefusals(
-  { resources }: ServedVersion,
-  { template }: Endpoint,
-  { resource, operation }: Route,
-): RefusalType[] {
+/** The owner of what is listed, made or addressed below it. */
+function ownerRefusals({ resources }: ServedVersion, place: Endpoint, { resource }: Route): readonly RefusalType[] {
   const owner = resource.parent && resources.get(resource.parent.resource)
-  const below = template.split('/').length > 3 && owner
-  const items = operation !== 'list' && operation !== 'create'
-  const chosen = operation === 'create' && (resource.key !== null || resource.settings.resource.id === 'client')
-  const asked = [...when(items, resource), ...(below ? [owner] : [])]
-  return [
-    ...asked.flatMap(({ settings }) => [
-      settings.missing.status === 410 ? 'gone' : 'resource-not-found',
-      ...when(settings.deleted.status === 410, 'resource-deleted'),
-    ]),
-    ...when(chosen && resource.settings.deleted.status === 410, 'resource-deleted'),
-    ...when(resource.collection.account !== null && operation === 'create', 'resource-not-found'),
-  ]
+  return owner && isBelowOwner(place, resource) ? absenceTypes(owner) : []
 }
 
-function conditionRefusals({ operation, resource, content }: Route): RefusalType[] {
-  const writes = operation !== 'list' && operation !== 'read'
-  const changes = writes && operation !== 'create'
-  return [
-    ...when(writes || content.length === 0, 'precondition-failed'),
-    ...when(writes, 'invalid-precondition'),
-    ...when(changes && resource.settings.concurrency.required, 'precondition-required'),
-  ]
-}
+export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>
+  parent !== null && template.startsWith(`/${parent.resource}/{`)
 
-/** Which operations take keys. R108. */
-export const takesIdempotencyKeys = ({ operation, resource: { settings } }: Route): boolean =>
-  operation === 'create' || (operation === 'change' && settings.idempotency.methods.includes('PATCH'))
-
-function keyRefusals(route: Route): RefusalType[] {
-  if (!takesIdempotencyKeys(route)) return []
-  const { mode, bodyField, required } = route.resource.settings.idempotency
+function keyRefusals({ claims, resource }: Route): RefusalType[] {
+  if (claims === null) return []
+  const { mode, bodyField } = resource.settings.idempotency
   const mismatched = 'idempotency-key-payload-mismatch'
   return [
     'idempotency-key-invalid',
     ...when(bodyField !== null, 'idempotency-key-mismatch'),
-    ...when(required && route.operation === 'create', 'idempotency-key-missing'),
+    ...when(claims === 'required', 'idempotency-key-missing'),
     ...[keyReused, mismatched, 'idempotency-in-progress'],
     ...when<RefusalType>(mode === 'replay', [mismatched, 'unprocessable']),
   ]
 }
-
-/** What the store knows against it. */
-function storeRefusals({ resources }: Service, { operation, resource, otherCollections = [] }: Route): RefusalType[] {
-  const { collection, key, settings } = resource
-  const chosen = key !== null || settings.resource.id !== 'typeid'
-  const writes = ['create', 'replace', 'change'].includes(operation)
-  const written = [
-    collection,
-    ...[...resources.values()].map((one) => one.collection).filter(({ name }) => otherCollections.includes(name)),
-  ]
-  const kept = written.some(({ uniques }) => uniques.some(({ fields }) => fields.length > 0))
-  const unique = kept || (operation === 'create' && chosen)
-  return [
-    ...when(writes && unique, 'already-exists'),
-    ...when(operation === 'remove' && hasDependents(resource), 'has-dependents'),
-    ...when(operation === 'list' && otherCollections.length > 0, 'not-implemented'),
-  ]
-}
-
-const hasDependents = ({ collection }: Resource): boolean => collection.dependents.length > 0

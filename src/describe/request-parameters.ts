@@ -1,11 +1,10 @@
 /** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
-import type { Endpoint, ListOffer, Route, ServedVersion } from '../flow/route.ts'
+import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
-import { takesIdempotencyKeys } from './refusals.ts'
 import { idSchema, type SchemaContext } from './schemas.ts'
 
 /** What all methods of a place take: what stands in the path, and what names the version and the request. */
@@ -61,7 +60,9 @@ function versionParameters({ choice }: Service, label: string, shelf: Components
 const tagPattern = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
 const tagsPattern = `^(?:\\*|${tagPattern}(?:, *${tagPattern})*)$`
 
-const conditionHeaders: Readonly<Record<string, readonly [name: string, description: string, schema: DocumentPart]>> = {
+const requestHeaders: Readonly<
+  Record<RequestHeader, readonly [name: string, description: string, schema: DocumentPart]>
+> = {
   match: [
     'If-Match',
     'Only if one of these tags is the present one, or with * if there is anything.',
@@ -84,21 +85,8 @@ const conditionHeaders: Readonly<Record<string, readonly [name: string, descript
 
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, shelf: Components): DocumentPart[] {
-  const { operation, content, resource } = route
-  const reads = operation === 'list' || operation === 'read'
-  const { minimalOnCreate } = resource.settings.prefer
-  const prefers = operation === 'replace' || operation === 'change' || (operation === 'create' && minimalOnCreate)
-  const names = [
-    ...(reads && content.length > 0
-      ? []
-      : operation === 'create'
-        ? ['creating']
-        : ['match', 'noneMatch', 'unmodifiedSince']),
-    ...(reads && content.length === 0 ? ['modifiedSince'] : []),
-    ...(prefers ? ['prefer'] : []),
-  ]
-  const found = names.map((one) => {
-    const [name, description, schema] = conditionHeaders[one] as [string, string, DocumentPart]
+  const found = route.about.headers.map((one) => {
+    const [name, description, schema] = requestHeaders[one]
     return {
       ...shelf.put('parameters', [one === 'creating' ? 'IfNoneMatchToCreate' : name.replaceAll('-', '')], {
         name,
@@ -108,20 +96,20 @@ export function headerParameters(route: Route, shelf: Components): DocumentPart[
       }),
     }
   })
-  return takesIdempotencyKeys(route) ? [...found, keyParameter(route, shelf)] : found
+  return route.claims === null ? found : [...found, keyParameter(route, shelf)]
 }
 
 const secondsText = (milliseconds: number): string => `${milliseconds / 1000} seconds`
 
 /** R93 to R107. */
-function keyParameter({ resource: { settings, name }, operation }: Route, shelf: Components): DocumentPart {
-  const { mode, required, retention } = settings.idempotency
+function keyParameter({ resource: { settings, name }, claims }: Route, shelf: Components): DocumentPart {
+  const { mode, retention } = settings.idempotency
   const repeat =
     mode === 'replay'
       ? 'A repeat is answered as the first request was.'
       : 'A repeat is answered by 409 with old_id, which means that it is done already.'
   const kept = retention === null ? 'Keys are kept for ever.' : `Keys are kept for ${secondsText(retention)}.`
-  const needed = required && operation === 'create'
+  const needed = claims === 'required'
   const field = idempotencyKeyField(settings)
   const either = needed && field !== null ? ` It is required, here or as ${field} in the content.` : ''
   const key = idempotencyKeyPattern.source.slice(1, -1)

@@ -119,8 +119,8 @@ function commonHeaders({ settings, quotas, going, notices }: Service, { label, e
 
 /** What is told with a refusal of a status. */
 export function refusalHeaders({ status, types }: StatusRefusal, route: Route | null): readonly string[] {
-  const accepted = ['Accept', ...(route?.operation === 'change' ? ['Accept-Patch'] : [])]
-  const queried = route?.operation === 'list' && route.content.length > 0 ? ['Accept', 'Accept-Query'] : []
+  const accepted = ['Accept', ...(route?.method === 'PATCH' ? ['Accept-Patch'] : [])]
+  const queried = route?.method === 'QUERY' ? ['Accept', 'Accept-Query'] : []
   switch (status) {
     case 400:
       return ['Link', ...queried]
@@ -139,7 +139,7 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route | 
     case 503:
       return ['Retry-After']
     case 500:
-      return route?.operation === 'list' && types.includes('version-conversion-failed') ? ['Link'] : []
+      return route?.offer && types.includes('version-conversion-failed') ? ['Link'] : []
     default:
       return []
   }

@@ -1,8 +1,8 @@
 /** Describes how callers say who they are, and what each operation takes of them. Part 13; part 5. */
+import { isScope } from '../auth/allow.ts'
 import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { Components, DocumentPart } from './components.ts'
-import { isScope } from './refusals.ts'
 
 /** What an operation takes; nothing where it is public. */
 export type OperationSecurity = (route: Route) => readonly DocumentPart[]

@@ -92,7 +92,7 @@ export function declaredLength({ headers }: Call): number | null {
 export function admitContent(call: Call, route: Route): void {
   const length = declaredLength(call)
   if (route.content.length === 0) return
-  if (route.operation === 'list') admitQuery(call, route)
+  if (call.method === 'QUERY') admitQuery(call, route)
   if (length === 0) return
   admitType(call, route)
   admitCoding(call, route)
@@ -101,38 +101,38 @@ export function admitContent(call: Call, route: Route): void {
 }
 
 /** A QUERY has to say what its content is, even if there is none. R15. */
-function admitQuery({ headers }: Call, { content, operation }: Route): void {
+function admitQuery({ method, headers }: Call, { content }: Route): void {
   if (headers['content-type'] !== undefined) return
   const message = `This method needs Content-Type: ${content.join(' or ')}.`
-  throw new Problem('malformed-request', message, { headers: acceptHeaders(content, operation) })
+  throw new Problem('malformed-request', message, { headers: acceptHeaders(content, method) })
 }
 
 export function contentTooLarge(most: number): Problem {
   return new Problem('content-too-large', `The content is larger than ${most} bytes, the most that is taken here.`)
 }
 
-function admitType(call: Call, { content, operation }: Route): void {
-  const { headers } = call
+function admitType(call: Call, { content }: Route): void {
+  const { headers, method } = call
   if (headerLines(call, 'content-type').length > 1)
     throw new Problem('malformed-request', 'The request has more than one Content-Type line. Send one.')
   const given = headers['content-type']
   const media = parseMediaType(given ?? '')
   if (!media || !content.includes(media.type)) {
     const message = `Content of the type ${shortName(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
-    throw new Problem('unsupported-media-type', message, { headers: acceptHeaders(content, operation) })
+    throw new Problem('unsupported-media-type', message, { headers: acceptHeaders(content, method) })
   }
   const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
   if (charset !== undefined) {
     const message = `The charset ${shortName(charset[1])} is not taken; send JSON in utf-8.`
-    throw new Problem('unsupported-charset', message, { headers: acceptHeaders(content, operation) })
+    throw new Problem('unsupported-charset', message, { headers: acceptHeaders(content, method) })
   }
 }
 
-/** What is taken, under the name that the operation has for it. R15, R32. */
-function acceptHeaders(content: readonly string[], operation: string): Record<string, string> {
+/** What is taken, under the name that the method has for it. R15, R32. */
+function acceptHeaders(content: readonly string[], method: string): Record<string, string> {
   const types = content.join(', ')
-  if (operation === 'change') return { Accept: types, 'Accept-Patch': types }
-  return operation === 'list' ? { Accept: types, 'Accept-Query': types } : { Accept: types }
+  if (method === 'PATCH') return { Accept: types, 'Accept-Patch': types }
+  return method === 'QUERY' ? { Accept: types, 'Accept-Query': types } : { Accept: types }
 }
 
 /** The codings of the content in the order they were applied. */

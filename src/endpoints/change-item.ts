@@ -5,20 +5,32 @@ import type { Route } from '../flow/route.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
+import {
+  describedItem,
+  describedMinimal,
+  replayHeaders,
+  scopeTypes,
+  uniqueTypes,
+  writesRestricted,
+} from './described.ts'
+import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemRead, restrictedFields } from './item.ts'
 import { admitConditionalWrite } from './preconditions.ts'
 import { maskJoined } from './view.ts'
 import { movedFieldWrites, updatePlanner, writeItemRoute } from './write-item.ts'
 
 /** In the order of `Accept-Patch`. R115. */
-export const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
+const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
 
 export function changeItemRoute(scene: EndpointContext): Route {
   const { resource, view, representation } = scene
   const concealed = restrictedFields(scene)
   const updated = updatePlanner(scene)
+  const claims = resource.settings.idempotency.methods.includes('PATCH') ? 'optional' : null
+  const replayed = replayHeaders(resource, claims)
   return writeItemRoute(scene, {
     operation: 'change',
+    method: 'PATCH',
     rule: ruleFor(resource.access, 'change') as string,
     content: patchTypes,
     claiming: (asked) => claimOfChange(asked, representation.today, concealed),
@@ -41,6 +53,18 @@ export function changeItemRoute(scene: EndpointContext): Route {
     admit: (given, seen, caller) => {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitConditionalWrite(given, seen, view(caller))
+    },
+    furtherRules: writeRules(scene),
+    claims,
+    about: {
+      id: 'update',
+      summary: () => `Changes the given fields of one ${resource.title.toLowerCase()}`,
+      body: 'change',
+      answers: [
+        describedItem(200, `${resource.title} was changed.`, resource, replayed),
+        describedMinimal(resource, replayed),
+      ],
+      refusals: [...scopeTypes(resource, writesRestricted), ...uniqueTypes(scene)],
     },
   })
 }

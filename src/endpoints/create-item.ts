@@ -6,13 +6,15 @@ import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Claim, Create } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import { colocateId } from '../flow/shard-key.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { encodeRow, type ItemAddress } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
+import { describedCreation, replayHeaders, scopeTypes, uniqueTypes, writesRestricted } from './described.ts'
+import { writeRules } from './further-rules.ts'
 import {
   admitConvertible,
   admitPresent,
@@ -39,6 +41,9 @@ export function createItemRoute(scene: EndpointContext): Route {
   const owner = (asked: RequestContext) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'create',
+    method: 'POST',
+    at: 'collection',
+    safe: false,
     resource,
     rule: ruleFor(resource.access, 'create') as string,
     content: ['application/json'],
@@ -66,6 +71,36 @@ export function createItemRoute(scene: EndpointContext): Route {
       admitPresent(scene, target)
       admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
     },
+    furtherRules: writeRules(scene),
+    claims: resource.settings.idempotency.required ? 'required' : 'optional',
+    about: createDescription(scene),
+  }
+}
+
+function createDescription(scene: EndpointContext): OperationDescription {
+  const { resource } = scene
+  const { settings, key, title, collection } = resource
+  const { minimalOnCreate } = settings.prefer
+  const chosen = key !== null || settings.resource.id === 'client'
+  return {
+    id: 'create',
+    summary: (below) => `Creates one ${title.toLowerCase()}${below}`,
+    notes: [],
+    body: 'create',
+    headers: ['creating', ...(minimalOnCreate ? ['prefer' as const] : [])],
+    answers: [
+      describedCreation(resource, [
+        ...(minimalOnCreate ? ['Preference-Applied'] : []),
+        ...replayHeaders(resource, 'optional'),
+      ]),
+    ],
+    refusals: [
+      ...scopeTypes(resource, writesRestricted),
+      ...(chosen && settings.deleted.status === 410 ? ['resource-deleted'] : []),
+      ...(collection.account === null ? [] : ['resource-not-found']),
+      ...['precondition-failed', 'invalid-precondition'],
+      ...uniqueTypes(scene, key !== null || settings.resource.id !== 'typeid'),
+    ],
   }
 }
 

@@ -38,17 +38,12 @@ export function mayWriteMovedField(
   return scopes.every((one) => caller.scopes.has(one)) && changeRules(scene, today).some((one) => permits(caller, one))
 }
 
-/** What a write can take besides the rule of its operation, for those who describe it. */
-export function furtherRules(scene: EndpointContext, operation: string): readonly RuleOrNone[] {
+/** What a write of fields can take besides the rule of its operation, for those who describe it. */
+export function writeRules(scene: EndpointContext): readonly RuleOrNone[] {
   const { representation } = scene
   const moved = representation.moved.flatMap(({ today, fields }) => [
     ...(changeRules(scene, today).length > 0 ? changeRules(scene, today) : [undefined]),
     ...fields.flatMap((name) => today.byName.get(name)?.write ?? []),
   ])
-  const written = [...representation.today.members.flatMap(({ write }) => write), ...moved]
-  const rules =
-    operation === 'remove' ? cascadeRules(scene).values() : writeOperations.includes(operation) ? written : []
-  return [...new Set(rules)]
+  return [...new Set([...representation.today.members.flatMap(({ write }) => write), ...moved])]
 }
-
-const writeOperations = ['create', 'replace', 'change']

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { Representation } from '../changes/representation.ts'
+import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
@@ -22,17 +23,22 @@ import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } fro
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { orBrokenPage } from './broken-page.ts'
+import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
 import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
+  const { name, settings, declaration } = resource
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
   const veiled = restrictedColumns(scene.representation)
   const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
+    method: 'GET',
+    at: 'collection',
+    safe: true,
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
@@ -53,8 +59,26 @@ export function listItemsRoute(scene: EndpointContext): Route {
     offer: () => listOffer(accepted),
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
+    claims: null,
+    about: {
+      id: 'list',
+      summary: (below) => `Lists ${name}${below}`,
+      notes: [
+        `At most ${settings.list.maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
+      ],
+      body: null,
+      headers: [...itemConditions, 'modifiedSince'],
+      answers: [describedPage(resource), describedUnchanged(resource)],
+      refusals: [...listRefusals(scene), 'precondition-failed'],
+    },
   }
 }
+
+/** The refusals of a list. One of an older version cannot sort by what another resource has now. */
+const listRefusals = ({ resource, representation }: EndpointContext): readonly RefusalType[] => [
+  ...scopeTypes(resource, ({ read }) => read !== null),
+  ...(representation.joined.length > 0 ? ['not-implemented'] : []),
+]
 
 function planList({ resource, representation }: EndpointContext, intent: Intent, parent: ListRows['parent']): ListRows {
   const asked = intent.query as ListQuery
@@ -168,14 +192,25 @@ function listTag(mode: 'strong' | 'weak', body: string): string {
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
 }
 
-export const queryMediaType = 'application/x-www-form-urlencoded'
+const queryMediaType = 'application/x-www-form-urlencoded'
 
 /** The list of GET, asked for by a call whose content stands where the query string would. R15. */
 export function queryItemsRoute(scene: EndpointContext): Route {
   const route = listItemsRoute(scene)
+  const { about, resource } = route
   return {
     ...route,
+    method: 'QUERY',
     content: [queryMediaType],
+    about: {
+      ...about,
+      id: 'query',
+      summary: (below) => `${about.summary(below)}, asked for by a form`,
+      body: 'form',
+      headers: [],
+      answers: [describedPage(resource)],
+      refusals: listRefusals(scene),
+    },
     query: () => null,
     parse: (asked) => {
       const call = asGetCall(asked)

@@ -2,24 +2,25 @@
 import { Problem } from '../errors/problem.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
-import { patchTypes } from './change-item.ts'
-import { queryMediaType } from './list-items.ts'
 
 const methodOrder = ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A place from its routes by method. */
-export function endpointOf(template: string, routes: Readonly<Record<string, Route>>): Endpoint {
-  const methods = new Map(Object.entries(routes))
+/** A place with its routes. */
+export function endpointOf(template: string, routes: readonly Route[]): Endpoint {
+  const methods = new Map(routes.map((route) => [route.method, route]))
   const get = methods.get('GET')
   if (get) methods.set('HEAD', get)
   const allow = methodOrder.filter((method) => methods.has(method) || method === 'OPTIONS').join(', ')
   const options = {
     Allow: allow,
-    ...(methods.has('PATCH') ? { 'Accept-Patch': patchTypes.join(', ') } : {}),
-    ...(methods.has('QUERY') ? { 'Accept-Query': queryMediaType } : {}),
+    ...acceptHeader('Accept-Patch', methods.get('PATCH')),
+    ...acceptHeader('Accept-Query', methods.get('QUERY')),
   }
   return { template, methods, allow, options }
 }
+
+const acceptHeader = (name: string, route: Route | undefined): Record<string, string> =>
+  route ? { [name]: route.content.join(', ') } : {}
 
 /** A place without routes, that only says what is offered. */
 export const endpointWithoutRoutes = (template: string, allow: string): Endpoint => ({

@@ -4,12 +4,16 @@ import type { FoundRow } from '../flow/found-row.ts'
 import type { Route } from '../flow/route.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import { absenceTypes, describedItem, describedUnchanged, itemConditions } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, itemKey, itemRead, itemReply } from './item.ts'
 
 export function readItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
   return {
     operation: 'read',
+    method: 'GET',
+    at: 'item',
+    safe: true,
     resource,
     rule: ruleFor(resource.access, 'read') as string,
     content: [],
@@ -34,5 +38,15 @@ export function readItemRoute(scene: EndpointContext): Route {
     recall: null,
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
+    claims: null,
+    about: {
+      id: 'get',
+      summary: () => `Reads one ${resource.title.toLowerCase()}`,
+      notes: [],
+      body: null,
+      headers: [...itemConditions, 'modifiedSince'],
+      answers: [describedItem(200, `${resource.title}.`, resource), describedUnchanged(resource)],
+      refusals: [...absenceTypes(resource), 'precondition-failed'],
+    },
   }
 }

@@ -14,11 +14,12 @@ import { writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
   const { resource, view } = scene
-  const { name } = resource.collection
+  const { name, dependents } = resource.collection
   const going = cascadeRules(scene)
   return {
     ...writeItemRoute(scene, {
       operation: 'remove',
+      method: 'DELETE',
       rule: ruleFor(resource.access, 'remove') as string,
       content: [],
       plan: (intent): Decide => ({
@@ -34,6 +35,19 @@ export function removeItemRoute(scene: EndpointContext): Route {
       }),
       headers: () => ({}),
       admit: (given, seen, caller) => admit(scene, given, seen, caller),
+      furtherRules: [...new Set(going.values())],
+      claims: null,
+      about: {
+        id: 'delete',
+        summary: () => `Removes one ${resource.title.toLowerCase()}`,
+        notes: [
+          ...(dependents.some(({ onDelete }) => onDelete === 'restrict') ? ['Not while others depend on it.'] : []),
+          ...(resource.settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
+        ],
+        body: null,
+        answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
+        refusals: dependents.length > 0 ? ['has-dependents'] : [],
+      },
     }),
     render: ({ key, caller }, outcome) => {
       if (outcome.is === 'withheld') throw cascadeRefusal(scene, going, outcome.collection, caller)

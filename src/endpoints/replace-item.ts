@@ -1,6 +1,6 @@
 /** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
 
-import { allow } from '../auth/allow.ts'
+import { allow, isScope } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { AbsentRow, FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
@@ -8,9 +8,17 @@ import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { keyValue } from '../resources/resource.ts'
+import { keyValue, type Resource } from '../resources/resource.ts'
 import { createPlan, stampDocument } from './create-item.ts'
-import { mayWriteMovedField } from './further-rules.ts'
+import {
+  describedCreation,
+  describedItem,
+  describedMinimal,
+  scopeTypes,
+  uniqueTypes,
+  writesRestricted,
+} from './described.ts'
+import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import {
   absentItem,
   admitConvertible,
@@ -22,13 +30,14 @@ import {
 } from './item.ts'
 import { admitConditionalWrite } from './preconditions.ts'
 import { maskJoined } from './view.ts'
-import { movedFieldWrites, updatePlanner, writeItemRoute } from './write-item.ts'
+import { movedFieldWrites, updatePlanner, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function replaceItemRoute(scene: EndpointContext): Route {
   const { resource, view } = scene
   const updated = updatePlanner(scene)
   return writeItemRoute(scene, {
     operation: 'replace',
+    method: 'PUT',
     rule: ruleFor(resource.access, 'replace') as string,
     content: ['application/json'],
     plan: (intent): Decide => ({
@@ -45,7 +54,36 @@ export function replaceItemRoute(scene: EndpointContext): Route {
         admitConditionalWrite(given, null, view(caller))
       }
     },
+    furtherRules: writeRules(scene),
+    claims: null,
+    about: replaceDescription(scene),
   })
+}
+
+function replaceDescription(scene: EndpointContext): WriteDescription {
+  const { resource } = scene
+  const { title, access } = resource
+  const [own, creating] = [ruleFor(access, 'replace'), ruleFor(access, 'create')]
+  const creates = createsOnPut(resource)
+  return {
+    id: 'replace',
+    summary: () => `Replaces one ${title.toLowerCase()}`,
+    notes:
+      creating !== undefined && creating !== own && isScope(creating)
+        ? [`What it creates takes the scope ${creating}.`]
+        : [],
+    body: 'replace',
+    answers: [
+      describedItem(200, `${title} was replaced.`, resource, ['Content-Location']),
+      ...(creates ? [describedCreation(resource)] : []),
+      describedMinimal(resource, ['Content-Location']),
+    ],
+    refusals: [
+      ...scopeTypes(resource, writesRestricted),
+      ...(typeof access === 'object' ? ['insufficient-scope'] : []),
+      ...uniqueTypes(scene),
+    ],
+  }
 }
 
 function planReplace(
@@ -78,14 +116,16 @@ function omittedMovedFields(scene: EndpointContext, { caller }: Intent): Documen
   return Object.fromEntries(own.map(({ name, absent: usual }) => [name, usual]))
 }
 
+/** Whether PUT creates what is not there. R110. */
+const createsOnPut = ({ settings, methods, collection, parent }: Resource): boolean =>
+  settings.resource.putCreates && methods.includes('create') && (collection.composite || !parent)
+
 /** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
 function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller): void {
   const { resource } = scene
-  const { putCreates, putRevives } = resource.settings.resource
   const own = seen.collection === resource.collection.name
-  const offered =
-    putCreates && resource.methods.includes('create') && (resource.collection.composite || !resource.parent)
-  if (!own || !offered || (seen.is === 'gone' && !putRevives)) throw absentItem(scene, seen)
+  if (!own || !createsOnPut(resource) || (seen.is === 'gone' && !resource.settings.resource.putRevives))
+    throw absentItem(scene, seen)
   allow(caller, ruleFor(resource.access, 'create') as string, scene.challenge)
 }
 

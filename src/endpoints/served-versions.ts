@@ -5,60 +5,33 @@ import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory 
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
-import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
-import type { Operation, ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
-import { changeItemRoute } from './change-item.ts'
-import { createItemRoute } from './create-item.ts'
-import { furtherRules } from './further-rules.ts'
 import type { EndpointContext } from './item.ts'
-import { listItemsRoute, queryItemsRoute } from './list-items.ts'
 import { routeTreeOf } from './locate.ts'
+import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
-import { readItemRoute } from './read-item.ts'
-import { removeItemRoute } from './remove-item.ts'
-import { replaceItemRoute } from './replace-item.ts'
 import { viewsOf } from './view.ts'
 
-const routeMakers: Readonly<Record<Operation, (scene: EndpointContext) => Route>> = {
-  list: listItemsRoute,
-  read: readItemRoute,
-  create: createItemRoute,
-  replace: replaceItemRoute,
-  change: changeItemRoute,
-  remove: removeItemRoute,
-}
-const onCollection = { GET: 'list', POST: 'create' } as const
-const onItem = { GET: 'read', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const
-
 /** R4: a child that is unique alone has its own item URLs and a flat list, one with a composite key stands below its parent only. */
-function resourceEndpoints(scene: EndpointContext): Endpoint[] {
-  const { name, parent, collection } = scene.resource
+function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
+  const { name, parent, key, collection } = scene.resource
+  const otherCollections = scene.representation.joined.map((one) => one.collection)
+  const all = operations.flatMap((routesOf) => routesOf(scene)).map((route) => ({ ...route, otherCollections }))
+  const onCollection = all.filter(({ at }) => at === 'collection')
   const below = parent && `/${parent.resource}/{${parent.field}}/${name}`
-  const item = collection.composite ? `${below}/{${scene.resource.key}}` : `/${name}/{id}`
-  const found = [resourceEndpoint(scene, item, onItem)]
-  if (below) found.push(resourceEndpoint(scene, below, onCollection))
-  if (!collection.composite) found.push(resourceEndpoint(scene, `/${name}`, below ? { GET: 'list' } : onCollection))
-  return found.filter(({ methods }) => methods.size > 0)
-}
-
-function resourceEndpoint(
-  scene: EndpointContext,
-  template: string,
-  operations: Readonly<Record<string, Operation>>,
-): Endpoint {
-  const offered = Object.entries(operations).filter(([, operation]) => scene.resource.methods.includes(operation))
-  const otherCollections = scene.representation.joined.map(({ collection }) => collection)
-  const routes = Object.fromEntries(
-    offered.map(([method, operation]) => {
-      const route = routeMakers[operation](scene)
-      return [method, { ...route, otherCollections, furtherRules: furtherRules(scene, operation) }]
-    }),
-  )
-  const queried = scene.resource.settings.methods.query && routes.GET?.operation === 'list'
-  return endpointOf(template, queried ? { ...routes, QUERY: { ...queryItemsRoute(scene), otherCollections } } : routes)
+  const item = collection.composite ? `${below}/{${key}}` : `/${name}/{id}`
+  const flat = below ? onCollection.filter(({ safe }) => safe) : onCollection
+  return [
+    ...[...Map.groupBy(all, ({ at }) => at)]
+      .filter(([at]) => at !== 'collection')
+      .map(([at, routes]) => endpointOf(item + at.slice('item'.length), routes)),
+    ...(below ? [endpointOf(below, onCollection)] : []),
+    ...(collection.composite ? [] : [endpointOf(`/${name}`, flat)]),
+  ].filter(({ methods }) => methods.size > 0)
 }
 
 interface DeclaredService {
@@ -69,6 +42,7 @@ interface DeclaredService {
   readonly settings: Settings
   /** How a caller is asked for more rights. R169. */
   readonly challenge: string
+  readonly operations: readonly OperationRoutes[]
 }
 
 /** All versions of a service, the oldest first. */
@@ -90,7 +64,10 @@ function servedVersion(
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
   const found = scenes.flatMap((scene) =>
-    resourceEndpoints({ ...scene, resources, stored: declared.today, challenge: declared.challenge }),
+    resourceEndpoints(
+      { ...scene, resources, stored: declared.today, challenge: declared.challenge },
+      declared.operations,
+    ),
   )
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {

@@ -11,12 +11,13 @@ import type { Document, Intent, Preconditions, RequestContext } from '../flow/in
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { changeDocument, decodeDocument, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cellsIn as cellsOf, encodeDocument } from '../rows/collection.ts'
+import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
   admitConvertible,
@@ -35,25 +36,31 @@ import { preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
 import { tagSecret } from './tag.ts'
 
-interface WriteOperation extends Pick<Route, 'operation' | 'rule' | 'content'> {
+/** What a write says of itself, besides what all writes of items say. */
+export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> & Partial<OperationDescription>
+
+interface WriteOperation
+  extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
+    Partial<Pick<Route, 'at'>> {
   readonly plan: (intent: Intent) => Decide
   /** What the key of a request claims, where the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
   /** Refuses by what is there and by the conditions of the request. */
   readonly admit: (given: Preconditions | null, seen: ReadResult, caller: Caller) => void
+  readonly about: WriteDescription
 }
 
 export function writeItemRoute(
   scene: EndpointContext,
-  { operation, rule, content, plan, claiming, headers, admit }: WriteOperation,
+  { plan, claiming, headers, admit, about, ...operation }: WriteOperation,
 ): Route {
   const { resource } = scene
   return {
-    operation,
+    at: 'item',
+    ...operation,
+    safe: false,
     resource,
-    rule,
-    content,
     query: ({ target }) => {
       refuseParameters(target, resource.settings)
       return null
@@ -76,6 +83,12 @@ export function writeItemRoute(
     recall: null,
     admitKey: () => {},
     admit: (asked: RequestContext, target) => admit(preconditionsIn(asked), target as ReadResult, asked.caller),
+    about: {
+      notes: [],
+      headers: about.body === null ? itemConditions : [...itemConditions, 'prefer'],
+      ...about,
+      refusals: [...absenceTypes(resource), ...conditionTypes(resource), ...about.refusals],
+    },
   }
 }
 

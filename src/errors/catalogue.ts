@@ -10,6 +10,9 @@ interface ErrorType {
 /** Error types by name. A service's own ones are added by `extend`. */
 export type Catalogue = ReadonlyMap<string, ErrorType>
 
+/** A type that a request can be refused with, and its more general type if that is not the usual one. */
+export type RefusalType = string | readonly [type: string, under: string]
+
 const errorClasses: Record<string, readonly [status: number, parent: string, types: string]> = {
   'invalid-request': [
     400,

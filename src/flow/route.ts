@@ -1,6 +1,6 @@
 /** Route: one operation on one kind of URL, made ready at start. Part 4. */
-import type { Catalogue } from '../errors/catalogue.ts'
-import type { AccessRule, Operation } from '../resources/declaration.ts'
+import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
+import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion, World } from './call.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
@@ -9,7 +9,13 @@ import type { Claim, Plan, Read, Recall } from './plan.ts'
 import type { Reply } from './reply.ts'
 
 export interface Route {
-  readonly operation: Operation
+  /** The name of the operation, as in `methods` and `deprecations` of a declaration. */
+  readonly operation: string
+  readonly method: string
+  /** Where its URL ends: at the collection, at an item, or below an item at a path of its own. */
+  readonly at: 'collection' | 'item' | `item/${string}`
+  /** Whether it changes nothing, so that it may be refused after it was done. */
+  readonly safe: boolean
   readonly resource: Resource
   readonly rule: AccessRule
   /** The media types its content may have; none where it takes no content. */
@@ -32,6 +38,39 @@ export interface Route {
   /** Refuses by what is known of the key. */
   readonly admitKey: (asked: RequestContext, own: Claim, known: Outcome) => void
   readonly offer?: () => ListOffer
+  /** Whether it takes idempotency keys. R108. */
+  readonly claims: 'required' | 'optional' | null
+  /** What documents say of it. */
+  readonly about: OperationDescription
+}
+
+/** What documents say of an operation, besides what is the same for all operations. Part 13. */
+export interface OperationDescription {
+  /** The last part of its `operationId`. */
+  readonly id: string
+  /** One line, given what to add at a collection below its owner. */
+  readonly summary: (below: string) => string
+  readonly notes: readonly string[]
+  /** The schema of its content; null if it takes none. */
+  readonly body: 'create' | 'replace' | 'change' | 'form' | null
+  /** The headers it reads, besides those that every operation reads. */
+  readonly headers: readonly RequestHeader[]
+  readonly answers: readonly DescribedAnswer[]
+  /** The types of errors it can be refused with, besides those of the corridor. */
+  readonly refusals: readonly RefusalType[]
+}
+
+export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSince' | 'modifiedSince' | 'prefer'
+
+/** An answer of an operation that did what it was asked for. */
+export interface DescribedAnswer {
+  readonly status: number
+  readonly says: string
+  readonly body: 'item' | 'page' | null
+  /** Its headers, besides those of every answer. */
+  readonly headers: readonly string[]
+  /** The name it is described under, if several operations answer the same. */
+  readonly name?: string
 }
 
 /** What a list can be asked, in the names of its version, for those who describe it. R216. */

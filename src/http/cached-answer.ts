@@ -110,10 +110,10 @@ function cacheKeyOf({ call: { target }, caller, carried: { label } }: CacheableR
 /** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */
 export function listMark(
   { method, content }: Call,
-  { operation, resource, otherCollections = [] }: Route,
+  { offer, resource, otherCollections = [] }: Route,
   store: Store,
 ): string | null | Promise<string | null> {
-  if (!store.caches || operation !== 'list' || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
+  if (!store.caches || !offer || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection
   return store.mark([name, ...(parent ? [parent.collection] : []), ...otherCollections]) ?? store.fetchMark?.() ?? null

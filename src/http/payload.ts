@@ -2,7 +2,6 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import { codingsOf, contentTooLarge, declaredLength } from '../endpoints/accept.ts'
-import { queryMediaType } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
@@ -18,13 +17,13 @@ const decoders = {
 }
 
 /** The object a request carries, a form as its text; null where the route takes none. Of what is here at once the declared length was checked. */
-export async function readPayload(call: Call, { content, resource }: Route): Promise<Document | null> {
+export async function readPayload(call: Call, { content, resource, about }: Route): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return admitNoContent(call, settings)
   const whole = call.content?.readIfComplete?.() ?? null
   const sent = whole ? bufferOf(whole) : await readContent(call, settings.limits.body)
   const bytes = sent.length === 0 ? sent : await decodeContent(sent, codingsOf(call), settings.limits.body)
-  if (content.includes(queryMediaType)) return { form: bytes.toString() }
+  if (about.body === 'form') return { form: bytes.toString() }
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
   return parseObject(bytes, settings.body)
 }

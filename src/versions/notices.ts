@@ -1,6 +1,6 @@
 /** Notices: the headers that give the version of an answer, its deprecation and its end. Part 9, versions. */
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
-import type { Deprecation, VersionDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import type { Deprecation, Operation, VersionDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 
 /** The notice of a version or of an operation in it, prepared at start; times are in milliseconds. */
@@ -70,7 +70,7 @@ export function operationNotices(
     for (const place of endpoints) {
       const left = [...place.methods.values()].flatMap((route) => {
         const { deprecations = {} } = route.resource.declaration
-        const deprecation = deprecations[route.operation]
+        const deprecation = deprecations[route.operation as Operation]
         if (deprecation) found.set(route, told([deprecation]))
         return deprecation ?? []
       })

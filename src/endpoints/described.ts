@@ -1,0 +1,78 @@
+/** What documents say of operations: the answers, headers and refusals that several operations share. Part 13; part 4. */
+import type { RefusalType } from '../errors/catalogue.ts'
+import type { DescribedAnswer, RequestHeader, Route } from '../flow/route.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import type { EndpointContext } from './item.ts'
+
+const tagHeaders = ({ settings }: Resource): readonly string[] => (settings.etag.mode === 'off' ? [] : ['ETag'])
+/** The headers that say which state of an item was answered. */
+const describedTags = (resource: Resource): readonly string[] => [...tagHeaders(resource), 'Last-Modified']
+
+export const describedPage = (resource: Resource): DescribedAnswer => ({
+  status: 200,
+  says: 'A page of the list.',
+  body: 'page',
+  headers: [...tagHeaders(resource), 'Link'],
+})
+
+/** An answer with the item. */
+export const describedItem = (
+  status: number,
+  says: string,
+  resource: Resource,
+  headers: readonly string[] = [],
+): DescribedAnswer => ({ status, says, body: 'item', headers: [...describedTags(resource), ...headers] })
+
+export const describedCreation = (resource: Resource, headers: readonly string[] = []): DescribedAnswer =>
+  describedItem(201, `${resource.title} was created.`, resource, ['Location', 'Content-Location', ...headers])
+
+export const describedUnchanged = (resource: Resource): DescribedAnswer => ({
+  status: 304,
+  says: 'It is as the client has it.',
+  body: null,
+  headers: [...describedTags(resource), 'Content-Location', 'Link'],
+  name: 'NotModified',
+})
+
+/** The answer to `Prefer: return=minimal`. */
+export const describedMinimal = (resource: Resource, headers: readonly string[]): DescribedAnswer => ({
+  status: 204,
+  says: 'It was done, and is answered without content as Prefer asked.',
+  body: null,
+  headers: [...describedTags(resource), 'Preference-Applied', ...headers],
+  name: 'DoneInShort',
+})
+
+export const itemConditions: readonly RequestHeader[] = ['match', 'noneMatch', 'unmodifiedSince']
+
+/** The header of a replayed answer, if the operation replays answers. R98. */
+export const replayHeaders = ({ settings }: Resource, claims: Route['claims']): readonly string[] =>
+  claims !== null && settings.idempotency.mode === 'replay' ? ['Idempotency-Replayed'] : []
+
+/** The refusals of an item that is not there. */
+export const absenceTypes = ({ settings }: Resource): readonly RefusalType[] => [
+  settings.missing.status === 410 ? 'gone' : 'resource-not-found',
+  ...(settings.deleted.status === 410 ? ['resource-deleted'] : []),
+]
+
+/** The refusals of an item by its preconditions. */
+export const conditionTypes = ({ settings }: Resource): readonly RefusalType[] => [
+  ...['precondition-failed', 'invalid-precondition'],
+  ...(settings.concurrency.required ? ['precondition-required'] : []),
+]
+
+/** The refusals of a caller who lacks the scopes of fields. */
+export const scopeTypes = ({ members }: Resource, takesScope: (member: Member) => boolean): readonly RefusalType[] =>
+  members.some(takesScope) ? ['credentials-missing', 'insufficient-scope'] : []
+
+export const writesRestricted = ({ write }: Member): boolean => write.length > 0
+
+/** The refusal of values that have to be unique, those of the own row and of rows that are written with it. */
+export const uniqueTypes = (
+  { resource, representation, stored }: EndpointContext,
+  ...more: readonly boolean[]
+): readonly RefusalType[] => {
+  const others = representation.joined.flatMap(({ collection }) => stored.get(collection)?.collection ?? [])
+  const kept = [resource.collection, ...others].some(({ uniques }) => uniques.some(({ fields }) => fields.length > 0))
+  return kept || more.includes(true) ? ['already-exists'] : []
+}

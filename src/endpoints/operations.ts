@@ -1,0 +1,29 @@
+/** Operations: everything that can be done at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
+import type { Route } from '../flow/route.ts'
+import type { Operation } from '../resources/declaration.ts'
+import { changeItemRoute } from './change-item.ts'
+import { createItemRoute } from './create-item.ts'
+import type { EndpointContext } from './item.ts'
+import { listItemsRoute, queryItemsRoute } from './list-items.ts'
+import { readItemRoute } from './read-item.ts'
+import { removeItemRoute } from './remove-item.ts'
+import { replaceItemRoute } from './replace-item.ts'
+
+/** Makes the routes of one kind of operation for a resource; none if the resource does not offer it. */
+export type OperationRoutes = (context: EndpointContext) => readonly Route[]
+
+const offered =
+  (name: Operation, makeRoute: (context: EndpointContext) => Route): OperationRoutes =>
+  (context) =>
+    context.resource.methods.includes(name) ? [makeRoute(context)] : []
+
+/** A new kind of operation is one more entry. */
+export const standardOperations: readonly OperationRoutes[] = [
+  offered('list', listItemsRoute),
+  offered('read', readItemRoute),
+  offered('create', createItemRoute),
+  offered('replace', replaceItemRoute),
+  offered('change', changeItemRoute),
+  offered('remove', removeItemRoute),
+  (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
+]

@@ -1,0 +1,90 @@
+/** Operations are entries of a list: a made-up one, POST /tasks/{id}/finish, is served, described, listed and explained like the others. */
+import assert from 'node:assert/strict'
+import { f } from 'bylaw'
+import { operationsOf } from '../../src/cli/routes.ts'
+import { openapiDocument } from '../../src/describe/openapi.ts'
+import { describedItem, describedMinimal } from '../../src/endpoints/described.ts'
+import { absentItem, type EndpointContext, itemPermissions, itemRead } from '../../src/endpoints/item.ts'
+import { standardOperations } from '../../src/endpoints/operations.ts'
+import { admitConditionalWrite } from '../../src/endpoints/preconditions.ts'
+import { updatePlanner, writeItemRoute } from '../../src/endpoints/write-item.ts'
+import type { Route } from '../../src/flow/route.ts'
+import { decodeDocument } from '../../src/resources/document.ts'
+import { serviceWith } from '../../src/service.ts'
+import { type Door, doors, spec } from '../help/door.ts'
+
+function finishRoute(context: EndpointContext): Route {
+  const { resource, representation, view } = context
+  const update = updatePlanner(context)
+  return writeItemRoute(context, {
+    operation: 'finish',
+    method: 'POST',
+    at: 'item/finish',
+    rule: 'public',
+    content: [],
+    claims: null,
+    plan: (intent) => ({
+      do: 'decide',
+      read: itemRead(context, intent),
+      decide: (seen) => {
+        if (seen.is !== 'found') throw absentItem(context, seen)
+        admitConditionalWrite(intent.preconditions, seen, view(intent.caller))
+        const before = decodeDocument(representation.today, seen.doc, seen.hidden)
+        const after = representation.change({ done: true }, before, intent.key, itemPermissions(context, intent), [])
+        return update(intent, seen, before, after)
+      },
+    }),
+    headers: () => ({}),
+    admit: (_, seen) => {
+      if (seen.is !== 'found') throw absentItem(context, seen)
+    },
+    about: {
+      id: 'finish',
+      summary: () => 'Finishes one task',
+      body: null,
+      answers: [describedItem(200, 'The task was finished.', resource), describedMinimal(resource, [])],
+      refusals: [],
+    },
+  })
+}
+
+const tasks = serviceWith(
+  {
+    name: 'tasks',
+    resources: {
+      tasks: { prefix: 'tsk', fields: { text: f.text(), done: f.boolean({ default: false }) }, access: 'public' },
+    },
+  },
+  { operations: [...standardOperations, (context) => [finishRoute(context)]] },
+)
+
+doors('a made-up operation', tasks, (door: Door) => {
+  spec('R4 R12', 'is served, and refused as all writes are', async () => {
+    const made = await door.send('POST', '/tasks', { json: { text: 'Write it' } })
+    const path = `${made.headers.location}/finish`
+    const done = await door.send('POST', path, { headers: { 'if-match': made.headers.etag as string } })
+    assert.deepEqual([done.status, done.json.done], [200, true])
+    const stale = await door.send('POST', path, { headers: { 'if-match': made.headers.etag as string } })
+    assert.equal(stale.json.type, 'precondition-failed')
+    const absent = await door.send('POST', '/tasks/tsk_00000000000000000000000000/finish')
+    assert.equal(absent.status, 404)
+    const other = await door.send('GET', path)
+    assert.deepEqual([other.status, other.headers.allow], [405, 'OPTIONS, POST'])
+  })
+
+  spec('R216', 'is described and listed', () => {
+    // biome-ignore lint/suspicious/noExplicitAny: a document of any shape
+    const { paths } = openapiDocument(tasks, 'v1') as any
+    const { post } = paths['/tasks/{id}/finish']
+    assert.deepEqual([post.operationId, post.summary], ['tasks.finish', 'Finishes one task'])
+    assert.deepEqual(
+      Object.keys(post.responses).filter((status) => status < '300' || status === '412'),
+      ['200', '204', '412'],
+    )
+    const line = { method: 'POST', path: '/tasks/{id}/finish', operation: 'finish', access: 'public' }
+    assert.deepEqual(
+      operationsOf(tasks).filter(({ operation }) => operation === 'finish'),
+      [line],
+    )
+  })
+})
