@@ -17,7 +17,7 @@ import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemRead, restrictedFields } from './item.ts'
 import { admitConditionalWrite } from './preconditions.ts'
 import { maskJoined } from './view.ts'
-import { movedFieldWrites, updatePlanner, writeItemRoute } from './write-item.ts'
+import { movedFieldWrites, updatePlanner, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** In the order of `Accept-Patch`. R115. */
 const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
@@ -27,7 +27,6 @@ export function changeItemRoute(scene: EndpointContext): Route {
   const concealed = restrictedFields(scene)
   const updated = updatePlanner(scene)
   const claims = resource.settings.idempotency.methods.includes('PATCH') ? 'optional' : null
-  const replayed = replayHeaders(resource, claims)
   return writeItemRoute(scene, {
     operation: 'change',
     method: 'PATCH',
@@ -56,15 +55,21 @@ export function changeItemRoute(scene: EndpointContext): Route {
     },
     furtherRules: writeRules(scene),
     claims,
-    about: {
-      id: 'update',
-      summary: () => `Changes the given fields of one ${resource.title.toLowerCase()}`,
-      body: 'change',
-      answers: [
-        describedItem(200, `${resource.title} was changed.`, resource, replayed),
-        describedMinimal(resource, replayed),
-      ],
-      refusals: [...scopeTypes(resource, writesRestricted), ...uniqueTypes(scene)],
-    },
+    about: changeDescription(scene, claims),
   })
+}
+
+function changeDescription(scene: EndpointContext, claims: Route['claims']): WriteDescription {
+  const { resource } = scene
+  const replayed = replayHeaders(resource, claims)
+  return {
+    id: 'update',
+    summary: () => `Changes the given fields of one ${resource.title.toLowerCase()}`,
+    body: 'change',
+    answers: [
+      describedItem(200, `${resource.title} was changed.`, resource, replayed),
+      describedMinimal(resource, replayed),
+    ],
+    refusals: [...scopeTypes(resource, writesRestricted), ...uniqueTypes(scene)],
+  }
 }

@@ -47,10 +47,7 @@ export function createItemRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'create') as string,
     content: ['application/json'],
-    query: ({ target }) => {
-      refuseParameters(target, resource.settings)
-      return null
-    },
+    query: ({ target }) => refuseParameters(target, resource.settings),
     target: (asked) => readOfOwner(owner(asked), asked),
     parse: (asked) => parseCreate(scene, asked, concealed),
     plan: (intent) => planCreate(scene, intent, owner(intent)),

@@ -10,7 +10,7 @@ import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import { writeCursor } from '../lists/cursor.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
@@ -29,7 +29,6 @@ import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
-  const { name, settings, declaration } = resource
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
   const veiled = restrictedColumns(scene.representation)
@@ -60,17 +59,23 @@ export function listItemsRoute(scene: EndpointContext): Route {
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
     claims: null,
-    about: {
-      id: 'list',
-      summary: (below) => `Lists ${name}${below}`,
-      notes: [
-        `At most ${settings.list.maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
-      ],
-      body: null,
-      headers: [...itemConditions, 'modifiedSince'],
-      answers: [describedPage(resource), describedUnchanged(resource)],
-      refusals: [...listRefusals(scene), 'precondition-failed'],
-    },
+    about: listDescription(scene),
+  }
+}
+
+function listDescription(scene: EndpointContext): OperationDescription {
+  const { resource } = scene
+  const { name, settings, declaration } = resource
+  return {
+    id: 'list',
+    summary: (below) => `Lists ${name}${below}`,
+    notes: [
+      `At most ${settings.list.maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
+    ],
+    body: null,
+    headers: [...itemConditions, 'modifiedSince'],
+    answers: [describedPage(resource), describedUnchanged(resource)],
+    refusals: [...listRefusals(scene), 'precondition-failed'],
   }
 }
 

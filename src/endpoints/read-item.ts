@@ -1,9 +1,10 @@
 /** Reads an item: GET and HEAD. Part 4, methods. */
 
 import type { FoundRow } from '../flow/found-row.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
 import { absenceTypes, describedItem, describedUnchanged, itemConditions } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, itemKey, itemRead, itemReply } from './item.ts'
 
@@ -17,10 +18,7 @@ export function readItemRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'read') as string,
     content: [],
-    query: ({ target }) => {
-      refuseParameters(target, resource.settings)
-      return null
-    },
+    query: ({ target }) => refuseParameters(target, resource.settings),
     target: (asked) => itemRead(scene, asked),
     parse: (asked) => ({
       ...asked,
@@ -39,14 +37,16 @@ export function readItemRoute(scene: EndpointContext): Route {
     admitKey: () => {},
     admit: (_, target) => admitPresent(scene, target),
     claims: null,
-    about: {
-      id: 'get',
-      summary: () => `Reads one ${resource.title.toLowerCase()}`,
-      notes: [],
-      body: null,
-      headers: [...itemConditions, 'modifiedSince'],
-      answers: [describedItem(200, `${resource.title}.`, resource), describedUnchanged(resource)],
-      refusals: [...absenceTypes(resource), 'precondition-failed'],
-    },
+    about: readDescription(resource),
   }
 }
+
+const readDescription = (resource: Resource): OperationDescription => ({
+  id: 'get',
+  summary: () => `Reads one ${resource.title.toLowerCase()}`,
+  notes: [],
+  body: null,
+  headers: [...itemConditions, 'modifiedSince'],
+  answers: [describedItem(200, `${resource.title}.`, resource), describedUnchanged(resource)],
+  refusals: [...absenceTypes(resource), 'precondition-failed'],
+})

@@ -7,14 +7,15 @@ import type { Preconditions } from '../flow/intent.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemKey, itemRead, writeRefusal } from './item.ts'
 import { admitConditionalWrite } from './preconditions.ts'
-import { writeItemRoute } from './write-item.ts'
+import { type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
   const { resource, view } = scene
-  const { name, dependents } = resource.collection
+  const { name } = resource.collection
   const going = cascadeRules(scene)
   return {
     ...writeItemRoute(scene, {
@@ -37,17 +38,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
       admit: (given, seen, caller) => admit(scene, given, seen, caller),
       furtherRules: [...new Set(going.values())],
       claims: null,
-      about: {
-        id: 'delete',
-        summary: () => `Removes one ${resource.title.toLowerCase()}`,
-        notes: [
-          ...(dependents.some(({ onDelete }) => onDelete === 'restrict') ? ['Not while others depend on it.'] : []),
-          ...(resource.settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
-        ],
-        body: null,
-        answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
-        refusals: dependents.length > 0 ? ['has-dependents'] : [],
-      },
+      about: removeDescription(resource),
     }),
     render: ({ key, caller }, outcome) => {
       if (outcome.is === 'withheld') throw cascadeRefusal(scene, going, outcome.collection, caller)
@@ -61,6 +52,20 @@ export function removeItemRoute(scene: EndpointContext): Route {
     if (seen.is === 'found') admitConditionalWrite(given, seen, view(caller))
     const repeated = seen.is === 'gone' && seen.collection === name && resource.settings.delete.repeat === 'no-content'
     if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
+  }
+}
+
+function removeDescription({ title, settings, collection: { dependents } }: Resource): WriteDescription {
+  return {
+    id: 'delete',
+    summary: () => `Removes one ${title.toLowerCase()}`,
+    notes: [
+      ...(dependents.some(({ onDelete }) => onDelete === 'restrict') ? ['Not while others depend on it.'] : []),
+      ...(settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),
+    ],
+    body: null,
+    answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
+    refusals: dependents.length > 0 ? ['has-dependents'] : [],
   }
 }
 

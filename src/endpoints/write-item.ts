@@ -61,10 +61,7 @@ export function writeItemRoute(
     ...operation,
     safe: false,
     resource,
-    query: ({ target }) => {
-      refuseParameters(target, resource.settings)
-      return null
-    },
+    query: ({ target }) => refuseParameters(target, resource.settings),
     target: (asked) => itemRead(scene, asked),
     parse: (asked) => ({
       ...asked,

@@ -102,9 +102,10 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
 }
 
 /** Refuses all parameters: for URLs of items. */
-export function refuseParameters(target: string, settings: Settings): void {
-  if (!target.includes('?')) return
+export function refuseParameters(target: string, settings: Settings): null {
+  if (!target.includes('?')) return null
   const named = settings.versions.carriers.includes('query') ? ['version'] : []
   const violations = nameViolations(parametersOf(target), (name) => named.includes(name), named, settings)
   if (violations.length > 0) throw invalidQuery(violations)
+  return null
 }
