@@ -9,7 +9,7 @@ import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cascadeRules } from './further-rules.ts'
-import { absentItem, type EndpointContext, itemKey, itemRead, writeRefusal } from './item.ts'
+import { absentItem, type EndpointContext, itemRead, writeRefusal } from './item.ts'
 import { admitConditionalWrite } from './preconditions.ts'
 import { type WriteDescription, writeItemRoute } from './write-item.ts'
 
@@ -30,8 +30,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
           admit(scene, intent.preconditions, seen, intent.caller)
           if (seen.is !== 'found') return { do: 'keep' }
           const takes = new Set([...going].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
-          const { revision } = seen
-          return { do: 'remove', collection: name, key: itemKey(scene, intent), revision, time: intent.time, takes }
+          return { do: 'remove', collection: name, key: intent.key, revision: seen.revision, time: intent.time, takes }
         },
       }),
       headers: () => ({}),
