@@ -60,7 +60,7 @@ function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
   const isWritten = offers(own) || (own.methods ?? operations).includes('create')
-  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // stored in the own row if `by` is null
+  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // without `by`, the own row has it
   const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
   return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }

@@ -111,7 +111,7 @@ function checkScopedFields(scene: ChangeCheck): void {
 
 /**
  * Callers that get items of an older version must be allowed to read the resource that has a moved field now, or the field
- * must need the scope of that resource. Otherwise an older version would show values that the newest one refuses. R169, R195.
+ * must need the scope of that resource. Otherwise an older version would show values that the newest refuses. R169, R195.
  */
 function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
   const there = around.resources[target]
