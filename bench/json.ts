@@ -1,5 +1,5 @@
 /** `npm run bench:json`: strict JSON against the plain parser on a body of 300 bytes, in turn, as a ratio. */
-import { parseObject } from '../src/http/json.ts'
+import { parseObject } from '../src/corridor/json.ts'
 
 const body = JSON.stringify({
   customerId: 'cus_01h455vb4pex5vsknk084sn02q',

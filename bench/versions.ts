@@ -1,7 +1,8 @@
 /** `npm run bench:versions`: an item and a list of 50 in the newest version and three versions back, in turn, as ratios. */
+
+import { callerGate } from '../src/corridor/server-context.ts'
+import { realWorld } from '../src/corridor/world.ts'
 import { fetchDoor } from '../src/http/fetch.ts'
-import { callerGate } from '../src/http/server-context.ts'
-import { realWorld } from '../src/http/world.ts'
 import { openStore } from '../src/terminal/open.ts'
 import history from '../test/help/history.ts'
 

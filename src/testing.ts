@@ -1,10 +1,10 @@
 /** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
+import { callerGate, type Log } from './corridor/server-context.ts'
+import { realWorld } from './corridor/world.ts'
 import { callerOf } from './flow/credential.ts'
 import type { Store } from './flow/store.ts'
 import { fetchDoor } from './http/fetch.ts'
-import { callerGate, type Log } from './http/server-context.ts'
-import { realWorld } from './http/world.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { previewVersions } from './versions/choose.ts'

@@ -1,11 +1,11 @@
 /** `bylaw explain`: shows step by step why a request is refused or allowed. Part 5, authentication. */
 import { styleText } from 'node:util'
 import { hasValidChecksum, isApiKey, sealKey } from '../auth/keys.ts'
+import { realWorld } from '../corridor/world.ts'
 import { expiryTime } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'

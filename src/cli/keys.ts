@@ -1,11 +1,11 @@
 /** `bylaw keys`: creates, lists, revokes and rotates API keys. Part 5, authentication. */
 import { isInForce, mostKeysOfName, newApiKey, sealKey } from '../auth/keys.ts'
+import { realWorld } from '../corridor/world.ts'
 import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time.ts'
-import { realWorld } from '../http/world.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'

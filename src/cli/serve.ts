@@ -1,8 +1,8 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
 
+import type { Log } from '../corridor/server-context.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time.ts'
-import type { Log } from '../http/server-context.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'

@@ -4,7 +4,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
-import type { Log } from '../http/server-context.ts'
+import type { Log } from '../corridor/server-context.ts'
 
 /** Whether this process is a worker and not the primary. */
 export const isWorker = cluster.isWorker

@@ -1,11 +1,12 @@
 /** Answers what the HTTP engine refuses by itself, in the shape of all errors. Part 7, error body. */
+
+import { handle } from '../corridor/handle.ts'
+import { parseTarget, requestIdOf, urlTooLong } from '../corridor/message.ts'
+import { refuse } from '../corridor/refuse.ts'
+import type { ServerContext } from '../corridor/server-context.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call, World } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { handle } from './handle.ts'
-import { parseTarget, requestIdOf, urlTooLong } from './message.ts'
-import { refuse } from './refuse.ts'
-import type { ServerContext } from './server-context.ts'
 
 export interface EngineError extends NodeJS.ErrnoException {
   /** The rule of HTTP that was broken. */

@@ -1,14 +1,15 @@
 /** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
+
+import { handle } from '../corridor/handle.ts'
+import { requestIdOf } from '../corridor/message.ts'
+import { stampReply } from '../corridor/reply-headers.ts'
+import type { ServerContext } from '../corridor/server-context.ts'
+import { startTime } from '../corridor/world.ts'
 import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { intakeOf } from '../limits/intake.ts'
-import { handle } from './handle.ts'
-import { requestIdOf } from './message.ts'
-import { stampReply } from './reply-headers.ts'
-import type { ServerContext } from './server-context.ts'
 import { cutBody } from './stream.ts'
-import { startTime } from './world.ts'
 
 /** A function that runtimes and tests can call with a Request. */
 export function fetchDoor(house: ServerContext): (request: Request) => Promise<Response> {

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import { Server as Listener } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { elapsedSince, startTime } from './world.ts'
+import { elapsedSince, startTime } from '../corridor/world.ts'
 
 /** How long idle connections are kept, so that busy ones get an answer that ends them: a part of the time to finish, at most a second. */
 const idleTime = (drain: number): number => Math.min(drain / 10, 1000)

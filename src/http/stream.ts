@@ -1,10 +1,10 @@
 /** Sends large answers piece by piece, and keeps slow readers from filling the memory. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type StartTime, startTime } from '../corridor/world.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
 import { answerMemoryOf } from '../limits/answer-memory.ts'
-import { type StartTime, startTime } from './world.ts'
 
 const MiB = 1024 * 1024
 const mostUnread = 64 * MiB

@@ -1,6 +1,6 @@
 /** Readable log: one line per request for people, in colour on a terminal. */
 import { styleText } from 'node:util'
-import type { Log } from '../http/server-context.ts'
+import type { Log } from '../corridor/server-context.ts'
 import type { FatalLog } from './start.ts'
 
 type LogFields = Readonly<Record<string, unknown>>

@@ -1,8 +1,9 @@
 /** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
+
+import type { Log } from '../corridor/server-context.ts'
 import type { VersionUse } from '../flow/plan.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
-import type { Log } from '../http/server-context.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
 import { useTable } from '../sql/compile.ts'

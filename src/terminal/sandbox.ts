@@ -1,8 +1,9 @@
 /** Sandbox: a service on an empty in-memory store, whose clock and ids are always the same. Part 9, versioning. */
+
+import type { ServerContext } from '../corridor/server-context.ts'
 import { callerOf } from '../flow/credential.ts'
 import { idSource } from '../formats/id.ts'
 import { fetchDoor } from '../http/fetch.ts'
-import type { ServerContext } from '../http/server-context.ts'
 import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/fixture.ts'
 import type { Service } from '../service.ts'
 import { previewVersions } from '../versions/choose.ts'

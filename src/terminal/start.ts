@@ -1,11 +1,11 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { callerGate, type Log, type ServerContext } from '../corridor/server-context.ts'
+import { realWorld } from '../corridor/world.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import { listen, type NodeServer } from '../http/node.ts'
-import { callerGate, type Log, type ServerContext } from '../http/server-context.ts'
-import { realWorld } from '../http/world.ts'
 import type { RedisLedger } from '../limits/redis.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'

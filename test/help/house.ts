@@ -20,6 +20,7 @@ const storied: readonly (readonly string[])[] = [
   ['contract'],
   ['proof'],
   ['describe'],
+  ['corridor'],
   ['http'],
   ['terminal'],
   ['cli', 'testing'],
@@ -191,9 +192,9 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const worldly =
-  /^src\/(?:store\/|schema\/|rewrite\/|sqlite\/|postgres\/|http\/(?:node|stop|fetch|payload|world)\.ts|limits\/meter\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|terminal\/|cli\/)/
+  /^src\/(?:store\/|schema\/|rewrite\/|sqlite\/|postgres\/|corridor\/(?:payload|world)\.ts|http\/(?:node|stop|fetch)\.ts|limits\/meter\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|terminal\/|cli\/)/
 const worldlyList =
-  'store/*, schema/*, rewrite/*, sqlite/*, postgres/*, http/{node,stop,fetch,payload,world}, limits/meter, auth/{keys,jwks}, idempotency/wait, versions/usage, terminal/*, cli/*'
+  'store/*, schema/*, rewrite/*, sqlite/*, postgres/*, corridor/{payload,world}, http/{node,stop,fetch}, limits/meter, auth/{keys,jwks}, idempotency/wait, versions/usage, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const senses =
   /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues|getBuiltinModule)\b|\bnew Date\(\s*\)/g

@@ -1,8 +1,9 @@
 /** Asks a service with large pages behind its fetch door, in a process with a small heap, and says what came of it. */
+
+import { callerGate } from '../../src/corridor/server-context.ts'
+import { realWorld } from '../../src/corridor/world.ts'
 import { Problem } from '../../src/errors/problem.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { callerGate } from '../../src/http/server-context.ts'
-import { realWorld } from '../../src/http/world.ts'
 import { answerMemoryOf } from '../../src/limits/answer-memory.ts'
 import { intakeOf } from '../../src/limits/intake.ts'
 import { openStore } from '../../src/terminal/open.ts'

@@ -1,9 +1,9 @@
 /** A world: a service on its own database. Clock and identifiers are the same in every world. */
 
+import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { idSource } from '../../src/formats/id.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { callerGate, type ServerContext } from '../../src/http/server-context.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from './door.ts'

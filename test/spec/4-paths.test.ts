@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
+import { realWorld } from '../../src/corridor/world.ts'
 import { nobody } from '../../src/flow/caller.ts'
 import type { Plan } from '../../src/flow/plan.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { realWorld } from '../../src/http/world.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
