@@ -70,8 +70,14 @@ async function printOpenapi(given: CommandInput): Promise<number> {
   const label = versionLabelOf(given, service)
   const told = openapiVersionOf(given)
   const version = (await versionNumbersOf(file, service)).get(label)
-  const { openapiDocument: described } = await import('../describe/openapi.ts')
-  const document = described(service, label, { ...told, ...(version === undefined ? {} : { version }) })
+  const [{ openapiDocument: described }, { standardCorridor }] = await Promise.all([
+    import('../describe/openapi.ts'),
+    import('../corridor/handle.ts'),
+  ])
+  const document = described(service, label, standardCorridor, {
+    ...told,
+    ...(version === undefined ? {} : { version }),
+  })
   console.log(JSON.stringify(document, null, 2))
   return 0
 }

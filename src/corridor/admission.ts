@@ -1,18 +1,30 @@
 /** Stay: what a request holds until its answer has left, not only until it is made. Part 8, overload. */
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { type AnswerMemory, type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
-import { releaseNothing } from '../limits/concurrency.ts'
+import { type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
+import { acquireCallerSlot, acquireSlot, releaseNothing } from '../limits/concurrency.ts'
+import { admitUnlessOverloaded } from '../limits/overload.ts'
+import { type Admission, check } from './phase.ts'
 
-/** What a request was let in with. */
-export interface Admission {
-  /** Its place among all requests, and among those of its caller. */
-  leave: () => void
-  finish: () => void
-  readonly memory: AnswerMemory
-  /** The memory of its answer. */
-  space: AnswerSpace | null
-}
+/** Refuses requests while the service has more to do than it can. R161, R185. */
+export const overloadPhase = check({
+  name: 'overload',
+  pass: ({ call, context, admission }) => {
+    admitUnlessOverloaded(context, call.id)
+    admission.leave = acquireSlot(context.store, context.service.settings.limits.concurrency)
+  },
+  refuses: () => ['internal-error', 'overloaded', 'timeout', 'dependency-unavailable'],
+})
+
+export const concurrencyPhase = check({
+  name: 'concurrency',
+  needs: ['identified'],
+  pass: ({ call, context: { store, service }, admission, identified }) => {
+    admission.finish = acquireCallerSlot(store, identified.caller, call, service.settings.limits.callerConcurrency)
+  },
+  refuses: ({ service: { settings } }) =>
+    settings.limits.callerConcurrency === null ? [] : ['too-many-concurrent-requests'],
+})
 
 export function releaseAdmission({ space, finish, leave }: Admission): void {
   space?.leave()

@@ -8,7 +8,7 @@ type Visit = Parameters<typeof recallAnswer>[0]
 
 const ann = { id: 'ann', account: null, scopes: new Set() }
 const to = (target: string, caller = ann) =>
-  ({ call: { target }, caller, carried: { label: 'v1' }, route: {} }) as unknown as Visit
+  ({ call: { target }, identified: { caller }, versioned: { carried: { label: 'v1' } } }) as unknown as Visit
 
 /** Answers a target with so many characters, as often as that. */
 function answered(store: Store, visit: Visit, length = 10, times = 2): void {

@@ -1,13 +1,66 @@
 /** Answers reads from what is known: 304 where the client has it, 412 where it insists on something else, and lists that nobody wrote to. Part 7. */
 import { isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call, CarriedVersion } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { EntityTags, ListQuery, Preconditions } from '../flow/intent.ts'
+import type { EntityTags, Preconditions } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
-import { isCodingAcceptable, splitCodedTag, tagOfCoding } from './coding.ts'
+import { smallAnswer } from '../limits/answer-memory.ts'
+import { waitForMemory } from './admission.ts'
+import { encodeReply, isCodingAcceptable, replyCoding, splitCodedTag, tagOfCoding } from './coding.ts'
+import { type CachedAnswer, type CacheLookup, check, type Parts, phase, type Way } from './phase.ts'
+
+/** Finds out whether the last answer to the same request still holds. */
+export const cachePhase = phase({
+  name: 'cache',
+  needs: ['route', 'identified', 'versioned'],
+  gives: 'lookup',
+  pass: (way) => {
+    const mark = listMark(way.call, way.route, way.context.store)
+    return mark instanceof Promise ? mark.then((own) => lookupOf(way, own)) : lookupOf(way, mark)
+  },
+})
+
+const noLookup: CacheLookup = { mark: null, before: null }
+const lookupOf = (way: CacheableWay, mark: string | null): CacheLookup =>
+  mark === null ? noLookup : { mark, before: recallAnswer(way, way.context.store) }
+
+const stillValid = ({ mark, before }: CacheLookup): CachedAnswer | null => (before?.mark === mark ? before : null)
+
+/** Answers with the last answer to the same request while it holds. */
+export const recallPhase = phase({
+  name: 'recall',
+  needs: ['lookup'],
+  gives: 'answer',
+  pass: ({ call, admission, lookup }) => {
+    const known = stillValid(lookup)
+    if (!known) return null
+    const bytes = known.reply.body?.length ?? 0
+    const room = bytes > smallAnswer ? waitForMemory({ call, admission }, () => bytes) : null
+    return room ? room.then(() => copyReply(known.reply)) : copyReply(known.reply)
+  },
+})
+
+/** Remembers the answer, applies the conditions of a read to it, and encodes it. */
+export const conditionsPhase = check({
+  name: 'conditions',
+  needs: ['route', 'identified', 'versioned', 'lookup', 'answer'],
+  pass: (way) => {
+    const { call, route, context, lookup, query, answer } = way
+    const { mark } = lookup
+    const known =
+      stillValid(lookup) ?? (mark === null ? null : rememberAnswer(way, context.store, { query, mark, reply: answer }))
+    const coding = replyCoding(call, answer, route.resource.settings)
+    const applied = applyPreconditions(call, answer, coding, context.world.now())
+    way.reply = applied
+    if (coding === null || applied !== answer) return null
+    return encodeReply(call, answer, coding, known?.encoded).then((encoded) => {
+      way.reply = encoded
+    })
+  },
+})
 
 /** The answer as it is, or what its conditions make of it. Malformed ones mean nothing on a read. R126, R128, R139. */
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, now: number): Reply {
@@ -69,14 +122,6 @@ function notModified({ headers }: Reply, tag: string): Reply {
   return { status: 304, headers: told, body: null }
 }
 
-/** What was asked and answered, the state of the store that it was read from, and the answer as it was coded. */
-export interface CachedAnswer {
-  readonly query: ListQuery | null
-  readonly mark: string
-  readonly reply: Reply
-  readonly encoded: Map<string, Buffer>
-}
-
 interface AnswerCache {
   readonly answers: Map<string, CachedAnswer>
   characters: number
@@ -92,23 +137,18 @@ const answerCaches = new WeakMap<Store, AnswerCache>()
 
 const callerNames = new WeakMap<Caller, string>()
 
-/** What is asked, by whom, and of which version. */
-interface CacheableRequest {
-  readonly call: Call
-  readonly caller: Caller
-  readonly carried: CarriedVersion
-  readonly route: Route
-}
+/** A request whose caller and version are known. */
+type CacheableWay = Way & Pick<Parts, 'identified' | 'versioned'>
 
 /** What one caller was answered is nothing to another one, nor to another version. R143, R196. */
-function cacheKeyOf({ call: { target }, caller, carried: { label } }: CacheableRequest): string {
+function cacheKeyOf({ call: { target }, identified: { caller }, versioned }: CacheableWay): string {
   const whose = callerNames.get(caller) ?? JSON.stringify([caller.id, caller.account, [...caller.scopes]])
   callerNames.set(caller, whose)
-  return `${whose} ${label} ${target}`
+  return `${whose} ${versioned.carried.label} ${target}`
 }
 
 /** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */
-export function listMark(
+function listMark(
   { method, content }: Call,
   { offer, resource, otherCollections = [] }: Route,
   store: Store,
@@ -120,7 +160,7 @@ export function listMark(
 }
 
 /** What was answered to the same question before; its mark says whether it still holds. */
-export function recallAnswer(visit: CacheableRequest, store: Store): CachedAnswer | null {
+export function recallAnswer(visit: CacheableWay, store: Store): CachedAnswer | null {
   const answers = answerCaches.get(store)?.answers
   const name = cacheKeyOf(visit)
   const known = answers?.get(name)
@@ -131,7 +171,7 @@ export function recallAnswer(visit: CacheableRequest, store: Store): CachedAnswe
 }
 
 export function rememberAnswer(
-  visit: CacheableRequest,
+  visit: CacheableWay,
   store: Store,
   { query, mark, reply }: Omit<CachedAnswer, 'encoded'>,
 ): CachedAnswer {
@@ -167,4 +207,4 @@ function keepAnswer(memory: AnswerCache, name: string, known: CachedAnswer): voi
 }
 
 /** The same answer, whose headers may be added to. */
-export const copyReply = ({ status, headers, body }: Reply): Reply => ({ status, headers: { ...headers }, body })
+const copyReply = ({ status, headers, body }: Reply): Reply => ({ status, headers: { ...headers }, body })

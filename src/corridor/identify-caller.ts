@@ -1,16 +1,16 @@
 /** Finds out who calls without refusing a failed attempt yet, so that it can be counted first. Part 5; part 8, request counts. */
+
+import { refuseCredentialsInTarget } from '../auth/scheme.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
-import { admitQuota, spendQuota } from '../limits/quota.ts'
+import { listInWords } from '../formats/naming.ts'
+import { addQuotaHeaders, admitQuota, spendQuota } from '../limits/quota.ts'
 import type { AccessRule } from '../resources/declaration.ts'
+import { countVersionUse } from '../versions/usage.ts'
+import type { ExplainedWay } from './corridor-phase.ts'
+import { check, type IdentifiedCaller, phase, type Way } from './phase.ts'
 import type { ServerContext } from './server-context.ts'
-
-interface IdentifiedCaller {
-  readonly caller: Caller
-  /** The refusal, where the credentials prove nothing; the caller is nobody then, and its address pays. */
-  readonly problem?: Problem
-}
 
 /** Who calls. R184. */
 export function identifyCaller(
@@ -37,4 +37,63 @@ export async function admitIdentified(call: Call, house: ServerContext): Promise
   if (!problem) return
   admitQuota(await spendQuota(house, call, nobody))
   throw problem
+}
+
+export const credentialsPhase = phase({
+  name: 'credentials',
+  needs: ['route'],
+  gives: 'identified',
+  pass: ({ call, context, route }) => identifyCaller(call, route.rule, context),
+  refuses: ({ route }) => {
+    const open = ['credentials-in-url', 'ambiguous-credentials', 'invalid-credentials', 'too-many-requests']
+    const rules = [route?.rule, ...(route?.furtherRules ?? [])]
+    return rules.some((one) => one !== 'public') ? [...open, 'credentials-missing'] : open
+  },
+  explains: [{ step: 'credentials', check: explainCredentials }],
+})
+
+function explainCredentials({ caller, invalid, route, service, target }: ExplainedWay): string {
+  refuseCredentialsInTarget(target, service.settings.auth)
+  if (invalid !== null) throw new Problem('invalid-credentials', invalid)
+  if (caller) return `known: ${callerText(caller)}`
+  if (route.rule === 'public') return 'none, and none are needed: it is public'
+  throw new Problem('credentials-missing', 'None were given, and it is not public.')
+}
+
+function callerText({ account, scopes, tier }: Caller): string {
+  const whose = account === null ? 'no account' : `account ${account}`
+  return `${whose}, ${scopes.size === 0 ? 'no scopes' : [...scopes].join(' ')}${tier === null ? '' : `, tier ${tier}`}`
+}
+
+/** Counts the request, a failed attempt to say who calls included. */
+export const quotaPhase = check({
+  name: 'quota',
+  needs: ['identified', 'versioned'],
+  pass: (way) => {
+    const { call, context, identified, versioned } = way
+    const { caller, problem } = identified
+    const { service, store, world } = context
+    if (service.declaration.versions) countVersionUse(store, versioned.version.label, caller.id, world.now())
+    const settle = (rate: Way['rate']): void => {
+      way.rate = rate
+      admitQuota(rate)
+      if (problem) throw problem
+    }
+    const spending = spendQuota(context, call, caller)
+    return spending instanceof Promise ? spending.then(settle) : settle(spending)
+  },
+  refuses: ({ service }) => (service.quotas === null ? [] : ['quota-exceeded']),
+  explains: [{ step: 'quota', tells: true, check: explainQuota }],
+  completes: (reply, { rate }) => addQuotaHeaders(reply, rate),
+})
+
+/** The quotas that apply, not what is left of them: only the serving nodes know that. R181. */
+function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | null {
+  if (!quotas) return null
+  const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous
+  if (!tier) return 'no quota counts it'
+  const all = tier.policies.map(
+    (one) => `${one.quota} in ${one.window / 1000} s for each ${one.partition} (${one.name})`,
+  )
+  return `tier ${tier.policies[0]?.tier}: ${listInWords(all, 'and')}; used up, it is 429`
 }

@@ -3,9 +3,25 @@ import { redact } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines, type World } from '../flow/call.ts'
 import type { Settings } from '../settings.ts'
+import { check } from './phase.ts'
 
-/** R1: what comes before all other checks. */
-export function admitMessage(call: Call, { limits }: Settings): void {
+/** The checks that come before all others. */
+export const messagePhase = check({
+  name: 'message',
+  pass: ({ call, context }) => admitMessage(call, context.service.settings),
+  refuses: () => [
+    ...['malformed-request', 'invalid-host', 'invalid-url-encoding', 'uri-too-long', 'header-fields-too-large'],
+    ...['expectation-failed', 'request-timeout'],
+  ],
+})
+
+export const hostPhase = check({
+  name: 'host',
+  pass: ({ call, context }) => admitHost(call, context.hosts),
+  refuses: () => ['misdirected-request'],
+})
+
+function admitMessage(call: Call, { limits }: Settings): void {
   admitForm(call) //          400
   admitFraming(call) //       400
   admitSize(call, limits) //  414, 431
@@ -92,7 +108,7 @@ const invalidHost = (fault: string): Problem =>
   })
 
 /** Refuses a host that is not one of the service's; that of an absolute target counts more than the header. R17. */
-export function admitHost({ authority, headers }: Call, hosts: readonly string[] | undefined): void {
+function admitHost({ authority, headers }: Call, hosts: readonly string[] | undefined): void {
   if (!hosts) return
   const given = (authority ?? headers.host ?? '').toLowerCase()
   const name = given.replace(/:\d*$/, '')

@@ -56,7 +56,8 @@ export function stampReply(call: Call, reply: Reply, { service, world }: ServerC
   addCorsHeaders(call, reply, service.settings)
   headers['Request-Id'] = call.id
   headers.Date = replyDate(world.now())
-  if (service.settings.serverTiming) headers['Server-Timing'] = `total;dur=${elapsedSince(started)}`
+  if (service.settings.serverTiming)
+    headers['Server-Timing'] = [`total;dur=${elapsedSince(started)}`, ...(reply.timing ?? [])].join(', ')
   if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
     headers['Content-Length'] = String(Buffer.byteLength(body))
 }

@@ -7,6 +7,7 @@ import type { Network } from '../flow/network.ts'
 import type { Ledger, Store } from '../flow/store.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
+import type { Corridor } from './corridor-phase.ts'
 
 /** Where what is not sent is written down. */
 export interface Log {
@@ -32,6 +33,8 @@ export interface ServerContext {
   readonly hosts?: readonly string[]
   /** The full numbers of versions, where contracts were locked. R187. */
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
+  /** The phases of a request; the standard ones unless given. */
+  readonly corridor?: Corridor
   /** Whether callers are shown what a failure was caused by: for development alone. R157. */
   readonly exposed?: boolean
 }

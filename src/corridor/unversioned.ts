@@ -8,16 +8,40 @@ import type { Reply } from '../flow/reply.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
 import { openVersions } from '../versions/choose.ts'
+import { onceSendable } from './admission.ts'
 import { applyPreconditions } from './cached-answer.ts'
 import { encodeReply, replyCoding } from './coding.ts'
+import type { Corridor } from './corridor-phase.ts'
 import { admitIdentified } from './identify-caller.ts'
+import { check } from './phase.ts'
 import { varyByCaller } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
+
+/** /healthz and /readyz are answered even while the service is overloaded. */
+export const healthPhase = check({
+  name: 'health',
+  pass: (way) => {
+    const reply = healthReply(way.call, way.context)
+    return reply?.then((own) => {
+      way.reply = own
+    })
+  },
+})
+
+export const documentPhase = check({
+  name: 'documents',
+  pass: (way) => {
+    const reply = documentReply(way.call, way.context, way.corridor)
+    return reply?.then(async (own) => {
+      way.reply = await onceSendable(way.call, own, way.admission)
+    })
+  },
+})
 
 const unversionedEndpoint = endpointWithoutRoutes('/healthz', 'GET, HEAD, OPTIONS')
 
 /** The answer of /healthz and /readyz, outside the versioned interface; null for all other paths. R186, R197. */
-export function healthReply(call: Call, house: ServerContext): Promise<Reply> | null {
+function healthReply(call: Call, house: ServerContext): Promise<Reply> | null {
   const { target } = call
   if (target.charCodeAt(target.length - 1) !== 0x7a && !target.includes('z?')) return null // both end in z
   const path = target.split('?', 1)[0]
@@ -35,14 +59,14 @@ async function answerHealth(call: Call, { service, store, open }: ServerContext,
 }
 
 /** A document about the service, outside the versioned interface; null for all other paths. R171, R197, R214. */
-export function documentReply(call: Call, house: ServerContext): Promise<Reply> | null {
+function documentReply(call: Call, house: ServerContext, corridor: Corridor): Promise<Reply> | null {
   const { target } = call
   const second = target.charCodeAt(1)
   const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
   if (!apart) return null
   const path = target.split('?', 1)[0] as string
   const described = descriptionPath.exec(path)
-  if (described) return descriptionReply(call, described[1] ?? null, house)
+  if (described) return descriptionReply(call, described[1] ?? null, house, corridor)
   const text = house.service.documents.get(path)
   if (text !== undefined) return serveDocument(call, { name: path, text }, house)
   return pointerPaths.includes(path) ? pointerReply(call, path, house) : null
@@ -73,13 +97,18 @@ async function pointerReply(call: Call, path: string, house: ServerContext): Pro
 }
 
 /** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
-async function descriptionReply(call: Call, label: string | null, house: ServerContext): Promise<Reply> {
+async function descriptionReply(
+  call: Call,
+  label: string | null,
+  house: ServerContext,
+  corridor: Corridor,
+): Promise<Reply> {
   const { service, world, store } = house
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await admitIdentified(call, house)
   const named = describedVersion(service, label, expiryTime(world))
   const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
-  return serveDocument(call, { name, text: () => descriptionText(house, named), closed: !open }, house)
+  return serveDocument(call, { name, text: () => descriptionText(house, named, corridor), closed: !open }, house)
 }
 
 function describedVersion({ choice }: Service, label: string | null, now: number): string {
@@ -96,11 +125,15 @@ function describedVersion({ choice }: Service, label: string | null, now: number
 }
 
 /** Made when it is first asked for, and by what is only then loaded. */
-async function descriptionText({ service, numbers, store }: ServerContext, label: string): Promise<string> {
+async function descriptionText(
+  { service, numbers, store }: ServerContext,
+  label: string,
+  corridor: Corridor,
+): Promise<string> {
   const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
   const version = known?.get(label)
   const { misfits = {} } = store
-  return openapiText(service, label, version === undefined ? { misfits } : { version, misfits })
+  return openapiText(service, label, corridor, version === undefined ? { misfits } : { version, misfits })
 }
 
 /** A document as it is kept: its text, its tag, and what it was coded as. */
@@ -110,15 +143,15 @@ interface CachedDocument {
   readonly encoded: Map<string, Buffer>
 }
 
-const cachedDocuments = new WeakMap<Service, Map<string, Promise<CachedDocument>>>()
+const cachedDocuments = new WeakMap<ServerContext, Map<string, Promise<CachedDocument>>>()
 
 function cachedDocument(
   house: ServerContext,
   name: string,
   text: () => Promise<string> | string,
 ): Promise<CachedDocument> {
-  const own = cachedDocuments.get(house.service) ?? new Map<string, Promise<CachedDocument>>()
-  cachedDocuments.set(house.service, own)
+  const own = cachedDocuments.get(house) ?? new Map<string, Promise<CachedDocument>>()
+  cachedDocuments.set(house, own)
   const before = own.get(name)
   if (before && house.store.caches) return before
   const made = (async () => {

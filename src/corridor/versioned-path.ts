@@ -1,19 +1,19 @@
 /** Versioned path: the version that a call is of, and its path without it. Part 9, versions. */
 import { locate } from '../endpoints/locate.ts'
-import type { Call, CarriedVersion } from '../flow/call.ts'
+import type { RefusalType } from '../errors/catalogue.ts'
+import { type Call, expiryTime } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
+import { nobody } from '../flow/caller.ts'
+import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
-import { featuresOf } from '../limits/quota.ts'
+import { admitQuota, featuresOf, spendQuota } from '../limits/quota.ts'
 import { versionsInQuery } from '../lists/query-string.ts'
 import type { Service } from '../service.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/choose.ts'
-
-/** The version that serves a call, and its path without it. */
-export interface VersionedPath {
-  readonly version: ServedVersion
-  readonly carried: CarriedVersion
-  readonly path: string
-}
+import { addVersionHeaders, type VersionNotice } from '../versions/notices.ts'
+import { identifyCaller } from './identify-caller.ts'
+import { phase, type VersionedPath, type Way } from './phase.ts'
+import { addVary, credentialHeaders } from './reply-headers.ts'
 
 const callPath = ({ target }: Call): string => {
   const end = target.indexOf('?')
@@ -21,12 +21,12 @@ const callPath = ({ target }: Call): string => {
 }
 
 /** What a call says of its version; where that is not served any more, the way to another one is told. R188, R204. */
-export function namedVersionOf(call: Call, service: Service, now: number): NamedVersion {
+function namedVersionOf(call: Call, service: Service, now: number): NamedVersion {
   const toward = (label: string, path: string) => successorUrl(service, label, path, now)
   return readVersion(call, { path: callPath(call), queried: versionsInQuery(call.target), now, toward }, service.choice)
 }
 
-export function chooseVersion(
+function chooseVersion(
   { carried, path }: NamedVersion,
   caller: Caller,
   { choice, editions, quotas }: Service,
@@ -41,7 +41,7 @@ export const versionedPathOf = (call: Call, caller: Caller, service: Service, no
   chooseVersion(namedVersionOf(call, service, now), caller, service, now)
 
 /** The same place in the version to move to, where it is there; the way to one that has ended itself goes on to the next. R201. */
-export function successorUrl(service: Service, label: string, path: string, now: number): string | null {
+function successorUrl(service: Service, label: string, path: string, now: number): string | null {
   const { notices, editions, choice } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
   const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
@@ -60,4 +60,68 @@ function isLocated(tree: ServedVersion['tree'], path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Chooses the version. If features choose it, the caller is identified first. R188, R191. */
+export const versionPhase = phase({
+  name: 'version',
+  gives: 'versioned',
+  pass: (way) => {
+    const { call, context } = way
+    const { service, world } = context
+    const now = expiryTime(world)
+    const named = namedVersionOf(call, service, now)
+    const early = named.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
+    return early
+      ? identifiedEarly(way).then((caller) => chooseVersion(named, caller, service, now))
+      : chooseVersion(named, nobody, service, now)
+  },
+  refuses: ({ service }) => [
+    ...versionRefusals(service),
+    ...(service.changes.length > 0 ? ['version-conversion-failed'] : []),
+  ],
+  explains: [
+    {
+      step: 'version',
+      tells: true,
+      check: ({ service, asked: { carried } }) => (service.declaration.versions ? `served by ${carried.label}` : null),
+    },
+  ],
+  completes: addNotices,
+})
+
+/** A failed attempt counts against the quota, whatever was asked for. */
+async function identifiedEarly(way: Way): Promise<Caller> {
+  const { call, context } = way
+  const { caller, problem } = await identifyCaller(call, 'public', context)
+  if (!problem) return caller
+  way.rate = await spendQuota(context, call, nobody)
+  admitQuota(way.rate)
+  throw problem
+}
+
+/** A version that the path names is another URL: what is said of it there is not said of this operation. */
+function versionRefusals({ choice: { carriers, usual, ended } }: Service): RefusalType[] {
+  return [
+    ...(carriers.some((one) => one !== 'path') ? ['unsupported-version', 'version-conflict'] : []),
+    ...(usual === null ? ['version-required'] : []),
+    ...(ended.size > 0 && carriers.includes('query') ? ['version-retired'] : []),
+    ...(ended.size > 0 ? [['version-retired', 'invalid-version'] as const] : []),
+  ]
+}
+
+/** Adds the version of a reply, and the notices of what ends. R145, R193, R198. */
+function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: Way): void {
+  if (reply !== null && versioned === null) return // a document outside the versions
+  const { choice, settings, going, notices } = context.service
+  if (versioned !== null) {
+    const { version, path } = versioned
+    const notice = (noticed && going.get(noticed)) ?? (notices.get(version.label) as VersionNotice)
+    const now = expiryTime(context.world)
+    const next = () => (notice.successor === null ? null : successorUrl(context.service, version.label, path, now))
+    addVersionHeaders(headers, notice, next, now)
+  }
+  const inUrl = versioned !== null && versioned.carried.prefix + versioned.carried.query !== ''
+  if (choice.fromFeatures !== null && !inUrl) addVary(headers, credentialHeaders(settings.auth))
+  if (choice.carriers.includes('header')) addVary(headers, ['version'])
 }

@@ -8,6 +8,7 @@ import { type DocumentPart, openComponents, withoutUndefined } from './component
 import { putErrorSchemas } from './errors.ts'
 import { introductionText } from './introduction.ts'
 import { pathItems } from './path-items.ts'
+import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
 import { operationSecurity } from './security.ts'
 import { storedTerms } from './stored-terms.ts'
@@ -27,6 +28,7 @@ const fullVersions = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 export function openapiDocument(
   service: Service,
   label: string,
+  corridor: DescribedCorridor,
   { openapi, version, misfits = {} }: OpenapiOptions = {},
 ): DocumentPart {
   const edition = service.editions.get(label) as ServedVersion
@@ -40,6 +42,7 @@ export function openapiDocument(
   const paths = pathItems({
     service,
     version: edition,
+    corridor,
     around,
     headers: headerRefs(service, edition, parts),
     security: operationSecurity(service, parts),
@@ -84,5 +87,9 @@ function serverParts({ choice, declaration }: Service, label: string): DocumentP
 }
 
 /** The text of a document. */
-export const openapiText = (service: Service, label: string, options: OpenapiOptions = {}): string =>
-  JSON.stringify(openapiDocument(service, label, options))
+export const openapiText = (
+  service: Service,
+  label: string,
+  corridor: DescribedCorridor,
+  options: OpenapiOptions = {},
+): string => JSON.stringify(openapiDocument(service, label, corridor, options))

@@ -1,11 +1,11 @@
 /** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
+import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cachedBodyRef, changeRef, createRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
-import { isBelowOwner } from './refusals.ts'
 import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
 import { type ResponseContext, responsesOf } from './responses.ts'
 import type { OperationSecurity } from './security.ts'

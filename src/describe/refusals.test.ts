@@ -1,6 +1,7 @@
 /** Tables of refusals: which statuses an operation can have, by what is declared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { standardCorridor } from '../corridor/handle.ts'
 import { f } from '../fields/field.ts'
 import type { Endpoint } from '../flow/route.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
@@ -26,7 +27,8 @@ function refusals(
   const edition = made.editions.get('v1')
   const place = made.places.find((one) => one.template === template) as Endpoint
   assert.ok(edition && place)
-  return refusalsOf(made, edition, place, place.methods.get(method) ?? null)
+  const route = place.methods.get(method) ?? null
+  return refusalsOf({ service: made, version: edition, place, route }, standardCorridor)
 }
 
 const statuses = (...given: Parameters<typeof refusals>): string =>

@@ -4,7 +4,7 @@ import type { Service } from '../service.ts'
 import { cachedBodyRef, itemRef, listRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
-import { refusalsOf, type StatusRefusal } from './refusals.ts'
+import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
 
@@ -12,6 +12,7 @@ import type { SchemaContext } from './schemas.ts'
 export interface ResponseContext {
   readonly service: Service
   readonly version: ServedVersion
+  readonly corridor: DescribedCorridor
   readonly around: SchemaContext
   readonly headers: HeaderRefs
   /** The refusals that are written already. */
@@ -21,7 +22,8 @@ export interface ResponseContext {
 /** The answers of a route; those of OPTIONS where there is none. */
 export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route | null): DocumentPart {
   const done = route === null ? optionsResponse(scene, place) : successResponses(scene, route)
-  const refused = refusalsOf(scene.service, scene.version, place, route).map((refusal) => [
+  const { service, version, corridor } = scene
+  const refused = refusalsOf({ service, version, place, route }, corridor).map((refusal) => [
     refusal.status,
     refusalRef(scene, refusal, route),
   ])

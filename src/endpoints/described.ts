@@ -1,6 +1,6 @@
 /** What documents say of operations: the answers, headers and refusals that several operations share. Part 13; part 4. */
 import type { RefusalType } from '../errors/catalogue.ts'
-import type { DescribedAnswer, RequestHeader, Route } from '../flow/route.ts'
+import type { DescribedAnswer, Endpoint, RequestHeader, Route } from '../flow/route.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { EndpointContext } from './item.ts'
 
@@ -76,3 +76,6 @@ export const uniqueTypes = (
   const kept = [resource.collection, ...others].some(({ uniques }) => uniques.some(({ fields }) => fields.length > 0))
   return kept || more.includes(true) ? ['already-exists'] : []
 }
+
+export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>
+  parent !== null && template.startsWith(`/${parent.resource}/{`)

@@ -16,4 +16,6 @@ export interface Reply {
   readonly changed?: string
   /** What the request holds until its answer has left, for the door to give back. */
   held?: HeldResources
+  /** How long each phase took, as `Server-Timing` writes it. */
+  timing?: readonly string[]
 }

@@ -1,4 +1,5 @@
 /** Records a session: requests made from the descriptions of all versions, odd ones made from them, bytes that are no HTTP, and faults. */
+import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { mutate, seeds } from '../fuzz/mutate.ts'
@@ -134,7 +135,7 @@ async function fromDescriptions(desk: Desk, wanted: number): Promise<void> {
   const service = cast.service as Service
   for (const label of service.editions.keys()) {
     const send = asking(desk, label, wanted)
-    const document = openapiDocument(service, label) as Doc
+    const document = openapiDocument(service, label, standardCorridor) as Doc
     await tried({ document, send, seed: 2026 + chance.below(1000), runs: 3 }).catch(unlessEnough)
   }
 }

@@ -1,5 +1,6 @@
 /** Judges every answer that a test gets by the description of the version that gave it, so that none says what is not described. Part 13. */
 import assert from 'node:assert/strict'
+import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Misfits } from '../../src/fields/bounds.ts'
 import type { Service } from '../../src/service.ts'
@@ -42,7 +43,8 @@ function judgeFor(service: Service, label: string, method: string, misfits: Misf
   const newer = method === 'QUERY' && service.settings.methods.query
   const name = `${label}${newer ? ' 3.2' : ''} ${JSON.stringify(misfits)}`
   const made =
-    own.get(name) ?? judgeOf(openapiDocument(service, label, { misfits, ...(newer && { openapi: '3.2' as const }) }))
+    own.get(name) ??
+    judgeOf(openapiDocument(service, label, standardCorridor, { misfits, ...(newer && { openapi: '3.2' as const }) }))
   own.set(name, made)
   return made
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { f } from 'bylaw'
 import { operationsOf } from '../../src/cli/routes.ts'
+import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import { describedItem, describedMinimal } from '../../src/endpoints/described.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemRead } from '../../src/endpoints/item.ts'
@@ -74,7 +75,7 @@ doors('a made-up operation', tasks, (door: Door) => {
 
   spec('R216', 'is described and listed', () => {
     // biome-ignore lint/suspicious/noExplicitAny: a document of any shape
-    const { paths } = openapiDocument(tasks, 'v1') as any
+    const { paths } = openapiDocument(tasks, 'v1', standardCorridor) as any
     const { post } = paths['/tasks/{id}/finish']
     assert.deepEqual([post.operationId, post.summary], ['tasks.finish', 'Finishes one task'])
     assert.deepEqual(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'
 import orders from '../../examples/orders/api.ts'
+import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { archive, museum } from '../help/archive.ts'
@@ -33,7 +34,7 @@ for (const [name, one] of Object.entries(all))
   for (const label of one.choice.served)
     for (const version of ['3.1', '3.2'] as const)
       spec('R214', `the document of ${name} ${label} is valid OpenAPI ${version}`, async () => {
-        const document = openapiDocument(one, label, { openapi: version })
+        const document = openapiDocument(one, label, standardCorridor, { openapi: version })
         const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
         assert.ok(valid, JSON.stringify(errors))
         const ids = [...JSON.stringify(document).matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id)
@@ -48,7 +49,7 @@ spec('R214', 'nothing that a linter recommends is missing in any of them', async
     one.choice.served.flatMap((label) =>
       (['3.1', '3.2'] as const).map((version) => [
         `${name}-${label}-${version}`,
-        openapiDocument(one, label, { openapi: version }),
+        openapiDocument(one, label, standardCorridor, { openapi: version }),
       ]),
     ),
   )
@@ -58,12 +59,14 @@ spec('R214', 'nothing that a linter recommends is missing in any of them', async
 })
 
 spec('R218', 'two services of one declaration are described in the same bytes', () => {
-  const [first, second] = [plain(), plain()].map((one) => JSON.stringify(openapiDocument(one as Service, 'v1')))
+  const [first, second] = [plain(), plain()].map((one) =>
+    JSON.stringify(openapiDocument(one as Service, 'v1', standardCorridor)),
+  )
   assert.equal(first, second)
 })
 
 spec('R216', 'the shared schemas keep their names where a resource would have them', () => {
-  const { schemas } = openapiDocument(plain() as unknown as Service, 'v1').components as Any
+  const { schemas } = openapiDocument(plain() as unknown as Service, 'v1', standardCorridor).components as Any
   assert.deepEqual(schemas.Error.required, ['message', 'type', 'types'])
   assert.deepEqual(Object.keys(schemas.ErrorsItem.properties), ['id', 'text', 'site', 'createdAt', 'updatedAt'])
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import orders from '../../examples/orders/api.ts'
+import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { type As, testing } from '../../src/testing.ts'
@@ -63,7 +64,7 @@ for (const [service, as, narrow] of services)
         const { send, close } = asking(service as Service, label, as)
         try {
           const verdict = await tried({
-            document: openapiDocument(service, label) as Doc,
+            document: openapiDocument(service, label, standardCorridor) as Doc,
             send,
             seed,
             runs: 4,
@@ -82,7 +83,9 @@ for (const [service, as, narrow] of services)
 
     if (service.editions.size > 1)
       spec('R194 R215', 'no version does what only others describe', async () => {
-        const documents = new Map([...service.editions.keys()].map((label) => [label, openapiDocument(service, label)]))
+        const documents = new Map(
+          [...service.editions.keys()].map((label) => [label, openapiDocument(service, label, standardCorridor)]),
+        )
         for (const [label, document] of documents) {
           const { send, close } = asking(service, label, as)
           try {

@@ -1,0 +1,42 @@
+/** Access: what the rule of a route and the accounts of its items let a caller do. Part 5, authentication. */
+import { allow, allowAccount, isScope } from '../auth/allow.ts'
+import { check } from './phase.ts'
+
+export const rulePhase = check({
+  name: 'rule',
+  needs: ['route', 'identified'],
+  pass: ({ route, identified, context }) => allow(identified.caller, route.rule, context.service.challenge),
+  refuses: ({ route }) =>
+    [route?.rule, ...(route?.furtherRules ?? [])].some((one) => one && isScope(one)) ? ['insufficient-scope'] : [],
+  explains: [
+    {
+      step: 'rule',
+      check: ({ route: { rule }, asked, service }) => {
+        allow(asked.caller, rule, service.challenge)
+        if (rule === 'public') return 'public: everybody may'
+        return rule === 'authenticated' ? 'whoever is known may' : `the scope ${rule} is needed, and held`
+      },
+    },
+  ],
+})
+
+export const accountPhase = check({
+  name: 'account',
+  needs: ['route', 'identified'],
+  pass: ({ route, identified }) => allowAccount(identified.caller, route.resource),
+  refuses: ({ route }) =>
+    route && (route.resource.collection.account !== null || route.furtherRules?.includes(undefined))
+      ? ['access-denied']
+      : [],
+  explains: [
+    {
+      step: 'account',
+      check: ({ route: { resource }, asked: { caller } }) => {
+        const { account } = resource.collection
+        if (account === null) return null
+        allowAccount(caller, resource)
+        return `the items belong to accounts (${account}); only those of ${caller.account} are there`
+      },
+    },
+  ],
+})

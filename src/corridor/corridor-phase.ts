@@ -1,0 +1,53 @@
+/** Corridor phase: what those who list, describe and explain the phases of the corridor know of each of them. R1. */
+import type { DescribedCorridor } from '../describe/refusals.ts'
+import type { World } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { RequestContext } from '../flow/intent.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import type { Service } from '../service.ts'
+
+/** A request that is explained and not carried out. */
+export interface ExplainedWay {
+  readonly service: Service
+  readonly store: Store
+  readonly world: World
+  readonly target: string
+  /** Null without credentials. */
+  readonly caller: Caller | null
+  /** Why the credential is invalid; null if it is valid or missing. */
+  readonly invalid: string | null
+  readonly route: Route
+  readonly asked: RequestContext
+}
+
+/** One line of an explanation. */
+interface ExplainedCheck {
+  readonly step: string
+  /** Whether it only informs and refuses nothing. */
+  readonly tells?: true
+  /**
+   * Returns what it found, or null if it does not concern the request; throws the Problem of a refusal. A noted text
+   * replaces the message of the refusal.
+   */
+  readonly check: (way: ExplainedWay, note: (says: string) => void) => string | null | Promise<string | null>
+}
+
+type DescribedPhase = DescribedCorridor['phases'][number]
+
+export interface CorridorPhase extends DescribedPhase {
+  /** The parts of a request that it needs, and the one that it adds. */
+  readonly needs?: readonly string[]
+  readonly gives: string | null
+  /** Whether it is left out once there is an answer. */
+  readonly answers?: true
+  readonly pass: (way: never) => unknown
+  readonly explains?: readonly ExplainedCheck[]
+  /** Adds headers to every reply, that of a refusal in any phase included. */
+  readonly completes?: (reply: Reply, way: never) => void
+}
+
+export interface Corridor {
+  readonly phases: readonly CorridorPhase[]
+}

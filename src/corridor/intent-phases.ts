@@ -1,0 +1,105 @@
+/** Intent phases: read what a request wants of a route: representation, content, parameters, body. R1, R19. */
+import { refuseCredentialsInBody } from '../auth/scheme.ts'
+import { admitContent, negotiate } from '../endpoints/accept.ts'
+import type { RefusalType } from '../errors/catalogue.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import { executeInTurn } from '../idempotency/wait.ts'
+import type { ExplainedWay } from './corridor-phase.ts'
+import { readPayload } from './payload.ts'
+import { check, phase } from './phase.ts'
+
+export const acceptPhase = check({
+  name: 'accept',
+  pass: ({ call }) => negotiate(call),
+  refuses: () => ['not-acceptable'],
+})
+
+export const contentPhase = check({
+  name: 'content',
+  needs: ['route'],
+  answers: true,
+  pass: ({ call, route }) => admitContent(call, route),
+  refuses: ({ route }) => (route ? contentRefusals(route) : []),
+})
+
+function contentRefusals({ content, about, resource }: Route): readonly RefusalType[] {
+  if (content.length === 0)
+    return [resource.settings.body.onBodyless === 'reject' ? 'unexpected-body' : 'content-too-large']
+  const taken = ['unsupported-media-type', 'unsupported-charset', 'unsupported-content-coding', 'content-too-large']
+  const read = ['body-required', 'malformed-json', 'duplicate-json-key', 'invalid-encoding', 'validation-failed']
+  return about.body === 'form' ? taken : [...taken, ...read]
+}
+
+export const queryPhase = phase({
+  name: 'query',
+  needs: ['route', 'versioned', 'lookup'],
+  gives: 'query',
+  answers: true,
+  pass: ({ call, context, route, versioned, lookup }) =>
+    lookup.before?.query ?? route.query(call, context.world, versioned.carried),
+  refuses: () => ['invalid-query'],
+  explains: [{ step: 'query', check: explainQuery }],
+})
+
+function explainQuery({ route, asked, target, world }: ExplainedWay): string | null {
+  const read = route.query(asked.call, world, asked.carried)
+  if (read) route.parse({ ...asked, query: read })
+  const own = new Set(
+    [...(read?.where ?? []), ...(read?.order ?? [])]
+      .map(({ column }) => route.resource.collection.columns.find(({ name }) => name === column))
+      .flatMap((column) => (column?.of ? column.field : [])),
+  )
+  const by =
+    own.size === 0 ? '' : `; what only older versions have is asked by columns of its own: ${[...own].join(', ')}`
+  return target.includes('?') ? `the parameters are in order${by}` : null
+}
+
+/** Parses the request. If that fails, a missing target and failed preconditions are reported first. */
+export const intentPhase = phase({
+  name: 'intent',
+  needs: ['match', 'route', 'versioned', 'identified'],
+  gives: 'intent',
+  answers: true,
+  pass: ({ call, context, match, route, versioned, identified, query }) => {
+    const { world, store } = context
+    const { carried } = versioned
+    const asked = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
+    return parseIntent(asked, route, store)
+  },
+})
+
+/** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
+function parseIntent(asked: RequestContext, route: Route, store: Store): Intent | Promise<Intent> {
+  const { content, headers } = asked.call
+  if (content !== null || headers.expect !== undefined || route.content.length > 0)
+    return parseWithContent(asked, route, store)
+  try {
+    return route.parse(asked) //                                           400
+  } catch (problem) {
+    return admitTargetFirst(asked, route, store).then(() => Promise.reject(problem))
+  }
+}
+
+/** What is wanted by a call that has content, or should have. */
+async function parseWithContent(asked: RequestContext, route: Route, store: Store): Promise<Intent> {
+  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store)
+  let given = asked
+  try {
+    const body = await readPayload(asked.call, route) //                       400, 413
+    if (body !== null) given = { ...asked, body }
+    refuseCredentialsInBody(body, route) //                                              400
+    return route.parse(given) //                                           400, every mistake at once
+  } catch (problem) {
+    await admitTargetFirst(given, route, store)
+    throw problem
+  }
+}
+
+async function admitTargetFirst(asked: RequestContext, route: Route, store: Store): Promise<void> {
+  const target = route.target(asked) //                                    404
+  route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
+  const key = asked.body && route.recall?.(asked) //                       400
+  if (key) route.admitKey(asked, key.claim, await executeInTurn(key, store, route.resource.settings.idempotency)) // 409
+}

@@ -1,0 +1,133 @@
+/** Phase: one step of the corridor. It refuses, replies, or adds one part to what is known of a request. R1. */
+import type { RouteMatch } from '../endpoints/locate.ts'
+import type { Problem } from '../errors/problem.ts'
+import type { Call, CarriedVersion } from '../flow/call.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { Intent, ListQuery } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import type { AnswerMemory, AnswerSpace } from '../limits/answer-memory.ts'
+import type { QuotaStatus } from '../limits/quota.ts'
+import type { Corridor, CorridorPhase } from './corridor-phase.ts'
+import type { ServerContext } from './server-context.ts'
+import { elapsedSince, startTime } from './world.ts'
+
+/** The version that serves a call, and its path without it. */
+export interface VersionedPath {
+  readonly version: ServedVersion
+  readonly carried: CarriedVersion
+  readonly path: string
+}
+
+export interface IdentifiedCaller {
+  readonly caller: Caller
+  /** The refusal if the credentials are invalid; the caller is anonymous then, and its address pays. */
+  readonly problem?: Problem
+}
+
+/** A list that was answered, the state of the store that it was read from, and the answer as it was coded. */
+export interface CachedAnswer {
+  readonly query: ListQuery | null
+  readonly mark: string
+  readonly reply: Reply
+  readonly encoded: Map<string, Buffer>
+}
+
+/** The current state of what a list is read from, and the last answer to the same request. */
+export interface CacheLookup {
+  readonly mark: string | null
+  readonly before: CachedAnswer | null
+}
+
+/** What a request is, once all phases have passed; each part is added by one phase. */
+export interface Parts {
+  readonly versioned: VersionedPath
+  readonly match: RouteMatch
+  readonly route: Route
+  readonly identified: IdentifiedCaller
+  readonly rate: QuotaStatus | null
+  readonly lookup: CacheLookup
+  readonly query: ListQuery | null
+  readonly intent: Intent
+  readonly outcome: Outcome
+  /** The answer, before the conditions of the request and its coding. */
+  readonly answer: Reply
+}
+
+export type PartName = keyof Parts
+
+/** What a request holds until its answer has left. */
+export interface Admission {
+  /** Its slot among all requests, and among those of its caller. */
+  leave: () => void
+  finish: () => void
+  readonly memory: AnswerMemory
+  /** The memory of its answer. */
+  space: AnswerSpace | null
+}
+
+/** A request on its way through the corridor. */
+export type Way = { -readonly [Name in PartName]: Parts[Name] | null } & {
+  readonly call: Call
+  readonly context: ServerContext
+  readonly corridor: Corridor
+  readonly admission: Admission
+  /** The reply; the phases behind the one that gave it are left out. */
+  reply: Reply | null
+  /** The route or place whose notices the reply carries. */
+  noticed: Route | Endpoint | null
+  /** How long each phase took; null if nobody wants to know. */
+  readonly timing: string[] | null
+}
+
+export interface Phase<Needs extends PartName, Gives extends PartName> extends CorridorPhase {
+  readonly needs?: readonly Needs[]
+  readonly gives: Gives | null
+  readonly completes?: (reply: Reply, way: Way) => void
+}
+
+type Known<Needs extends PartName> = Way & Pick<Parts, Needs>
+
+/** A phase that adds a part to what is known of the request. */
+export const phase = <const Needs extends PartName = never, const Gives extends PartName = never>(
+  own: Phase<Needs, Gives> & {
+    readonly gives: Gives
+    readonly pass: (way: Known<Needs>) => Parts[Gives] | null | Promise<Parts[Gives] | null>
+  },
+): Phase<Needs, Gives> => own
+
+/** A phase that refuses, replies or counts, and adds no part. */
+export const check = <const Needs extends PartName = never>(
+  own: Omit<Phase<Needs, never>, 'gives' | 'pass'> & { readonly pass: (way: Known<Needs>) => unknown },
+): Phase<Needs, never> => ({ ...own, gives: null })
+
+/** The phases in an order in which each part is there before it is needed; another order does not compile. */
+type Ordered<Phases, Given extends PartName = never> = Phases extends readonly [infer First, ...infer Rest]
+  ? First extends Phase<infer Needs, infer Gives>
+    ? [Exclude<Needs, Given>] extends [never]
+      ? [First, ...Ordered<Rest, Given | Gives>]
+      : [{ readonly missing: Exclude<Needs, Given> }, ...Rest]
+    : never
+  : Phases
+
+export const corridorOf = <const Phases extends readonly CorridorPhase[]>(
+  ...phases: Phases & Ordered<Phases>
+): Corridor => ({ phases })
+
+/** Runs phases until one of them has a reply. */
+export async function runPhases(way: Way, phases: readonly CorridorPhase[]): Promise<void> {
+  const { timing } = way
+  let started = timing && startTime()
+  for (const { name, gives, answers, pass } of phases) {
+    if (answers && way.answer !== null) continue
+    const given = (pass as (way: Way) => unknown)(way)
+    const part = given instanceof Promise ? await given : given
+    if (gives !== null) (way as Record<string, unknown>)[gives] = part ?? null
+    if (timing && started !== null) {
+      timing.push(`${name};dur=${elapsedSince(started)}`)
+      started = startTime()
+    }
+    if (way.reply !== null) return
+  }
+}

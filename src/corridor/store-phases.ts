@@ -1,0 +1,131 @@
+/** Store phases: carry out what a request wants, and render what came of it. Part 4, methods. */
+import type { DescribedOperation } from '../describe/refusals.ts'
+import { absenceTypes, isBelowOwner } from '../endpoints/described.ts'
+import type { RefusalType } from '../errors/catalogue.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Read } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { listInWords } from '../formats/naming.ts'
+import { executeInTurn } from '../idempotency/wait.ts'
+import { expectedPageSize, learnPageSize, smallAnswer } from '../limits/answer-memory.ts'
+import type { Unique } from '../rows/collection.ts'
+import { waitForMemory } from './admission.ts'
+import type { ExplainedWay } from './corridor-phase.ts'
+import { check, phase } from './phase.ts'
+import { completeHeaders } from './reply-headers.ts'
+
+/** Waits until there is memory for the answer, by what answers of the route needed before. */
+export const memoryPhase = check({
+  name: 'memory',
+  needs: ['route', 'intent'],
+  answers: true,
+  pass: ({ call, admission, route, intent }) => {
+    const rows = intent.query?.window.limit ?? 0
+    const size = () => expectedPageSize(route, rows || 1)
+    return rows > 0 || admission.memory.isFull() || size() > smallAnswer
+      ? waitForMemory({ call, admission }, size)
+      : null
+  },
+})
+
+export const storePhase = phase({
+  name: 'store',
+  needs: ['route', 'intent'],
+  gives: 'outcome',
+  answers: true,
+  pass: ({ context, route, intent }) =>
+    executeInTurn(route.plan(intent), context.store, route.resource.settings.idempotency),
+  refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
+  explains: [
+    { step: 'item', check: explainItem },
+    { step: 'fields', tells: true, check: explainFields },
+    { step: 'limits', tells: true, check: explainLimits },
+  ],
+})
+
+export const renderPhase = phase({
+  name: 'render',
+  needs: ['route', 'intent', 'outcome'],
+  gives: 'answer',
+  answers: true,
+  pass: ({ call, admission, route, intent, outcome }) => {
+    const reply = completeHeaders(call.method, route, route.render(intent, outcome))
+    const bytes = reply.body?.length ?? 0
+    const rows = intent.query?.window.limit ?? 0
+    const learn = (): Reply => {
+      if (rows > 0 || bytes > smallAnswer || expectedPageSize(route, rows || 1) > smallAnswer)
+        learnPageSize(route, rows || 1, bytes)
+      return reply
+    }
+    // Only a read may still be refused for want of memory: a write is done.
+    const isRead = call.method === 'GET' || call.method === 'HEAD'
+    const room =
+      !admission.space && isRead && bytes > smallAnswer ? waitForMemory({ call, admission }, () => bytes) : null
+    return room ? room.then(learn) : learn()
+  },
+})
+
+const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch', 'idempotency-in-progress']
+
+function routeRefusals(
+  { service, version, place }: DescribedOperation,
+  { claims, resource, about }: Route,
+): readonly RefusalType[] {
+  const { mode, bodyField } = resource.settings.idempotency
+  const owner = resource.parent && version.resources.get(resource.parent.resource)
+  return [
+    ...(owner && isBelowOwner(place, resource) ? absenceTypes(owner) : []),
+    ...(claims === null ? [] : ['idempotency-key-invalid', ...reused]),
+    ...(claims !== null && bodyField !== null ? ['idempotency-key-mismatch'] : []),
+    ...(claims === 'required' ? ['idempotency-key-missing'] : []),
+    ...(claims !== null && mode === 'replay' ? [['idempotency-key-payload-mismatch', 'unprocessable'] as const] : []),
+    ...about.refusals,
+    ...Object.keys(service.declaration.errors ?? {}),
+  ]
+}
+
+async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
+  const { route, asked, store } = way
+  const read = route.target(asked)
+  const found = read && (await store.execute(read))
+  const others = read && found?.is === 'missing' ? await otherAccounts(way, read) : []
+  if (read && found && found.is !== 'found') note(absenceText(read, found, others))
+  route.admit(asked, found)
+  if (!read) return null
+  if (found?.is === 'found') return `${read.key.id} is there`
+  // R170: an id that the service made exists in one account only
+  if (others.length > 0 && route.resource.collection.uniques.some(isUniqueId))
+    throw new Problem('resource-not-found', `${read.key.id} was not found.`)
+  return `${read.key.id} is not there and may be made`
+}
+
+const isUniqueId = ({ fields, columns }: Unique): boolean => fields.length === 0 && columns.join() === 'id'
+
+async function otherAccounts({ store }: ExplainedWay, { collection, key }: Read): Promise<readonly string[]> {
+  const whose = await store.execute({ do: 'whose', collection, key })
+  return whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
+}
+
+/** Why an item is missing, including that it belongs to another account, which clients are not told. */
+function absenceText({ collection, key }: Read, found: Outcome, accounts: readonly string[]): string {
+  if (found.is === 'gone') return `${key.id} was deleted`
+  if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
+  return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`
+}
+
+function explainFields({ route: { resource, safe }, asked: { caller } }: ExplainedWay): string | null {
+  const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
+  const lines = resource.members.flatMap(({ name, read, write }) => {
+    if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it takes ${read}`]
+    const lacks = safe ? [] : lacking(write)
+    return lacks.length > 0 ? [`${name} cannot be written: it takes ${lacks.join(' and ')}`] : []
+  })
+  return lines.length === 0 ? null : lines.join('; ')
+}
+
+function explainLimits({ route: { content, resource } }: ExplainedWay): string | null {
+  if (content.length === 0) return null
+  return `content of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are judged when they come`
+}
