@@ -45,9 +45,23 @@ export interface CorridorPhase extends DescribedPhase {
   readonly pass: (way: never) => unknown
   readonly explains?: readonly ExplainedCheck[]
   /** Adds headers to every reply, that of a refusal in any phase included. */
-  readonly completes?: (reply: Reply, way: never) => void
+  readonly completes?: Completion
 }
+
+/** A phase as it runs. */
+export interface PhaseStep {
+  readonly name: string
+  readonly pass: (way: never) => unknown
+  /** Adds what it gave to the request; null if it gives nothing. */
+  readonly add: ((way: never, part: never) => void) | null
+  readonly answers: boolean
+}
+
+export type Completion = (reply: Reply, way: never) => void
 
 export interface Corridor {
   readonly phases: readonly CorridorPhase[]
+  readonly steps: readonly PhaseStep[]
+  /** What adds headers to every reply, that of the last phase first. */
+  readonly completions: readonly Completion[]
 }

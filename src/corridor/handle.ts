@@ -12,7 +12,7 @@ import { credentialsPhase, quotaPhase } from './identify-caller.ts'
 import { acceptPhase, contentPhase, intentPhase, queryPhase } from './intent-phases.ts'
 import { methodPhase, optionsPhase, pathPhase } from './located.ts'
 import { hostPhase, messagePhase } from './message.ts'
-import { corridorOf, type Phase, runPhases, type Way } from './phase.ts'
+import { corridorOf, runPhases, type Way } from './phase.ts'
 import { refuse } from './refuse.ts'
 import type { ServerContext } from './server-context.ts'
 import { memoryPhase, renderPhase, storePhase } from './store-phases.ts'
@@ -60,7 +60,7 @@ export const standardCorridor = corridorOf(...placePhases, ...callerPhases, ...a
 export async function handle(call: Call, context: ServerContext): Promise<Reply> {
   const way = wayOf(call, context, context.corridor ?? standardCorridor)
   try {
-    await runPhases(way, way.corridor.phases)
+    await runPhases(way, way.corridor.steps)
     return holdUntilSent(call, completed(way, way.reply as Reply), way.admission)
   } catch (problem) {
     way.reply = null
@@ -96,10 +96,9 @@ const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => (
   answer: null,
 })
 
-/** The reply with the headers that phases add to every reply, the last phase first. */
+/** The reply with the headers that phases add to every reply. */
 function completed(way: Way, reply: Reply): Reply {
-  const { phases } = way.corridor
-  for (let i = phases.length - 1; i >= 0; i--) (phases[i] as Phase<never, never>).completes?.(reply, way)
+  for (const complete of way.corridor.completions) complete(reply, way as never)
   if (way.timing) reply.timing = way.timing
   return reply
 }

@@ -9,7 +9,7 @@ import { addQuotaHeaders, admitQuota, spendQuota } from '../limits/quota.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import { countVersionUse } from '../versions/usage.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
-import { check, type IdentifiedCaller, phase, type Way } from './phase.ts'
+import { check, type IdentifiedCaller, type Parts, phase, type Way } from './phase.ts'
 import type { ServerContext } from './server-context.ts'
 
 /** Who calls. R184. */
@@ -71,21 +71,21 @@ export const quotaPhase = check({
   needs: ['identified', 'versioned'],
   pass: (way) => {
     const { call, context, identified, versioned } = way
-    const { caller, problem } = identified
     const { service, store, world } = context
-    if (service.declaration.versions) countVersionUse(store, versioned.version.label, caller.id, world.now())
-    const settle = (rate: Way['rate']): void => {
-      way.rate = rate
-      admitQuota(rate)
-      if (problem) throw problem
-    }
-    const spending = spendQuota(context, call, caller)
-    return spending instanceof Promise ? spending.then(settle) : settle(spending)
+    if (service.declaration.versions) countVersionUse(store, versioned.version.label, identified.caller.id, world.now())
+    const spending = spendQuota(context, call, identified.caller)
+    return spending instanceof Promise ? spending.then((rate) => admitRate(way, rate)) : admitRate(way, spending)
   },
   refuses: ({ service }) => (service.quotas === null ? [] : ['quota-exceeded']),
   explains: [{ step: 'quota', tells: true, check: explainQuota }],
   completes: (reply, { rate }) => addQuotaHeaders(reply, rate),
 })
+
+function admitRate(way: Way & Pick<Parts, 'identified'>, rate: Way['rate']): void {
+  way.rate = rate
+  admitQuota(rate)
+  if (way.identified.problem) throw way.identified.problem
+}
 
 /** The quotas that apply, not what is left of them: only the serving nodes know that. R181. */
 function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | null {

@@ -3,9 +3,9 @@ import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
+import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
-import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
@@ -53,19 +53,19 @@ export const renderPhase = phase({
   pass: ({ call, admission, route, intent, outcome }) => {
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
-    const rows = intent.query?.window.limit ?? 0
-    const learn = (): Reply => {
-      if (rows > 0 || bytes > smallAnswer || expectedPageSize(route, rows || 1) > smallAnswer)
-        learnPageSize(route, rows || 1, bytes)
-      return reply
-    }
+    learnSize(route, intent, bytes)
     // Only a read may still be refused for want of memory: a write is done.
-    const isRead = call.method === 'GET' || call.method === 'HEAD'
-    const room =
-      !admission.space && isRead && bytes > smallAnswer ? waitForMemory({ call, admission }, () => bytes) : null
-    return room ? room.then(learn) : learn()
+    if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
+    const room = waitForMemory({ call, admission }, () => bytes)
+    return room ? room.then(() => reply) : reply
   },
 })
+
+function learnSize(route: Route, { query }: Intent, bytes: number): void {
+  const rows = query?.window.limit ?? 0
+  if (rows > 0 || bytes > smallAnswer || expectedPageSize(route, rows || 1) > smallAnswer)
+    learnPageSize(route, rows || 1, bytes)
+}
 
 const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch', 'idempotency-in-progress']
 
