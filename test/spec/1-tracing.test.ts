@@ -66,8 +66,12 @@ doors('no timing', quiet, (door) => {
 })
 
 doors('timing', timed, (door) => {
-  spec('R26', 'Server-Timing tells the time in all, and nothing of the inside', async () => {
-    for (const path of ['/notes', '/nope', '/healthz'])
-      assert.match((await door.send('GET', path)).headers['server-timing'] ?? '', /^total;dur=\d+(\.\d{1,2})?$/, path)
+  spec('R26', 'Server-Timing tells the time in all and that of each phase', async () => {
+    const time = '\\d+(\\.\\d{1,2})?'
+    for (const path of ['/notes', '/nope', '/healthz']) {
+      const timing = (await door.send('GET', path)).headers['server-timing'] ?? ''
+      assert.match(timing, new RegExp(`^total;dur=${time}, message;dur=${time}(, [a-z]+;dur=${time})*$`), path)
+      assert.equal(/, store;dur=/.test(timing), path === '/notes', path)
+    }
   })
 })
