@@ -7,7 +7,7 @@ import type { DeclaredRow } from './declared-rows.ts'
 import type { Hazard } from './hazard.ts'
 import type { SchemaChange, SchemaState } from './schema-change.ts'
 import { type AppliedPlan, formerLayout, layoutName, type SchemaComparison } from './state.ts'
-import type { Phase, SchemaStep } from './step.ts'
+import type { SchemaStep, StepPhase } from './step.ts'
 import type { Target } from './target.ts'
 
 /** The result for one copy: its value was restored, or why not. */
@@ -41,7 +41,7 @@ export interface Migration {
 
 /** One phase of a change, as it was reviewed. */
 export interface MigrationPlan extends Omit<AppliedPlan, 'time'> {
-  readonly phase: Phase
+  readonly phase: StepPhase
   /** The database that it is written for. */
   readonly target: Target
   /** The name of the layout that it starts from; null for an empty database. */

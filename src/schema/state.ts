@@ -9,7 +9,7 @@ import type { Steps } from '../store/steps.ts'
 import type { Survey } from './hazard.ts'
 import { readOtherNodes } from './presence.ts'
 import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState } from './schema-change.ts'
-import type { Phase, SchemaStep } from './step.ts'
+import type { SchemaStep, StepPhase } from './step.ts'
 
 /** The result of comparing a database with a declaration. */
 export interface SchemaComparison {
@@ -66,7 +66,11 @@ export const writableCollections = (
 export const withoutFormer = (change: SchemaChange): SchemaChange => ({ ...change, before: null })
 
 /** The state to store after a phase; `open` if the other follows. Old nodes cannot use recreated tables or reservations. */
-export function stateAfter({ before, after, steps, merged }: SchemaChange, phase: Phase, open: boolean): SchemaState {
+export function stateAfter(
+  { before, after, steps, merged }: SchemaChange,
+  phase: StepPhase,
+  open: boolean,
+): SchemaState {
   const former = steps.some(({ empty }) => empty) ? null : formerLayout(before)
   const alone = open && steps.some(({ still }) => still)
   return phase === 'expand'

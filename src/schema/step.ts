@@ -3,12 +3,12 @@
 /**
  * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.
  */
-export type Phase = 'expand' | 'contract'
+export type StepPhase = 'expand' | 'contract'
 
 /** One step of a schema change. */
 export interface SchemaStep {
   readonly about: string
-  readonly phase: Phase
+  readonly phase: StepPhase
   readonly sql: readonly string[]
   /** What it locks, and what can go wrong. */
   readonly note: string

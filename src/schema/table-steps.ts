@@ -6,7 +6,7 @@ import { incompatibilityOf } from '../sql/field-sources.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
 import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'
-import type { Phase, SchemaStep } from './step.ts'
+import type { SchemaStep, StepPhase } from './step.ts'
 import { createIndexText, createTableStatements, lostFields } from './tables.ts'
 
 /** The difference between two layouts of a table. */
@@ -203,7 +203,7 @@ export function indexStep(
   { is, dialect }: Pick<TableDifference, 'is' | 'dialect'>,
   about: string,
   names: readonly string[],
-  phase: Phase,
+  phase: StepPhase,
 ): SchemaStep {
   const { online } = dialect
   const how = online ? 'CONCURRENTLY IF NOT EXISTS ' : ''
@@ -219,7 +219,7 @@ function dropIndexStep(
   { dialect: { online } }: TableDifference,
   about: string,
   names: readonly string[],
-  phase: Phase,
+  phase: StepPhase,
 ): SchemaStep {
   const sql = names.map((name) => `DROP INDEX ${online ? 'CONCURRENTLY ' : ''}IF EXISTS ${quoted(name)}`)
   return { about, phase, sql, note: 'Lists that need it are slower from here on.', ...(online && { apart: true }) }

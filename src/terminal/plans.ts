@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import type { MigrationPlan } from '../schema/migration.ts'
 import type { AppliedPlan } from '../schema/state.ts'
-import type { Phase, Refill, SchemaStep } from '../schema/step.ts'
+import type { Refill, SchemaStep, StepPhase } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import { commandError } from './command-error.ts'
 
 const planFileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
-const phaseNotes: Readonly<Record<Phase, string>> = {
+const phaseNotes: Readonly<Record<StepPhase, string>> = {
   expand: 'Safe while nodes of the declaration before run.',
   contract: 'Only when no node of the declaration before runs any more; `bylaw migrate apply` waits for that.',
 }
@@ -92,11 +92,11 @@ function parsePlan(text: string, file: string): MigrationPlan {
   const steps = body
     .split(/^-- step: /m)
     .slice(1)
-    .map((part) => parseStep(part, phase as Phase, file))
+    .map((part) => parseStep(part, phase as StepPhase, file))
   return {
     number: Number(number),
     name,
-    phase: phase as Phase,
+    phase: phase as StepPhase,
     target,
     from: from === 'nothing' ? null : from,
     to: JSON.parse(to),
@@ -105,7 +105,7 @@ function parsePlan(text: string, file: string): MigrationPlan {
   }
 }
 
-function parseStep(part: string, phase: Phase, file: string): SchemaStep {
+function parseStep(part: string, phase: StepPhase, file: string): SchemaStep {
   const [about = '', ...lines] = part.trimEnd().split('\n')
   const deeds = lines.flatMap((line) => /^-- do: (.*)$/.exec(line)?.[1] ?? [])
   const statements = lines
