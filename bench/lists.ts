@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { callerGate } from '../src/corridor/server-context.ts'
-import { realWorld } from '../src/corridor/world.ts'
+import { realWorld } from '../src/flow/real-world.ts'
+import { serviceWorld } from '../src/flow/world.ts'
 import { fetchDoor } from '../src/http/fetch.ts'
 import { listen } from '../src/http/node.ts'
 import { openSqlite } from '../src/sqlite/open.ts'
@@ -21,7 +22,7 @@ console.log(`making ${rows} rows`)
 fill(file, rows)
 const store = openSqlite(`sqlite:${file}`, collections, 'apply')
 const log = { error: console.error, warn: () => {}, info: () => {} }
-const world = realWorld([store.secret])
+const world = serviceWorld(realWorld, store)
 const house = { service: books, store, world, authenticate: callerGate(books, store, world), log, open: () => true }
 const door = fetchDoor(house)
 const get = async (path: string, headers: Record<string, string> = {}) => {

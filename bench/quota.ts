@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { handle } from '../src/corridor/handle.ts'
 import { callerGate } from '../src/corridor/server-context.ts'
-import { realWorld } from '../src/corridor/world.ts'
-import type { Call, World } from '../src/flow/call.ts'
+import type { Call } from '../src/flow/call.ts'
 import { nobody } from '../src/flow/caller.ts'
+import { realWorld } from '../src/flow/real-world.ts'
 import type { Store } from '../src/flow/store.ts'
+import { type ServiceWorld, serviceWorld } from '../src/flow/world.ts'
 import { fetchDoor } from '../src/http/fetch.ts'
 import { addQuotaHeaders, admitQuota, spendQuota } from '../src/limits/quota.ts'
 import { quotasOf } from '../src/limits/tier.ts'
@@ -22,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-quota-'))
 const call = { address: '127.0.0.1' } as Call
 const houseOf = () => ({
   service: { quotas: quotasOf({ pro: { hourly: 1_000_000_000 } }, { lease: 1, headers: 'draft-11' }) },
-  world: { now: () => Date.now() } as World,
+  world: { due: () => Date.now() } as ServiceWorld,
 })
 
 try {
@@ -81,7 +82,7 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
     [...own.resources.values()].map(({ collection }) => collection),
     'apply',
   )
-  const world = realWorld([store.secret])
+  const world = serviceWorld(realWorld, store)
   const log = { error: console.error, warn: () => {}, info: () => {} }
   const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const body = JSON.stringify({ title: 'Emma', status: 'listed', price: '9.50', blurb: 'x'.repeat(200) })

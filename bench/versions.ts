@@ -1,13 +1,14 @@
 /** `npm run bench:versions`: an item and a list of 50 in the newest version and three versions back, in turn, as ratios. */
 
 import { callerGate } from '../src/corridor/server-context.ts'
-import { realWorld } from '../src/corridor/world.ts'
+import { realWorld } from '../src/flow/real-world.ts'
+import { serviceWorld } from '../src/flow/world.ts'
 import { fetchDoor } from '../src/http/fetch.ts'
 import { openStore } from '../src/terminal/open.ts'
 import history from '../test/help/history.ts'
 
 const store = await openStore(history, 'sqlite::memory:', 'apply')
-const world = realWorld([store.secret])
+const world = serviceWorld(realWorld, store)
 const log = { error: console.error, warn: () => {}, info: () => {} }
 const authenticate = callerGate(history, store, world)
 const door = fetchDoor({ service: history, store, world, log, authenticate, open: () => true })

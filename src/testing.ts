@@ -1,9 +1,10 @@
 /** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, type Log } from './corridor/server-context.ts'
-import { realWorld } from './corridor/world.ts'
 import { callerOf } from './flow/credential.ts'
+import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
+import { serviceWorld } from './flow/world.ts'
 import { fetchDoor } from './http/fetch.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
@@ -59,7 +60,7 @@ export function testing(
 
 /** A door for each who calls. */
 function openDoors(service: Service, store: Store, log: Log) {
-  const world = realWorld([store.secret], store.clock)
+  const world = serviceWorld(realWorld, store)
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
   const house = { service: whole, store, world, authenticate: callerGate(service, store, world), log, open: () => true }
   const door = fetchDoor(house)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { cellarOnly, circles, empty, floors, names, openings, packages, rooms, world } from './help/house.ts'
+import { cellarOnly, circles, empty, floors, names, openings, outside, packages, rooms, world } from './help/house.ts'
 import { functions, longFiles, longFunctions } from './help/lengths.ts'
 import { type Source, sources } from './help/source.ts'
 
@@ -40,7 +40,8 @@ describe('the house', () => {
   test('every file opens with a sentence', () => quiet(openings(files)))
   test('only Node and the dependencies are imported', () => quiet(packages(files, dependencies)))
   test('only the cellar speaks SQL', () => quiet(cellarOnly(files)))
-  test('only some files touch the world', () => quiet(world(files)))
+  test('only some rooms reach out of the process', () => quiet(outside(files)))
+  test('time and chance are handed in', () => quiet(world(files)))
   test('no file is too long', () => quiet(longFiles(files)))
   test('no function is too long', () => quiet(longFunctions(files)))
   test('no test file is empty', () => quiet(empty(files)))
@@ -189,24 +190,46 @@ describe('SQL', () => {
   })
 })
 
-describe('the world', () => {
-  test('is touched where the plan says it', () => {
-    const text = "import { readFileSync } from 'node:fs'\nconst now = Date.now()"
-    for (const path of ['src/cli/dev.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/limits/meter.ts'])
-      quiet(world(made({ [path]: text })))
-    assert.equal(world(made({ 'src/sql/compile.ts': text })).length, 2)
-    assert.equal(world(lists(text)).length, 2)
+describe('the outside', () => {
+  const text = "import { readFileSync } from 'node:fs'\nimport net from 'node:net'"
+  test('is reached by the rooms that serve, keep and command', () => {
+    for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts'])
+      quiet(outside(made({ [path]: text })))
   })
-  test('file, clock and chance are refused elsewhere', () => {
-    complains(world(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
-    complains(world(lists('const at = new Date()')), 'new Date()')
-    complains(world(lists('const n = Math.random()')), 'Math.random')
-    complains(world(lists('const id = crypto.randomUUID()')), 'randomUUID')
+  test('and by no other; types are not the outside', () => {
+    for (const path of ['src/sql/compile.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
+      assert.equal(outside(made({ [path]: text })).length, 2, path)
+    complains(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
+    quiet(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
   })
-  test('types, given times and words are not the world', () => {
+})
+
+describe('the World', () => {
+  const clocks =
+    'Date.now() | new Date() | new Date | Date() | performance.now() | performance.mark() | process.hrtime()'
+  const chance = 'Math.random() | randomUUID() | randomBytes(32) | randomInt(5) | randomFillSync(bytes)'
+  const turns =
+    'setTimeout(act, 5) | setInterval(act, 5) | setImmediate(act) | clearTimeout(timer) | Atomics.wait(cell)'
+  for (const one of `${clocks} | ${chance} | ${turns} | AbortSignal.timeout(5) | process.env`.split(' | '))
+    test(`${one} is refused below the commands, and allowed in them and in the real World`, () => {
+      for (const text of [`const b = 1\nconst a = ${one}`, `const b = 1\nconst a = globalThis.${one}`]) {
+        if (text.includes('.new')) continue
+        for (const path of ['src/lists/list-query.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/testing.ts'])
+          complains(world(made({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
+        for (const path of ['src/cli/dev.ts', 'src/terminal/start.ts', 'src/flow/real-world.ts', 'src/flow/a.test.ts'])
+          quiet(world(made({ [path]: text })))
+      }
+    })
+  test('so are the modules of timers', () => {
+    for (const name of ['node:timers', 'node:timers/promises', 'timers/promises', 'node:perf_hooks'])
+      complains(world(lists(`import * as turn from '${name}'`)), name, 'World')
+  })
+  test('given times, words, and methods of these names are not the machine', () => {
     quiet(
       world(
-        lists("import type { Server } from 'node:http'\nconst at = new Date(1)\n// Date.now\nconst say = 'Date.now()'"),
+        lists(
+          "const at = new Date(1)\nconst of = new Date(time)\nsocket.setTimeout(5)\n// Date.now\nconst say = 'Date.now()'\nDate.parse(text)",
+        ),
       ),
     )
   })

@@ -4,6 +4,7 @@ import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import { apiKeyCollection } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 import { makeFailureCounter } from './failures.ts'
@@ -30,7 +31,7 @@ export interface AuthDeps {
   readonly tokens: ((token: string) => Promise<AuthVerdict>) | null
   /** Callers known from the start, by their API key. */
   readonly known?: ReadonlyMap<string, Caller>
-  readonly now: () => number
+  readonly world: ServiceWorld
 }
 
 interface RememberedCaller {
@@ -60,11 +61,12 @@ function brieflyCached(look: () => string | null, now: () => number): () => stri
 
 /** Caches callers by the digest of their credential for a short while; a cached one needs no query and no verification. */
 // long because: its functions share the caches
-export function makeAuthenticate({ auth, challenge, store, peppers, tokens, known, now }: AuthDeps): Authenticate {
+export function makeAuthenticate({ auth, challenge, store, peppers, tokens, known, world }: AuthDeps): Authenticate {
+  const { due: now } = world
   const remembered = new Map<string, RememberedCaller>()
   const underWay = new Map<string, Promise<AuthVerdict>>()
   const failed = makeFailureCounter()
-  const keys = keyring(store, peppers, now)
+  const keys = keyring(store, peppers, world)
   const state = brieflyCached(() => store.mark([apiKeyCollection]), now)
   const mark = (text: string): string | null => (isApiKey(text) ? state() : null)
 

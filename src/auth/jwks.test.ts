@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
-import { fetchText, keySet } from './jwks.ts'
+import { realWorld } from '../flow/real-world.ts'
+import { keySet, textFetcher } from './jwks.ts'
 
 const server = createServer((request, response) => {
   if (request.url === '/away') response.writeHead(302, { location: '/keys' }).end()
@@ -15,6 +16,8 @@ const server = createServer((request, response) => {
 after(() => server.close())
 await new Promise((resolve) => server.once('listening', resolve))
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+const fetchText = textFetcher(realWorld)
 
 test('keys are taken from where they are said to be: not from elsewhere, not without end', async () => {
   assert.equal(await fetchText(`${url}/keys`), '{"keys":[]}')

@@ -2,6 +2,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Problem } from '../errors/problem.ts'
 import { isObject } from '../fields/value-check.ts'
+import type { World } from '../flow/world.ts'
 
 const keySetLife = 10 * 60_000
 const coolDown = 30_000
@@ -14,20 +15,28 @@ const mostBytes = 1024 * 1024
 export type FetchText = (url: string) => Promise<string>
 
 /** Fetches without redirects, with a timeout and a size limit. */
-export const fetchText: FetchText = async (url) => {
-  const answer = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(patience),
-    headers: { accept: 'application/jwk-set+json, application/json' },
-  })
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`)
-  let text = ''
-  for await (const chunk of (answer.body ?? new Blob().stream()).pipeThrough(new TextDecoderStream())) {
-    text += chunk
-    if (text.length > mostBytes) throw new Error(`${url} sent more than ${mostBytes} bytes.`)
+export const textFetcher =
+  ({ inBackground }: World): FetchText =>
+  async (url) => {
+    const timeout = new AbortController()
+    const cancel = inBackground(patience, () => timeout.abort(new Error(`${url} did not answer in time.`)))
+    try {
+      const answer = await fetch(url, {
+        redirect: 'error',
+        signal: timeout.signal,
+        headers: { accept: 'application/jwk-set+json, application/json' },
+      })
+      if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`)
+      let text = ''
+      for await (const chunk of (answer.body ?? new Blob().stream()).pipeThrough(new TextDecoderStream())) {
+        text += chunk
+        if (text.length > mostBytes) throw new Error(`${url} sent more than ${mostBytes} bytes.`)
+      }
+      return text
+    } finally {
+      cancel()
+    }
   }
-  return text
-}
 
 /** Finds the key that a token was signed with. */
 // long because: its functions share the fetched keys

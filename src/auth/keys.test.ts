@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import type { Credential } from '../flow/credential.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { apiKeyFromSeed, hasValidChecksum, isApiKey, keyring, newApiKey, sealKey } from './keys.ts'
 
+const world = { ...testWorld(), due: () => 1000 }
+
 test('a key is a prefix, 256 bits and a checksum, in letters and digits', () => {
-  const keys = Array.from({ length: 50 }, () => newApiKey())
+  const keys = Array.from({ length: 50 }, () => newApiKey(randomBytes(32)))
   assert.equal(new Set(keys).size, keys.length)
   for (const key of keys) {
     assert.match(key, /^bylaw_[0-9A-Za-z]{49}$/)
@@ -25,7 +29,7 @@ test('the same seed makes the same key, another purpose another one', () => {
 })
 
 test('a key with one other character is not whole', () => {
-  const key = newApiKey()
+  const key = newApiKey(randomBytes(32))
   for (let i = 6; i < key.length; i++) {
     const other = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1)
     assert.equal(hasValidChecksum(other), false, other)
@@ -43,13 +47,13 @@ test('a key with one other character is not whole', () => {
 
 test('what is not whole is refused without asking the store, and what is asked for is sealed', async () => {
   const asked: Plan[] = []
-  const key = newApiKey()
+  const key = newApiKey(randomBytes(32))
   const found: Credential[] = []
   const execute = (plan: Plan): Outcome => {
     asked.push(plan)
     return { is: 'credentials', credentials: found }
   }
-  const { find, renew } = keyring({ execute }, ['one pepper', 'the one before'], () => 1000)
+  const { find, renew } = keyring({ execute }, ['one pepper', 'the one before'], world)
   const whose = async (text: string) => [await find(text, ''), await renew(text)].find((one) => 'refused' in one) ?? {}
   assert.ok('refused' in (await whose(`${key.slice(0, -1)}!`)))
   assert.ok('refused' in (await whose('bylaw_short')))
@@ -58,12 +62,12 @@ test('what is not whole is refused without asking the store, and what is asked f
   const plan = { do: 'identify', hashes: [sealKey(key, 'one pepper'), sealKey(key, 'the one before')] }
   assert.deepEqual(asked, [plan, plan])
   assert.ok(!JSON.stringify(asked).includes(key.slice(6, 20)))
-  assert.ok('refused' in (await keyring({ execute }, [], () => 1000).find(key, '')), 'without a pepper no key is taken')
+  assert.ok('refused' in (await keyring({ execute }, [], world).find(key, '')), 'without a pepper no key is taken')
   assert.equal(asked.length, 2)
 })
 
 test('unknown, revoked and expired keys get the same answer', async () => {
-  const key = newApiKey()
+  const key = newApiKey(randomBytes(32))
   const one = {
     id: 'key_1',
     name: 'ci',
@@ -75,7 +79,7 @@ test('unknown, revoked and expired keys get the same answer', async () => {
     created: 0,
   }
   const ask = (found: Credential[]) =>
-    keyring({ execute: () => ({ is: 'credentials', credentials: found }) }, ['pepper'], () => 1000).find(key, '')
+    keyring({ execute: () => ({ is: 'credentials', credentials: found }) }, ['pepper'], world).find(key, '')
   const unknown = await ask([])
   assert.ok('refused' in unknown)
   assert.deepEqual(await ask([{ ...one, expires: null, revoked: 5 }]), unknown)

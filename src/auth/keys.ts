@@ -1,11 +1,12 @@
 /** API keys: their format, how they are sealed for the store, and their holders. Part 5, authentication. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Credential, callerOf } from '../flow/credential.ts'
 import { clientBlock } from '../flow/network.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
-import { type LookupTimer, makeLookups } from './lookups.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import { makeLookups } from './lookups.ts'
 import type { AuthVerdict } from './verdict.ts'
 
 const prefix = 'bylaw_'
@@ -16,7 +17,7 @@ const keyPattern = /^bylaw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
 export const mostKeysOfName = 2
 
 /** A key of 256 random bits, with a prefix and a checksum by which secret scanners recognise it. R163. */
-export const newApiKey = (random: Uint8Array = randomBytes(32)): string => {
+export const newApiKey = (random: Uint8Array): string => {
   const secret = prefix + inDigits(BigInt(`0x${Buffer.from(random).toString('hex')}`), 43)
   return secret + checksum(secret)
 }
@@ -51,11 +52,6 @@ const unknownKey: AuthVerdict = {
   guessed: true,
 }
 
-const realTimer: LookupTimer = {
-  monotonic: () => performance.now(),
-  after: (milliseconds, act) => void setTimeout(act, milliseconds),
-}
-
 /** Finds the holders of keys. */
 export interface Keyring {
   /** Looks up a key that was valid a moment ago. Not throttled, as it cannot be a guess. */
@@ -68,10 +64,9 @@ export interface Keyring {
 export function keyring(
   { execute }: Pick<Store, 'execute'>,
   peppers: readonly string[],
-  now: () => number,
-  pace = realTimer,
+  world: Pick<ServiceWorld, 'due' | 'monotonic' | 'after'>,
 ): Keyring {
-  const find = makeLookups(holders, pace)
+  const find = makeLookups(holders, world)
   const isAsked = (key: string) => hasValidChecksum(key) && peppers.length > 0
   return {
     renew(key) {
@@ -91,7 +86,7 @@ export function keyring(
   function judged(seals: readonly (readonly string[])[], outcome: Outcome): AuthVerdict[] {
     const found = outcome.is === 'credentials' ? outcome.credentials : []
     const bySeal = new Map(found.map((one) => [one.hash, one]))
-    const time = now()
+    const time = world.due()
     return seals.map((own) => {
       const one = own.map((seal) => bySeal.get(seal)).find((one) => one !== undefined)
       if (!one || !isInForce(one, time)) return unknownKey

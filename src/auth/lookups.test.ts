@@ -1,37 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import { makeLookups } from './lookups.ts'
 
-/** A clock that moves by hand, and a store that answers each question after `takes` milliseconds. */
+/** A store that answers each question after `takes` milliseconds, at once if that is null. */
 function stage(takes: number | null = 5) {
-  let now = 0
-  const due: { at: number; act: () => void }[] = []
+  const world = testWorld()
+  const { monotonic: now, pass } = world
   const statements: { at: number; questions: readonly string[] }[] = []
-  const after = (milliseconds: number, act: () => void) => void due.push({ at: now + milliseconds, act })
   const ask = (questions: readonly string[]) => {
-    statements.push({ at: now, questions })
+    statements.push({ at: now(), questions })
     const answers = questions.map((one) => one.toUpperCase())
     if (takes === null) return answers
-    return new Promise<string[]>((resolve) => after(takes, () => resolve(answers)))
+    return new Promise<string[]>((resolve) => void world.after(takes, () => resolve(answers)))
   }
-  const find = makeLookups(ask, { monotonic: () => now, after })
-  const settle = async () => {
-    for (let i = 0; i < 10; i++) await null
-  }
-  async function pass(milliseconds: number): Promise<void> {
-    await settle()
-    const end = now + milliseconds
-    for (;;) {
-      due.sort((a, b) => a.at - b.at)
-      if (due[0] === undefined || due[0].at > end) break
-      const { at, act } = due.shift() as (typeof due)[number]
-      now = at
-      act()
-      await settle()
-    }
-    now = end
-  }
-  return { find, pass, statements, now: () => now }
+  return { find: makeLookups(ask, world), pass, statements, now }
 }
 
 test('a look-up of an idle service is asked at once, and answered in the same turn where the store can', () => {
@@ -80,20 +63,21 @@ test('addresses take turns: a long queue of one does not hold up the first quest
 test('one statement is under way at a time, and a failure reaches everyone who waited for it', async () => {
   let fail: (error: Error) => void = () => {}
   let asked = 0
+  const world = testWorld()
   const ask = () => {
     asked++
     return new Promise<string[]>((_, reject) => {
       fail = reject
     })
   }
-  const find = makeLookups(ask, { monotonic: () => 0, after: (_, act) => setImmediate(act) })
+  const find = makeLookups(ask, world)
   const first = assert.rejects(async () => find('a', 'x'), /away/)
   const others = ['b', 'c'].map((one) => assert.rejects(async () => find(one, 'x'), /away/))
   await new Promise(setImmediate)
   assert.equal(asked, 1)
   fail(new Error('away'))
   await first
-  await new Promise(setImmediate)
+  await world.pass(1000)
   assert.equal(asked, 2)
   fail(new Error('away'))
   await Promise.all(others)

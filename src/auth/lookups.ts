@@ -2,18 +2,13 @@
  * Lookups: batches lookups of unverified credentials, so that a flood of made-up keys costs the store a few statements a
  * second and delays valid keys only a little. Part 5, authentication.
  */
+import type { World } from '../flow/world.ts'
 
 /** How many lookups one statement may hold. */
 const mostQuestions = 500
 /** Milliseconds between statements once the burst is used: at most 17 statements in any second, 20 with renewed keys. */
 const interval = 1000 / 13
 const burst = 3
-
-/** A monotonic clock with timers. */
-export interface LookupTimer {
-  readonly monotonic: () => number
-  readonly after: (milliseconds: number, act: () => void) => void
-}
 
 interface PendingLookup<Q, A> {
   readonly question: Q
@@ -27,7 +22,7 @@ type RunLookup<Q, A> = (questions: readonly Q[]) => readonly A[] | Promise<reado
 // long because: its functions share the queue
 export function makeLookups<Q, A>(
   ask: RunLookup<Q, A>,
-  { monotonic, after }: LookupTimer,
+  { monotonic, after }: Pick<World, 'monotonic' | 'after'>,
 ): (question: Q, from: string) => A | Promise<A> {
   const queues = new Map<string, PendingLookup<Q, A>[]>()
   let busy = false

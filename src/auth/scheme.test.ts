@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { newApiKey } from './keys.ts'
 import { redact } from './scheme.ts'
 
-const key = newApiKey()
+const key = newApiKey(randomBytes(32))
 const body = key.slice('bylaw_'.length)
 const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJlc2VjcmV0'
 const escapes = (text: string): string => [...text].map((one) => `%${one.charCodeAt(0).toString(16)}`).join('')

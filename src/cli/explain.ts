@@ -1,10 +1,10 @@
 /** `bylaw explain`: shows step by step why a request is refused or allowed. Part 5, authentication. */
 import { styleText } from 'node:util'
 import { hasValidChecksum, isApiKey, sealKey } from '../auth/keys.ts'
-import { realWorld } from '../corridor/world.ts'
-import { expiryTime } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
+import { realWorld } from '../flow/real-world.ts'
+import { serviceWorld } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
@@ -46,7 +46,7 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    const ground = { service, store, world: realWorld(cursorSecretsOf(store), store.clock) }
+    const ground = { service, store, world: serviceWorld(realWorld, store, cursorSecretsOf(store)) }
     const question = { method: method.toUpperCase(), target, ...(await callerToExplain(given, ground)) }
     const explanation = await explainRequest(question, ground).catch(refuseMissingTable)
     console.log(given.isOn('json') ? JSON.stringify(explanation, null, 2) : explanationText(question, explanation))
@@ -95,7 +95,7 @@ async function callerOfKey(key: string, { service, store, world }: ExplainContex
   const time = (value: number) => new Date(value).toISOString()
   if (!one) return refused('There is no such key here: it is of another database, or was sealed with another pepper.')
   if (one.revoked !== null) return refused(`The key ${one.name} (${one.id}) was revoked at ${time(one.revoked)}.`)
-  if (one.expires !== null && one.expires <= expiryTime(world))
+  if (one.expires !== null && one.expires <= world.due())
     return refused(`The key ${one.name} (${one.id}) expired at ${time(one.expires)}.`)
   const caller: Caller = callerOf(`key:${one.name}`, one)
   return { caller, invalid: null }

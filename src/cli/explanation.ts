@@ -5,11 +5,12 @@ import { findEndpoint, findRoute } from '../corridor/located.ts'
 import { unversionedRule } from '../corridor/unversioned.ts'
 import { versionedPathOf } from '../corridor/versioned-path.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
-import { type Call, expiryTime, type World } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { Endpoint } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 
 interface ExplanationStep {
@@ -37,7 +38,7 @@ export interface ExplainedRequest {
 export interface ExplainContext {
   readonly service: Service
   readonly store: Store
-  readonly world: World
+  readonly world: ServiceWorld
 }
 
 /** Explains requests outside of the resources, which are public or for all authenticated callers. */
@@ -95,7 +96,7 @@ function explainedWay(
     ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
   }
   const who = caller ?? nobody
-  const passage = versionedPathOf(call, who, service, expiryTime(world))
+  const passage = versionedPathOf(call, who, service, world.due())
   const match = findEndpoint(call, passage, service)
   if ('status' in match)
     throw new Problem('route-not-found', `It is answered with the way to ${match.headers.Location}.`)

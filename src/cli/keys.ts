@@ -1,9 +1,11 @@
 /** `bylaw keys`: creates, lists, revokes and rotates API keys. Part 5, authentication. */
+import { randomBytes } from 'node:crypto'
 import { isInForce, mostKeysOfName, newApiKey, sealKey } from '../auth/keys.ts'
-import { realWorld } from '../corridor/world.ts'
 import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
 import type { Plan } from '../flow/plan.ts'
+import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
+import { serviceWorld } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time.ts'
 import type { Service } from '../service.ts'
@@ -12,7 +14,7 @@ import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { peppersOf } from '../terminal/secrets.ts'
-import { openStoreUnchanged, storeDueTime } from '../terminal/start.ts'
+import { openStoreUnchanged } from '../terminal/start.ts'
 
 export const keysCommand: Command = {
   name: 'keys',
@@ -74,7 +76,7 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    console.log(await deed({ given, file, service, store, now: storeDueTime(store) }))
+    console.log(await deed({ given, file, service, store, now: store.clock.due() }))
     return 0
   } finally {
     await store.close()
@@ -166,10 +168,10 @@ type KeyGrant = Holder & Pick<Credential, 'expires'>
 async function issueKey(ring: KeysCommandContext, name: string, terms: KeyGrant, more: string): Promise<string> {
   const { service, store, given, now } = ring
   const [pepper] = peppersOf(service, store, true)
-  const key = newApiKey()
+  const key = newApiKey(randomBytes(32))
   const { account, scopes, tier, features, expires } = terms
   const credential: Credential = {
-    id: realWorld([]).newId('key'),
+    id: serviceWorld(realWorld, store).newId('key'),
     name,
     hash: sealKey(key, pepper as string),
     ...{ account, scopes, tier, features },

@@ -31,7 +31,7 @@ import {
   trustedProxiesOf,
 } from '../terminal/rate-limit-flags.ts'
 import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
-import { openMigrationFor, openStoreFor, startService, storeDueTime, untilSignal } from '../terminal/start.ts'
+import { openMigrationFor, openStoreFor, startService, untilSignal } from '../terminal/start.ts'
 import { isWorker, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -109,7 +109,7 @@ async function run(given: CommandInput): Promise<number> {
   const store = await withConsent(consent, (own) =>
     openStoreFor(service, database, production ? 'require' : 'apply', own),
   )
-  if (!isWorker) warnOfVersionDates(service, log, storeDueTime(store))
+  if (!isWorker) warnOfVersionDates(service, log, store.clock.due())
   const size = workersOf(given, database)
   const announce = announcer(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
     warnOfMisfits(store, log)

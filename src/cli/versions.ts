@@ -5,7 +5,7 @@ import { type Command, type CommandInput, declarationArgument, formatTable } fro
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { deprecatedOperations, readVersionUses } from '../terminal/retirement.ts'
-import { openStoreUnchanged, storeDueTime } from '../terminal/start.ts'
+import { openStoreUnchanged } from '../terminal/start.ts'
 import { isReleased } from '../versions/choose.ts'
 
 export const versionsCommand: Command = {
@@ -24,7 +24,7 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    const told = versionReports(service, await readVersionUses(store), storeDueTime(store))
+    const told = versionReports(service, await readVersionUses(store), store.clock.due())
     console.log(given.isOn('json') ? JSON.stringify(told, null, 2) : reportTable(told))
     return 0
   } finally {

@@ -1,18 +1,18 @@
 /** Corridor phase: what those who list, describe and explain the phases of the corridor know of each of them. R1. */
 import type { DescribedCorridor } from '../describe/refusals.ts'
-import type { World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 
 /** A request that is explained and not carried out. */
 export interface ExplainedWay {
   readonly service: Service
   readonly store: Store
-  readonly world: World
+  readonly world: ServiceWorld
   readonly target: string
   /** Null without credentials. */
   readonly caller: Caller | null

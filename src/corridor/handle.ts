@@ -78,7 +78,7 @@ const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => (
   admission: {
     leave: releaseNothing,
     finish: releaseNothing,
-    memory: answerMemoryOf(context.store),
+    memory: answerMemoryOf(context.store, context.world),
     space: null,
   },
   timing: context.service.settings.serverTiming ? [] : null,

@@ -101,5 +101,10 @@ async function admitTargetFirst(asked: RequestContext, route: Route, store: Stor
   const target = route.target(asked) //                                    404
   route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
   const key = asked.body && route.recall?.(asked) //                       400
-  if (key) route.admitKey(asked, key.claim, await executeInTurn(key, store, route.resource.settings.idempotency)) // 409
+  if (key)
+    route.admitKey(
+      asked,
+      key.claim,
+      await executeInTurn(key, { store, world: asked.world }, route.resource.settings.idempotency),
+    ) // 409
 }

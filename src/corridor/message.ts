@@ -1,7 +1,8 @@
 /** Checks the message itself, whatever it asks for: its form, its size, its expectation, its host. Part 8, limits. */
 import { redact } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
-import { type Call, headerLines, type World } from '../flow/call.ts'
+import { type Call, headerLines } from '../flow/call.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 import { check } from './phase.ts'
 
@@ -130,7 +131,7 @@ export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
 const requestIdPattern = /^[\w.-]{1,128}$/
 
 /** The Request-Id of a call: that of the client, where it is one and not a credential that went astray. R27. */
-export const requestIdOf = (given: string | undefined, world: World): string =>
+export const requestIdOf = (given: string | undefined, world: ServiceWorld): string =>
   given !== undefined && requestIdPattern.test(given) && redact(given) === given ? given : world.newRequestId()
 
 const traceparentPattern = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/

@@ -1,4 +1,5 @@
 /** Phase: one step of the corridor. It refuses, replies, or adds one part to what is known of a request. R1. */
+
 import type { RouteMatch } from '../endpoints/locate.ts'
 import type { Problem } from '../errors/problem.ts'
 import type { Call, CarriedVersion } from '../flow/call.ts'
@@ -7,11 +8,11 @@ import type { Intent, ListQuery } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import { elapsedSince } from '../flow/world.ts'
 import type { AnswerMemory, AnswerSpace } from '../limits/answer-memory.ts'
 import type { QuotaStatus } from '../limits/quota.ts'
 import type { Completion, Corridor, CorridorPhase, PhaseStep } from './corridor-phase.ts'
 import type { ServerContext } from './server-context.ts'
-import { elapsedSince, startTime } from './world.ts'
 
 /** The version that serves a call, and its path without it. */
 export interface VersionedPath {
@@ -161,8 +162,8 @@ const setters: { readonly [Name in PartName]: (way: Way, part: never) => void } 
 
 /** Runs phases until one of them has a reply. */
 export async function runPhases(way: Way, steps: readonly PhaseStep[]): Promise<void> {
-  const { timing } = way
-  let started = timing && startTime()
+  const { timing, context } = way
+  let started = timing && context.world.monotonic()
   for (let i = 0; way.reply === null && i < steps.length; i++) {
     const { name, add, answers, pass } = steps[i] as PhaseStep
     if (answers && way.answer !== null) continue
@@ -170,8 +171,8 @@ export async function runPhases(way: Way, steps: readonly PhaseStep[]): Promise<
     const part = given instanceof Promise ? await given : given
     if (add !== null) add(way as never, part as never)
     if (timing && started !== null) {
-      timing.push(`${name};dur=${elapsedSince(started)}`)
-      started = startTime()
+      timing.push(`${name};dur=${elapsedSince(context.world, started)}`)
+      started = context.world.monotonic()
     }
   }
 }

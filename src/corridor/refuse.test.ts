@@ -1,17 +1,25 @@
 /** What is told of a failure: nothing of the inside, unless the house is exposed. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { clockOf, testWorld } from '../../test/help/world.ts'
 import { catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
+import { serviceWorld, type World } from '../flow/world.ts'
 import { service } from '../service.ts'
 import { refuse } from './refuse.ts'
 
 const call = { headers: {}, id: 'r-1' } as unknown as Call
 const shop = service({ name: 'shop', resources: { notes: { fields: {}, access: 'public' } } })
 const log = { error: () => {}, warn: () => {}, info: () => {} }
+const worldOf = (world: World) => serviceWorld(world, { clock: clockOf(world.now), secret: 'a secret' })
 const bodyOf = (thrown: unknown, exposed: boolean) =>
-  JSON.parse(String(refuse(call, { service: { ...shop, errors: catalogue }, log, exposed }, thrown).body))
+  JSON.parse(
+    String(
+      refuse(call, { service: { ...shop, errors: catalogue }, log, exposed, world: worldOf(testWorld()) }, thrown).body,
+    ),
+  )
 
 test('R157: a failure says its request and nothing else', () => {
   const body = bodyOf(new TypeError('secret of line 7'), false)
@@ -27,11 +35,11 @@ test('R157: an exposed house shows the cause as a nested error', () => {
   assert.match(outage.cause.message, /disk/)
 })
 
-test('R162: while something is down it is logged once with its cause, however many requests meet it', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+test('R162: while something is down it is logged once with its cause, however many requests meet it', () => {
   const lines: Record<string, unknown>[] = []
   const own = { ...log, error: (about: object) => void lines.push(about as Record<string, unknown>) }
-  const house = { service: { ...shop, errors: catalogue }, log: own }
+  const world = testWorld()
+  const house = { service: { ...shop, errors: catalogue }, log: own, world: worldOf(world) }
   const meet = (message: string) =>
     refuse(call, house, new Problem('dependency-unavailable', message, { cause: new Error(`${message} disk`) }))
   for (let n = 0; n < 1000; n++)
@@ -43,7 +51,7 @@ test('R162: while something is down it is logged once with its cause, however ma
       ['The issuer rests. disk', 1],
     ],
   )
-  t.mock.timers.tick(1000)
+  world.tick(1000)
   assert.deepEqual(
     lines.slice(2).map(({ type, refused }) => [type, refused]),
     [

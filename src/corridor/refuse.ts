@@ -12,7 +12,7 @@ import { traceOf } from './message.ts'
 import type { Log, ServerContext } from './server-context.ts'
 
 /** What is refused by whom. */
-type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed'> & Partial<Pick<ServerContext, 'world'>>
+type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed' | 'world'>
 
 export function refuse(
   call: Call,
@@ -60,17 +60,13 @@ function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<st
 }
 
 /** Writes a failure to the log; that of one row in one version once a minute, as every list that holds the row fails. */
-function report(
-  call: Call,
-  { log, world }: RefusalContext,
-  { type, message }: Problem,
-  about: Record<string, unknown>,
-): void {
+function report(call: Call, house: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
+  const { log, world } = house
   const { version, resource, id } = about
-  if (resource !== undefined && !isLogDue(log, `${version} ${resource} ${id}`, world?.now() ?? 0)) return
+  if (resource !== undefined && !isLogDue(log, `${version} ${resource} ${id}`, world.now())) return
   const line = { requestId: call.id, ...traceOf(call), type }
-  if (type === 'overloaded') logThrottled(log, type, line, message)
-  else if (type === 'dependency-unavailable') logThrottled(log, type, { ...line, ...about }, message)
+  if (type === 'overloaded') logThrottled(house, type, line, message)
+  else if (type === 'dependency-unavailable') logThrottled(house, type, { ...line, ...about }, message)
   else log.error({ ...line, ...about }, message)
 }
 

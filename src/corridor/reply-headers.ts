@@ -3,9 +3,9 @@ import { addCorsHeaders } from '../auth/cors.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
+import { elapsedSince } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 import type { ServerContext } from './server-context.ts'
-import { elapsedSince, type StartTime } from './world.ts'
 
 /** Completes the headers of an answer of a route. R29, R143 to R145. */
 export function completeHeaders(method: string, route: Route, reply: Reply): Reply {
@@ -51,13 +51,13 @@ function cacheControl(route: Route): string {
 }
 
 /** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143, R176. */
-export function stampReply(call: Call, reply: Reply, { service, world }: ServerContext, started: StartTime): void {
+export function stampReply(call: Call, reply: Reply, { service, world }: ServerContext, started: number): void {
   const { headers, body } = reply
   addCorsHeaders(call, reply, service.settings)
   headers['Request-Id'] = call.id
   headers.Date = replyDate(world.now())
   if (service.settings.serverTiming)
-    headers['Server-Timing'] = [`total;dur=${elapsedSince(started)}`, ...(reply.timing ?? [])].join(', ')
+    headers['Server-Timing'] = [`total;dur=${elapsedSince(world, started)}`, ...(reply.timing ?? [])].join(', ')
   if (body !== null && (call.method !== 'HEAD' || headers['Content-Encoding'] === undefined))
     headers['Content-Length'] = String(Buffer.byteLength(body))
 }

@@ -1,10 +1,10 @@
 /** House: what the corridor needs besides the call. Part 1. */
 import { type Authenticate, makeAuthenticate } from '../auth/authenticate.ts'
 import type { AuthVerdict } from '../auth/verdict.ts'
-import type { World } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Ledger, Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
 import type { Corridor } from './corridor-phase.ts'
@@ -23,7 +23,7 @@ export interface ServerContext {
   readonly ledger?: Ledger
   /** The proxies that are believed when they say where a call comes from. R184. */
   readonly proxies?: readonly Network[]
-  readonly world: World
+  readonly world: ServiceWorld
   /** Finds out who calls. */
   readonly authenticate: Authenticate
   readonly log: Log
@@ -51,18 +51,20 @@ export interface CallerSources {
 export function callerGate(
   { settings, challenge }: Service,
   store: Store,
-  { now, due = now, issued = now }: World,
+  world: ServiceWorld,
   { peppers = [store.secret], known }: CallerSources = {},
 ): Authenticate {
   const { auth } = settings
-  const tokens = auth.tokens && lazyTokenJudge(auth.tokens, issued)
-  return makeAuthenticate({ auth, challenge, store, peppers, tokens, now: due, ...(known && { known }) })
+  const tokens = auth.tokens && lazyTokenJudge(auth.tokens, world)
+  return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
 }
 
 /** What judges tokens is brought in only where they are taken: it holds 10 MB. */
-function lazyTokenJudge(tokens: TokenSettings, now: World['now']): (token: string) => Promise<AuthVerdict> {
+function lazyTokenJudge(tokens: TokenSettings, world: ServiceWorld): (token: string) => Promise<AuthVerdict> {
+  const { issued } = world
   const judged = Promise.all([import('../auth/token.ts'), import('../auth/jwks.ts')]).then(
-    ([{ makeTokenJudge: judge }, { fetchText, keySet }]) => judge(tokens, keySet(tokens.jwks, fetchText, now), now),
+    ([{ makeTokenJudge: judge }, { textFetcher, keySet }]) =>
+      judge(tokens, keySet(tokens.jwks, textFetcher(world), issued), issued),
   )
   return async (token) => (await judged)(token)
 }

@@ -35,8 +35,7 @@ export const storePhase = phase({
   needs: ['route', 'intent'],
   gives: 'outcome',
   answers: true,
-  pass: ({ context, route, intent }) =>
-    executeInTurn(route.plan(intent), context.store, route.resource.settings.idempotency),
+  pass: ({ context, route, intent }) => executeInTurn(route.plan(intent), context, route.resource.settings.idempotency),
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/scheme.ts'
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
-import { type Call, expiryTime } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
@@ -86,7 +86,7 @@ export function unversionedRule(target: string, { documents, settings }: Service
 async function pointerReply(call: Call, path: string, house: ServerContext): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
   const { service, world } = house
-  const open = openVersions(service.choice, expiryTime(world))
+  const open = openVersions(service.choice, world.due())
   const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
   const reply = await serveDocument(call, { name, text }, house)
   if (call.method === 'OPTIONS') return reply
@@ -106,7 +106,7 @@ async function descriptionReply(
   const { service, world, store } = house
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await admitIdentified(call, house)
-  const named = describedVersion(service, label, expiryTime(world))
+  const named = describedVersion(service, label, world.due())
   const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
   return serveDocument(call, { name, text: () => descriptionText(house, named, corridor), closed: !open }, house)
 }

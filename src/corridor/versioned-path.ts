@@ -1,7 +1,7 @@
 /** Versioned path: the version that a call is of, and its path without it. Part 9, versions. */
 import { locate } from '../endpoints/locate.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
-import { type Call, expiryTime } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -69,7 +69,7 @@ export const versionPhase = phase({
   pass: (way) => {
     const { call, context } = way
     const { service, world } = context
-    const now = expiryTime(world)
+    const now = world.due()
     const named = namedVersionOf(call, service, now)
     const early = named.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     return early
@@ -117,7 +117,7 @@ function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: 
   if (versioned !== null) {
     const { version, path } = versioned
     const notice = (noticed && going.get(noticed)) ?? (notices.get(version.label) as VersionNotice)
-    const now = expiryTime(context.world)
+    const now = context.world.due()
     const next = () => (notice.successor === null ? null : successorUrl(context.service, version.label, path, now))
     addVersionHeaders(headers, notice, next, now)
   }

@@ -1,6 +1,5 @@
 /** Creates an item below its collection: POST. Part 4, methods. */
 
-import { timestampOf } from '../flow/call.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -8,6 +7,7 @@ import type { Claim, Create } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { colocateId } from '../flow/shard-key.ts'
+import { timestampOf } from '../formats/time.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'

@@ -3,13 +3,14 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { Representation } from '../changes/representation.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
-import type { CarriedVersion, World } from '../flow/call.ts'
+import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { AbsentRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
@@ -111,7 +112,13 @@ interface ItemRow {
 }
 
 /** An answer that carries an item: the stored text as it is, or as the version has it. */
-export function itemReply(scene: EndpointContext, caller: Caller, status: number, row: ItemRow, world: World): Reply {
+export function itemReply(
+  scene: EndpointContext,
+  caller: Caller,
+  status: number,
+  row: ItemRow,
+  world: ServiceWorld,
+): Reply {
   const { representation } = scene
   const view = scene.view(caller)
   const { doc, joined = [], document } = row

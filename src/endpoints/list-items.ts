@@ -4,13 +4,14 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { Representation } from '../changes/representation.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
-import type { Call, World } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { writeCursor } from '../lists/cursor.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
@@ -179,7 +180,7 @@ function pageReply(scene: EndpointContext, { call, caller, world, query }: Inten
   return { status: 200, headers, body }
 }
 
-function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: World): PageCursors {
+function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: ServiceWorld): PageCursors {
   if (!showsCursors(asked, settings)) return { next: null, prev: null }
   const binding = { list: asked.list, bound: asked.bound, ttl: settings.list.cursor.ttl }
   const to = (place: Position | null, back: boolean) =>

@@ -46,27 +46,3 @@ export interface CarriedVersion {
   /** `version=v1`, where the query named it. */
   readonly query: string
 }
-
-/** The time, and where identifiers come from. Handed in, so that a test can say what they are. */
-export interface World {
-  readonly now: () => number
-  /** The time that keys, cursors and quotas expire by, and versions begin and end by, where it is not `now`. */
-  readonly due?: () => number
-  /** The time that tokens of others are judged by, where it is not `now`. */
-  readonly issued?: () => number
-  readonly newId: (prefix: string) => string
-  readonly newRequestId: () => string
-  /** Keys for what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
-  readonly secrets: readonly string[]
-}
-
-/** The time that something expires or begins by. */
-export const expiryTime = ({ now, due = now }: World): number => due()
-
-let latestTimestamp = { time: Number.NaN, text: '' }
-
-/** A time as documents write it; what one millisecond brings is written once. */
-export function timestampOf(time: number): string {
-  if (latestTimestamp.time !== time) latestTimestamp = { time, text: new Date(time).toISOString() }
-  return latestTimestamp.text
-}

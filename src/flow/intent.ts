@@ -1,8 +1,9 @@
 /** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
-import type { Call, CarriedVersion, World } from './call.ts'
+import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { RowKey } from './found-row.ts'
 import type { Claim, Condition, Term, Window } from './plan.ts'
+import type { ServiceWorld } from './world.ts'
 
 export type PaginationStyle = 'page' | 'offset' | 'cursor'
 
@@ -46,7 +47,7 @@ export interface RequestContext {
   readonly params: readonly string[]
   readonly query: ListQuery | null
   readonly body: Document | null
-  readonly world: World
+  readonly world: ServiceWorld
 }
 
 export interface Intent extends RequestContext {

@@ -2,11 +2,12 @@
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Call, CarriedVersion, World } from './call.ts'
+import type { Call, CarriedVersion } from './call.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read, Recall } from './plan.ts'
 import type { Reply } from './reply.ts'
+import type { ServiceWorld } from './world.ts'
 
 export interface Route {
   /** The name of the operation, as in `methods` and `deprecations` of a declaration. */
@@ -21,7 +22,7 @@ export interface Route {
   /** The media types its content may have; none where it takes no content. */
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
-  readonly query: (call: Call, world: World, carried: CarriedVersion) => ListQuery | null
+  readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
   /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
   readonly target: (asked: RequestContext) => Read | null
   readonly parse: (asked: RequestContext) => Intent

@@ -2,18 +2,7 @@
 import type { Misfits } from '../fields/bounds.ts'
 import type { Outcome, QuotaUsage } from './outcome.ts'
 import type { Plan, SpendQuota } from './plan.ts'
-
-/** The time of a store, in milliseconds; what is kept in it expires by this, whatever is done to the clock of a machine. */
-export interface Clock {
-  /** Never goes back, over restarts either. */
-  readonly now: () => number
-  /** The time that has certainly come, where a clock that is far ahead is doubted: what is kept expires by this one. */
-  readonly due?: () => number
-  /** The time to judge by what others have issued: the later of the machine's own at start and what has certainly come. */
-  readonly issued?: () => number
-  /** By how much the clock of the machine was too far ahead at start, in milliseconds; null where it was not. */
-  readonly ahead?: number | null
-}
+import type { Clock, World } from './world.ts'
 
 /** How a store is opened. */
 export interface StoreOptions {
@@ -21,6 +10,7 @@ export interface StoreOptions {
   readonly patience?: number
   /** Whether anything that was read may be cached. */
   readonly caches?: boolean
+  readonly world?: World
 }
 
 export interface Store {
@@ -34,8 +24,8 @@ export interface Store {
   readonly fetchMark?: () => Promise<string | null>
   /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
   readonly caches: boolean
-  /** The time that this store goes by; that of the machine where there is none. */
-  readonly clock?: Clock
+  /** The time that this store goes by. */
+  readonly clock: Clock
   /** A secret of this store's own, made when it was first opened. */
   readonly secret: string
   /** The rows that did not fit what is declared when they were last counted. */

@@ -97,3 +97,11 @@ export function durationMilliseconds(text: string): number | undefined {
     total += Number(amount) * (unitMilliseconds[letter as string] as number)
   return total
 }
+
+let latestTimestamp = { time: Number.NaN, text: '' }
+
+/** A time as documents write it; what one millisecond brings is written once. */
+export function timestampOf(time: number): string {
+  if (latestTimestamp.time !== time) latestTimestamp = { time, text: new Date(time).toISOString() }
+  return latestTimestamp.text
+}

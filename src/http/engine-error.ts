@@ -5,8 +5,9 @@ import { parseTarget, requestIdOf, urlTooLong } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import { Problem } from '../errors/problem.ts'
-import type { Call, World } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 
 export interface EngineError extends NodeJS.ErrnoException {
   /** The rule of HTTP that was broken. */
@@ -56,7 +57,7 @@ const unknownMethodProblem = ({ methods }: ServerContext['service']): Problem =>
   })
 
 /** As much of a call as can be read from the bytes. */
-export function callFrom(error: EngineError, address: string, world: World): Call {
+export function callFrom(error: EngineError, address: string, world: ServiceWorld): Call {
   const { method, sent, http, fields } = headOf(error)
   const pairs = fields.map((line) => {
     const cut = line.indexOf(':')

@@ -4,9 +4,9 @@ import { handle } from '../corridor/handle.ts'
 import { requestIdOf } from '../corridor/message.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
-import { startTime } from '../corridor/world.ts'
 import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
+import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { intakeOf } from '../limits/intake.ts'
 import { cutBody } from './stream.ts'
@@ -15,31 +15,35 @@ import { cutBody } from './stream.ts'
 export function fetchDoor(house: ServerContext): (request: Request) => Promise<Response> {
   return async (request) => {
     const call = callOf(request, house)
-    const started = startTime()
+    const started = house.world.monotonic()
     const reply = await handle(call, house)
     stampReply(call, reply, house, started)
     const { status, headers, body, held } = reply
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
-      return new Response(streamOf(sent, held, house.service.settings.limits.writeTimeout), { status, headers })
+      return new Response(streamOf(sent, held, house), { status, headers })
     held?.leave()
     return new Response(sent, { status, headers })
   }
 }
 
 /** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
-function streamOf(body: string | Uint8Array, stay: Reply['held'], patience: number): ReadableStream<Uint8Array> {
+function streamOf(
+  body: string | Uint8Array,
+  stay: Reply['held'],
+  { service, world }: ServerContext,
+): ReadableStream<Uint8Array> {
   const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
-  let late: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   const over = (): void => {
-    clearTimeout(late)
+    cancel?.()
     pieces.length = 0
     stay?.leave()
   }
   return new ReadableStream({
     pull: (control) => {
-      clearTimeout(late)
+      cancel?.()
       const next = pieces.shift()
       if (next) {
         control.enqueue(next)
@@ -50,10 +54,10 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], patience: numb
         over()
         return control.close()
       }
-      late = setTimeout(() => {
+      cancel = world.inBackground(service.settings.limits.writeTimeout, () => {
         over()
         control.error(new Error('The answer was not read in time.'))
-      }, patience).unref()
+      })
     },
     cancel: over,
   })
@@ -80,5 +84,5 @@ function callOf(request: Request, house: ServerContext): Call {
 
 /** The content as it is read; `body` of a request is made when it is first looked at. */
 function contentOf({ body }: Request, house: ServerContext): Content | null {
-  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, startTime).receive(body) }
+  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, house.world).receive(body) }
 }

@@ -1,22 +1,21 @@
 /** The door of node:http: takes calls down, sends replies out, and closes without losing anything. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
 import { redact } from '../auth/scheme.ts'
 import { handle } from '../corridor/handle.ts'
 import { parseTarget, requestIdOf, traceOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
-import { elapsedSince, type StartTime, startTime } from '../corridor/world.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
+import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { intakeOf } from '../limits/intake.ts'
 import { loopInterval, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
-import { discardInput, enqueue, linger, loopTurns } from './connection.ts'
+import { discardInput, type EnqueueStep, linger, loopTurns, stepQueues } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
 import { readersOf, streamBody } from './stream.ts'
@@ -38,40 +37,45 @@ export async function listen(
   house: ServerContext,
   { port, host }: { port: number; host: string },
 ): Promise<NodeServer> {
-  const turn = loopTurns(house.store)
+  const { world } = house
+  const turn = loopTurns(house.store, world)
+  const enqueue = stepQueues(world)
   const server = createEngine(house.service.settings.limits)
-  server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket) }))
+  server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       turn.begin()
-      enqueueExchange({ call: callOf(request, house, response), request, response }, house, turn)
+      const exchange = { call: callOf(request, house, response), request, response }
+      latestExchanges.set(request.socket, exchange)
+      enqueue(request.socket, (done) => void serve(exchange, house, turn, done))
     })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     const call = callOf(request, house)
     enqueue(socket, () => void answerAndClose(call, () => handle(call, house), socket, house))
   })
-  server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, house))
+  server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, house, enqueue))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const watched = watchLoop(house)
+  const stopWatch = watchLoop(house)
   const shown = host.includes(':') ? `[${host}]` : host
   return {
     url: `http://${shown}:${(server.address() as AddressInfo).port}`,
-    stop: (drain) => stopServer(server, drain).finally(() => clearInterval(watched)),
+    stop: (drain) => stopServer(server, drain, world).finally(stopWatch),
   }
 }
 
 /** Looks in time and again whether the loop comes round in time. R161. */
-function watchLoop(house: ServerContext): NodeJS.Timeout | undefined {
-  const most = house.service.settings.limits.loopDelay
+function watchLoop(house: ServerContext): Cancel | undefined {
+  const { service, world } = house
+  const most = service.settings.limits.loopDelay
   if (most === null) return undefined
-  let last = startTime()
-  return setInterval(() => {
-    recordLoopDelay(house, elapsedSince(last) - loopInterval, most)
-    last = startTime()
-  }, loopInterval).unref()
+  let last = world.monotonic()
+  return world.every(loopInterval, () => {
+    recordLoopDelay(house, elapsedSince(world, last) - loopInterval, most)
+    last = world.monotonic()
+  })
 }
 
 function createEngine(limits: Settings['limits']): Server {
@@ -102,12 +106,6 @@ type StepDone = (goesOn: boolean) => void
 
 const latestExchanges = new WeakMap<Socket, NodeExchange>()
 
-function enqueueExchange(exchange: NodeExchange, house: ServerContext, turn: LoopTurns): void {
-  const { socket } = exchange.request
-  latestExchanges.set(socket, exchange)
-  enqueue(socket, (done) => void serve(exchange, house, turn, done))
-}
-
 /** What cannot be sent ends the connection, and nothing else. R162. */
 function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerContext): void {
   log.error({ requestId: id, err }, 'The answer could not be sent.')
@@ -116,24 +114,19 @@ function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerCont
 
 async function serve(exchange: NodeExchange, house: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
   const { call, request } = exchange
-  const started = startTime()
+  const { monotonic, nextTurn } = house.world
+  const started = monotonic()
   try {
     if (call.content) await null // most of it comes with the head, and is here then
     const reply = await handle(call, house)
-    if (call.content && !request.complete) await setImmediate() // its content may be here already
+    if (call.content && !request.complete) await new Promise<void>(nextTurn) // its content may be here already
     turn.send(() => sendAnswer(exchange, reply, house, started, done))
   } catch (error) {
     abandon(call, request.socket, error, house)
   }
 }
 
-function sendAnswer(
-  exchange: NodeExchange,
-  reply: Reply,
-  house: ServerContext,
-  started: StartTime,
-  done: StepDone,
-): void {
+function sendAnswer(exchange: NodeExchange, reply: Reply, house: ServerContext, started: number, done: StepDone): void {
   const { call, request, response } = exchange
   try {
     const { held } = reply
@@ -151,16 +144,17 @@ function sendAnswer(
 }
 
 /** An engine's failure is the answer to the request whose content it happened in, or comes behind all answers that are due. R151. */
-function handleEngineError(error: EngineError, socket: Socket, house: ServerContext): void {
+function handleEngineError(error: EngineError, socket: Socket, house: ServerContext, enqueue: EnqueueStep): void {
+  const { world } = house
   const problem = engineProblem(error)
   if (!problem) return void socket.destroy()
-  discardInput(socket)
+  discardInput(socket, world)
   const exchange = latestExchanges.get(socket)
   if (exchange && !exchange.request.complete) {
-    writeAnswer(exchange, refuse(exchange.call, house, problem), house, startTime())
+    writeAnswer(exchange, refuse(exchange.call, house, problem), house, world.monotonic())
     exchange.request.once('error', () => {}).emit('error', error) // who reads it goes on waiting else
   } else {
-    const call = callFrom(error, socket.remoteAddress ?? '', house.world)
+    const call = callFrom(error, socket.remoteAddress ?? '', world)
     enqueue(socket, () => void answerAndClose(call, () => answerEarly(call, error, house), socket, house))
   }
 }
@@ -172,7 +166,8 @@ async function answerAndClose(
   socket: Socket,
   house: ServerContext,
 ): Promise<void> {
-  const started = startTime()
+  const { world } = house
+  const started = world.monotonic()
   try {
     const reply = await said()
     reply.held?.leave()
@@ -180,7 +175,7 @@ async function answerAndClose(
     reply.headers.Connection = 'close'
     stampReply(call, reply, house, started)
     socket.write(replyBytes(call, reply))
-    linger(socket)
+    linger(socket, world)
     logAnswer(call, reply.status, house, started)
   } catch (error) {
     abandon(call, socket, error, house)
@@ -199,7 +194,7 @@ function writeAnswer(
   { call, request, response }: NodeExchange,
   reply: Reply,
   house: ServerContext,
-  started: StartTime,
+  started: number,
 ): boolean {
   const { headers, status, held } = reply
   if (response.headersSent) return headers.Connection !== 'close' // refused meanwhile, as its content broke off
@@ -210,7 +205,7 @@ function writeAnswer(
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
   const { writeTimeout: timeout } = house.service.settings.limits
-  const readers = readersOf(house.store)
+  const readers = readersOf(house.store, house.world)
   if (body !== null && body.length > smallAnswer) streamBody(request.socket, response, body, { held, timeout, readers })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
@@ -220,7 +215,7 @@ function writeAnswer(
 }
 
 /** One line for every answer; what stands behind the path may be secret, and so may what went astray into it. R164. */
-function logAnswer(call: Call, status: number, { log }: ServerContext, started: StartTime): void {
+function logAnswer(call: Call, status: number, { log, world }: ServerContext, started: number): void {
   const { id, method, target } = call
   const end = target.indexOf('?')
   const line = {
@@ -228,7 +223,7 @@ function logAnswer(call: Call, status: number, { log }: ServerContext, started: 
     method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // of a malformed message it is any text
     path: redact(end < 0 ? target : target.slice(0, end)),
     status,
-    ms: elapsedSince(started),
+    ms: elapsedSince(world, started),
   }
   const trace = traceOf(call)
   log.info(trace === null ? line : { ...line, ...trace }, 'answered')
@@ -260,7 +255,7 @@ const contentOf = (request: IncomingMessage, response: ServerResponse | undefine
     // The length is named, as without one `read` returns only the first buffer since Node 26.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () => intakeOf(house.store, startTime).receive(contentPieces(request, response)),
+  [Symbol.asyncIterator]: () => intakeOf(house.store, house.world).receive(contentPieces(request, response)),
 })
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */

@@ -1,25 +1,20 @@
 /** Connections of slow readers are cut, and no others. */
+
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import { answerReaders, cutBody, readersOf, streamBody } from './stream.ts'
 
 const MiB = 1024 * 1024
 
 /** Readers with a clock of the test's own. */
-function stage(t: TestContext) {
-  let now = 0
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const { watch } = answerReaders(
-    () => false,
-    () => now,
-  )
-  const pass = (milliseconds: number): void => {
-    for (const end = now + milliseconds; now < end; now += 100) t.mock.timers.tick(100)
-  }
-  return { pass, reader: (length: number, timeout?: number) => reader(watch, length, timeout) }
+function stage() {
+  const world = testWorld()
+  const { watch } = answerReaders(() => false, world)
+  return { pass: world.tick, reader: (length: number, timeout?: number) => reader(watch, length, timeout) }
 }
 
 /** A connection on which so much waits to be read. */
@@ -38,8 +33,8 @@ function reader(watch: ReturnType<typeof answerReaders>['watch'], writableLength
   return { socket, answer }
 }
 
-it('cuts a reader that takes longer than allowed for every MiB that is begun', (t) => {
-  const { pass, reader } = stage(t)
+it('cuts a reader that takes longer than allowed for every MiB that is begun', () => {
+  const { pass, reader } = stage()
   const [slow, large, fast, done] = [reader(MiB, 500), reader(5 * MiB, 500), reader(1000), reader(1000, 500)]
   done.answer.emit('close')
   pass(2100)
@@ -50,8 +45,8 @@ it('cuts a reader that takes longer than allowed for every MiB that is begun', (
   for (const { answer } of [large, fast]) answer.emit('close')
 })
 
-it('cuts the readers that have waited longest while too much is unread in all', (t) => {
-  const { pass, reader } = stage(t)
+it('cuts the readers that have waited longest while too much is unread in all', () => {
+  const { pass, reader } = stage()
   const readers = Array.from({ length: 70 }, () => reader(MiB))
   const nothing = reader(0)
   assert.equal(readers.filter(({ socket }) => socket.destroyed).length, 0)
@@ -78,7 +73,7 @@ it('cuts a body into pieces that are never inside of a character', () => {
 
 it('keeps nothing for a reader that has left before its answer was made', () => {
   const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
-  const readers = readersOf({})
+  const readers = readersOf({}, testWorld())
   streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { held: undefined, timeout: 1000, readers })
   assert.deepEqual([readers.unread(), answer.listenerCount('drain')], [0, 0])
 })

@@ -1,9 +1,9 @@
 /** Sends large answers piece by piece, and keeps slow readers from filling the memory. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type StartTime, startTime } from '../corridor/world.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
+import type { Cancel, World } from '../flow/world.ts'
 import { answerMemoryOf } from '../limits/answer-memory.ts'
 
 const MiB = 1024 * 1024
@@ -16,7 +16,7 @@ interface UnreadAnswer {
   /** What there was at first, and what is left. */
   readonly total: number
   bytes: number
-  readonly since: StartTime
+  readonly since: number
   /** How long a reader may take for every MiB that is begun, in milliseconds. */
   readonly timeout: number
 }
@@ -33,18 +33,21 @@ export interface AnswerReaders {
 const readersByStore = new WeakMap<object, AnswerReaders>()
 
 /** Those who read the answers of a service, by its store. */
-export function readersOf(store: Pick<Store, 'hold'>): AnswerReaders {
-  const own = readersByStore.get(store) ?? answerReaders(answerMemoryOf(store).isWanted)
+export function readersOf(store: Pick<Store, 'hold'>, world: World): AnswerReaders {
+  const own = readersByStore.get(store) ?? answerReaders(answerMemoryOf(store, world).isWanted, world)
   readersByStore.set(store, own)
   return own
 }
 
 // long because: its steps share what is not read yet
-export function answerReaders(isWanted: () => boolean, monotonic: () => number = startTime): AnswerReaders {
+export function answerReaders(
+  isWanted: () => boolean,
+  { monotonic, every }: Pick<World, 'monotonic' | 'every'>,
+): AnswerReaders {
   /** In the order in which they began to wait. */
   const unread = new Map<Socket, UnreadAnswer>()
   let unreadBytes = 0
-  let sweeping: NodeJS.Timeout | undefined
+  let stopSweeping: Cancel | null = null
 
   function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
     if (bytes === 0 || socket.destroyed) return
@@ -52,7 +55,7 @@ export function answerReaders(isWanted: () => boolean, monotonic: () => number =
     unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
     unreadBytes += bytes
     answer.on('close', () => forget(socket))
-    sweeping ??= setInterval(sweep, 1000).unref()
+    stopSweeping ??= every(1000, sweep)
     if (unreadBytes > mostUnread) sweep()
   }
 
@@ -67,8 +70,8 @@ export function answerReaders(isWanted: () => boolean, monotonic: () => number =
     unreadBytes -= unread.get(socket)?.bytes ?? 0
     unread.delete(socket)
     if (unread.size > 0) return
-    clearInterval(sweeping)
-    sweeping = undefined
+    stopSweeping?.()
+    stopSweeping = null
   }
 
   /** Cuts who is too slow; while too much waits in all, those who have waited longest. */

@@ -3,10 +3,16 @@ import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Create, DecideOnce, Plan, Recall } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import type { World } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
 type ClaimingPlan = Create | DecideOnce | Recall
+
+interface StoreAndWorld {
+  readonly store: Store
+  readonly world: World
+}
 
 /** A running plan with a key. */
 interface RunningClaim {
@@ -18,11 +24,12 @@ interface RunningClaim {
 const runningClaims = new WeakMap<Store, Map<string, RunningClaim>>()
 
 /** Executes a plan; if another plan is using the same key, waits for its end first. R102. */
-export function executeInTurn(plan: Plan, store: Store, patience: WaitLimits): Outcome | Promise<Outcome> {
+export function executeInTurn(plan: Plan, on: StoreAndWorld, patience: WaitLimits): Outcome | Promise<Outcome> {
+  const { store } = on
   if (!('claim' in plan) || !plan.claim) return store.execute(plan)
   const all = runningClaimsOf(store)
   return all.has(plan.claim.hash)
-    ? executeAfterOthers(plan, plan.claim, store, all, patience)
+    ? executeAfterOthers(plan, plan.claim, on, all, patience)
     : executeAlone(plan, plan.claim, store, all)
 }
 
@@ -38,28 +45,28 @@ function runningClaimsOf(store: Store): Map<string, RunningClaim> {
 async function executeAfterOthers(
   plan: ClaimingPlan,
   claim: Claim,
-  store: Store,
+  { store, world }: StoreAndWorld,
   all: Map<string, RunningClaim>,
   { wait, waiters }: WaitLimits,
 ): Promise<Outcome> {
-  const until = performance.now() + wait
+  const until = world.monotonic() + wait
   for (let first = all.get(claim.hash); first; first = all.get(claim.hash)) {
     if (first.waiting >= waiters) throw inProgressProblem()
-    const made = await waitForEnd(first, until - performance.now())
+    const made = await waitForEnd(first, until - world.monotonic(), world)
     if (made) return made
   }
   return executeAlone(plan, claim, store, all)
 }
 
-async function waitForEnd(first: RunningClaim, ms: number): Promise<PriorClaim | null> {
+async function waitForEnd(first: RunningClaim, most: number, { after }: World): Promise<PriorClaim | null> {
   first.waiting++
   first.ended ??= Promise.withResolvers()
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(inProgressProblem()), ms)
+  const cancel = after(most, () => reject(inProgressProblem()))
   try {
     return await Promise.race([first.ended.promise, late])
   } finally {
-    clearTimeout(timer)
+    cancel()
     first.waiting--
   }
 }

@@ -1,7 +1,9 @@
 /** Answer memory: requests wait while it is full, and are refused if that lasts. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
 import { type AnswerSpace, answerMemoryOf, expectedPageSize, learnPageSize, mostAnswerMemory } from './answer-memory.ts'
 
@@ -13,7 +15,7 @@ async function turns(count: number): Promise<void> {
 }
 
 test('answers beyond the bound wait until others have left, in their order', async () => {
-  const { enter, hold, isWanted } = answerMemoryOf({})
+  const { enter, hold, isWanted } = answerMemoryOf({}, testWorld())
   const first = hold(quarter * 3)
   const second = hold(quarter)
   const order: number[] = []
@@ -36,7 +38,7 @@ test('answers beyond the bound wait until others have left, in their order', asy
 })
 
 test('one large answer is made in a turn of the loop, small ones pass', async () => {
-  const { enter } = answerMemoryOf({})
+  const { enter } = answerMemoryOf({}, testWorld())
   const [one, two] = [enter(of(1_000_000)) as AnswerSpace, enter(of(1_000_000))]
   assert.ok(two instanceof Promise)
   const small = enter(of(1000))
@@ -45,20 +47,20 @@ test('one large answer is made in a turn of the loop, small ones pass', async ()
 })
 
 test('an answer that is larger than the bound is made alone', async () => {
-  const { enter, isFull } = answerMemoryOf({})
+  const { enter, isFull } = answerMemoryOf({}, testWorld())
   const space = await enter(of(mostAnswerMemory * 2))
   assert.equal(isFull(), true)
   space.leave()
   assert.equal(isFull(), false)
 })
 
-test('who waits too long is refused, and leaves nothing behind', async (t) => {
-  const { enter, hold, isWanted } = answerMemoryOf({})
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+test('who waits too long is refused, and leaves nothing behind', async () => {
+  const world = testWorld()
+  const { enter, hold, isWanted } = answerMemoryOf({}, world)
   const all = hold(mostAnswerMemory)
   const late = Promise.resolve(enter(of(quarter)))
   const refused = assert.rejects(late, (error) => error instanceof Problem && error.type === 'overloaded')
-  t.mock.timers.tick(5000)
+  world.tick(5000)
   await refused
   assert.equal(isWanted(), false)
   all.leave()
@@ -74,7 +76,7 @@ test('the size of a page is expected from those before, by their rows', () => {
 })
 
 test('two services of one process have a room each', () => {
-  const [one, other] = [answerMemoryOf({}), answerMemoryOf({})]
+  const [one, other] = [answerMemoryOf({}, testWorld()), answerMemoryOf({}, testWorld())]
   const all = one.hold(mostAnswerMemory + 1)
   assert.deepEqual([one.isFull(), other.isFull()], [true, false])
   assert.ok(!(other.enter(of(quarter)) instanceof Promise))
@@ -82,7 +84,7 @@ test('two services of one process have a room each', () => {
 })
 
 test('where a store is waited for, few answers of unknown size are made at a time', async () => {
-  const { enter, held } = answerMemoryOf({})
+  const { enter, held } = answerMemoryOf({}, testWorld())
   const first = Array.from({ length: 16 }, () => enter(of(100)) as AnswerSpace)
   const late = enter(of(100))
   assert.ok(late instanceof Promise)
@@ -94,7 +96,7 @@ test('where a store is waited for, few answers of unknown size are made at a tim
 })
 
 test('a request whose client has left is not made room for', async () => {
-  const { enter, hold, held, isWanted } = answerMemoryOf({})
+  const { enter, hold, held, isWanted } = answerMemoryOf({}, testWorld())
   const all = hold(mostAnswerMemory)
   let left = false
   const gone = assert.rejects(Promise.resolve(enter(of(quarter), () => left)))

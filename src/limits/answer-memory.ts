@@ -1,6 +1,7 @@
 /** Answer memory: bounds the memory of answers that are being made or sent; beyond it requests wait. Part 8, overload. */
 import { getHeapStatistics } from 'node:v8'
 import { Problem } from '../errors/problem.ts'
+import type { Cancel, World } from '../flow/world.ts'
 
 const MiB = 1024 * 1024
 /** The bound for all large answers of a service together; lower if the heap is small. */
@@ -44,21 +45,22 @@ interface WaitingRequest {
   readonly gone: () => boolean
   readonly admit: (space: AnswerSpace) => void
   readonly refuse: () => void
-  readonly late: NodeJS.Timeout
+  readonly cancel: Cancel
 }
 
 const answerMemories = new WeakMap<object, AnswerMemory>()
 
 /** The answer memory of a service, by its store. A store with `hold` reads synchronously: it needs no limit on `making`. */
-export function answerMemoryOf(store: { readonly hold?: unknown }): AnswerMemory {
+export function answerMemoryOf(store: { readonly hold?: unknown }, world: World): AnswerMemory {
   const own =
-    answerMemories.get(store) ?? makeAnswerMemory(store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY)
+    answerMemories.get(store) ??
+    makeAnswerMemory(store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY, world)
   answerMemories.set(store, own)
   return own
 }
 
 // long because: its functions share the counters and the waiting requests
-function makeAnswerMemory(most: number): AnswerMemory {
+function makeAnswerMemory(most: number, { after, nextTurn, eventsPolled }: World): AnswerMemory {
   let held = 0
   let making = 0
   let busy = false
@@ -73,7 +75,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
       return new Promise((resolve, reject) => {
         const refuse = (): void => leave(one, () => reject(answerMemoryFull()))
         const admit = (space: AnswerSpace): void => leave(one, () => resolve(space))
-        const one = { bytes, gone, admit, refuse, late: setTimeout(refuse, memoryPatience) }
+        const one = { bytes, gone, admit, refuse, cancel: after(memoryPatience, refuse) }
         waiting.add(one)
         pump()
       })
@@ -86,7 +88,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
 
   function leave(one: WaitingRequest, then: () => void): void {
     waiting.delete(one)
-    clearTimeout(one.late)
+    one.cancel()
     then()
   }
 
@@ -131,7 +133,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
   /** The event loop accepts one connection per turn; a heavy answer in every turn would keep new connections waiting. */
   function rest(turns = 0, before = eventsPolled()): void {
     busy = true
-    setImmediate(() => {
+    nextTurn(() => {
       const events = eventsPolled()
       if (events !== before && turns < mostTurns) return rest(turns + 1, events)
       busy = false
@@ -143,7 +145,7 @@ function makeAnswerMemory(most: number): AnswerMemory {
   function pump(): void {
     if (pumping || waiting.size === 0) return
     pumping = true
-    setImmediate(() => {
+    nextTurn(() => {
       pumping = false
       let blocked = false
       for (const one of waiting) {
@@ -156,9 +158,6 @@ function makeAnswerMemory(most: number): AnswerMemory {
     })
   }
 }
-
-/** How many events the event loop has received from the system. */
-const eventsPolled = (): number => performance.nodeTiming.uvMetricsInfo.events
 
 const answerMemoryFull = (): Problem =>
   new Problem(

@@ -1,10 +1,11 @@
 /** Intake: incomplete bodies have a bound; stalled uploads are aborted while others wait. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
 import { intakeOf } from './intake.ts'
 
-const now = (): number => performance.now()
 const MiB = 1024 * 1024
 const isOverload = (error: unknown): boolean => error instanceof Problem && error.type === 'overloaded'
 
@@ -15,7 +16,7 @@ async function* stopped(bytes: number): AsyncGenerator<Uint8Array> {
 }
 
 test('beyond the bound an upload waits until another one is whole', async () => {
-  const { receive, held } = intakeOf({}, now)
+  const { receive, held } = intakeOf({}, testWorld())
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   assert.equal(held(), 64 * MiB)
@@ -33,23 +34,25 @@ test('beyond the bound an upload waits until another one is whole', async () => 
 })
 
 test('who has stopped sending is refused where others wait', async () => {
-  const { receive, held } = intakeOf({}, now)
+  const world = testWorld()
+  const { receive, held } = intakeOf({}, world)
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   const cut = Promise.all(uploads.map((one) => assert.rejects(one.next(), isOverload)))
   const late = receive(stopped(MiB))
-  await late.next()
-  await cut
+  const taken = late.next()
+  await world.pass(4500)
+  await Promise.all([taken, cut])
   await late.return()
   assert.equal(held(), 0)
 })
 
 test('two services of one process have an intake each', async () => {
   const [one, other] = [{}, {}]
-  const uploads = Array.from({ length: 64 }, () => intakeOf(one, now).receive(stopped(MiB)))
+  const uploads = Array.from({ length: 64 }, () => intakeOf(one, testWorld()).receive(stopped(MiB)))
   for (const upload of uploads) await upload.next()
-  const own = intakeOf(other, now).receive(stopped(MiB))
+  const own = intakeOf(other, testWorld()).receive(stopped(MiB))
   assert.equal((await own.next()).done, false)
-  assert.equal(intakeOf(other, now).held(), MiB)
+  assert.equal(intakeOf(other, testWorld()).held(), MiB)
   for (const upload of [...uploads, own]) await upload.return()
 })

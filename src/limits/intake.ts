@@ -1,5 +1,6 @@
 /** Intake: bounds the memory of incomplete request bodies, so that stalled senders cannot fill it. Part 8, body size. */
 import { Problem } from '../errors/problem.ts'
+import type { Cancel, World } from '../flow/world.ts'
 
 const MiB = 1024 * 1024
 /** The bound for all incomplete bodies of a service together. */
@@ -29,23 +30,23 @@ const intakeFull = (): Problem =>
 
 const intakes = new WeakMap<object, Intake>()
 
-/** The intake of a service, by its store; `now` is a monotonic clock. */
-export function intakeOf(store: object, now: () => number): Intake {
-  const own = intakes.get(store) ?? makeIntake(now)
+/** The intake of a service, by its store. */
+export function intakeOf(store: object, world: World): Intake {
+  const own = intakes.get(store) ?? makeIntake(world)
   intakes.set(store, own)
   return own
 }
 
 // long because: its functions share the counter and the waiting uploads
-function makeIntake(now: () => number): Intake {
+function makeIntake({ monotonic, after, every }: World): Intake {
   /** In the order of their first piece. */
   const uploads = new Set<Upload>()
   const waiting = new Set<() => void>()
   let held = 0
-  let sweeping: NodeJS.Timeout | undefined
+  let stopSweeping: Cancel | null = null
 
   async function* taken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-    const own: Upload = { bytes: 0, since: now(), cut: null }
+    const own: Upload = { bytes: 0, since: monotonic(), cut: null }
     const pieces = content[Symbol.asyncIterator]()
     try {
       for (;;) {
@@ -69,7 +70,7 @@ function makeIntake(now: () => number): Intake {
     })
 
   async function add(own: Upload, bytes: number): Promise<void> {
-    const until = now() + patience
+    const until = monotonic() + patience
     while (held > 0 && held + bytes > mostContentHeld) await room(until)
     own.bytes += bytes
     held += bytes
@@ -78,17 +79,17 @@ function makeIntake(now: () => number): Intake {
 
   /** Waits until another upload ends; meanwhile aborts uploads that are too slow. */
   function room(until: number): Promise<void> {
-    sweeping ??= setInterval(sweep, 500).unref()
+    stopSweeping ??= every(500, sweep)
     return new Promise((resolve, reject) => {
       const go = (): void => {
-        clearTimeout(late)
+        cancel()
         waiting.delete(go)
         resolve()
       }
-      const late = setTimeout(() => {
+      const cancel = after(until - monotonic(), () => {
         waiting.delete(go)
         reject(intakeFull())
-      }, until - now())
+      })
       waiting.add(go)
       sweep()
     })
@@ -96,11 +97,11 @@ function makeIntake(now: () => number): Intake {
 
   function sweep(): void {
     if (waiting.size === 0) {
-      clearInterval(sweeping)
-      sweeping = undefined
+      stopSweeping?.()
+      stopSweeping = null
       return
     }
-    const time = now()
+    const time = monotonic()
     for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(intakeFull())
   }
 

@@ -1,5 +1,7 @@
 /** Log throttle: logs refusals once a second with a count, as a line for each would add load. Part 8, overload. */
 
+import type { World } from '../flow/world.ts'
+
 interface ErrorLog {
   readonly error: (about: object, message: string) => void
 }
@@ -8,7 +10,12 @@ const refusalCounts = new WeakMap<ErrorLog, Map<string, number>>()
 const throttleTime = 1000
 
 /** Logs a refusal, or counts it if one with the same type and message was logged less than a second ago. */
-export function logThrottled(log: ErrorLog, type: string, about: object, message: string): void {
+export function logThrottled(
+  { log, world }: { readonly log: ErrorLog; readonly world: World },
+  type: string,
+  about: object,
+  message: string,
+): void {
   const own = refusalCounts.get(log) ?? new Map<string, number>()
   refusalCounts.set(log, own)
   const key = `${type} ${message}`
@@ -24,7 +31,7 @@ export function logThrottled(log: ErrorLog, type: string, about: object, message
   }
   const wait = (): void => {
     own.set(key, 0)
-    setTimeout(tell, throttleTime).unref()
+    world.inBackground(throttleTime, tell)
   }
   wait()
 }

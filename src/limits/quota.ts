@@ -1,10 +1,11 @@
 /** Quota: counts a request against the quotas of its caller, and adds what is left to its answer. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
-import { type Call, expiryTime, type World } from '../flow/call.ts'
+import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Ledger, Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { type Meter, makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
 import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 
@@ -19,7 +20,7 @@ export interface QuotaStatus extends QuotaDecision {
 interface QuotaContext {
   readonly service: { readonly quotas: Quotas | null }
   readonly store: Store
-  readonly world: World
+  readonly world: ServiceWorld
   /** Counts instead of the store. */
   readonly ledger?: Ledger
 }
@@ -40,7 +41,7 @@ export function spendQuota(
     meters.set(store, own)
   }
   const charges = tier.policies.map((policy) => ({ policy, partition: quotaPartition(policy, call, caller) }))
-  const now = expiryTime(world)
+  const now = world.due()
   const taken = own(charges, now)
   const rate = ({ granted, balances }: QuotaDecision): QuotaStatus => ({
     granted,

@@ -1,8 +1,8 @@
 /** Cursors: opaque, authenticated, bound to the list they belong to. Part 4, pagination. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { World } from '../flow/call.ts'
 import type { Position } from '../flow/outcome.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 
 /** A place in an order, and which way to go from there. */
 export interface CursorContent {
@@ -32,7 +32,7 @@ const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sor
 export function writeCursor(
   { position, back, including }: CursorContent,
   { list, bound, ttl }: CursorBinding,
-  { secrets, now, due = now }: World,
+  { secrets, due }: ServiceWorld,
 ): string {
   const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const text = Buffer.from(
@@ -53,7 +53,7 @@ export function writeCursor(
 export function readCursor(
   text: string,
   { list, bound, ttl }: CursorBinding,
-  { secrets, now, due = now }: World,
+  { secrets, due }: ServiceWorld,
 ): CursorContent | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
   const given = bytes.subarray(0, macLength)

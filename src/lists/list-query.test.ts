@@ -1,11 +1,13 @@
 /** Queries: what was read before is read again in the same way, whatever came between. Part 4, list parameters. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
+import { clockOf, testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
-import type { World } from '../flow/call.ts'
 import type { ListQuery } from '../flow/intent.ts'
+import { serviceWorld } from '../flow/world.ts'
 import { writeCursor } from './cursor.ts'
 import { listQueryReader } from './list-query.ts'
 import { listRules } from './list-rules.ts'
@@ -24,7 +26,7 @@ const { resources } = service({
   },
 })
 const own = listRules(resources.get('orders') as never, resources)
-const world = (time: number) => ({ now: () => time, secrets: ['s'] }) as unknown as World
+const world = (time: number) => serviceWorld(testWorld(), { clock: clockOf(() => time), secret: 's' })
 
 /** What comes of a target: the query, or what is wrong with it. */
 function told(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {

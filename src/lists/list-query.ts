@@ -1,8 +1,8 @@
 /** Reads the parameters of a list into a Query: filter, then sort, then paginate. Part 4, list parameters. */
 import { invalidQuery, type Violation } from '../errors/problem.ts'
-import type { World } from '../flow/call.ts'
 import type { ListQuery } from '../flow/intent.ts'
 import type { Term } from '../flow/plan.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
 import { type ListRules, listParameterNames, windowParameters } from './list-rules.ts'
 import { nameViolations, parametersOf, type QueryParameters, targetPath } from './query-string.ts'
@@ -13,7 +13,7 @@ import { readWindow, windowAtCursor } from './window.ts'
 const [mostKnown, mostText] = [500, 500]
 
 /** Reads what targets ask of a list. What the pages of a list have in common is read once, as they differ in their cursors. */
-export function listQueryReader(rules: ListRules): (target: string, world: World) => ListQuery {
+export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
   const known = new Map<string, ListQuery>()
   return (target, world) => {
     const at = splitCursor(target)
@@ -43,7 +43,7 @@ function splitCursor(target: string): { readonly cursor: string; readonly text: 
 }
 
 /** The same list at another cursor; null where that is none of its own, which is told with all else that is wrong. */
-function atCursor(before: ListQuery, cursor: string, rules: ListRules, world: World): ListQuery | null {
+function atCursor(before: ListQuery, cursor: string, rules: ListRules, world: ServiceWorld): ListQuery | null {
   const { list, bound, order, parameters, window } = before
   const faults: Violation[] = []
   const placed = windowAtCursor(cursor, window.limit, { rules, list, bound, order, world }, faults)
@@ -60,7 +60,7 @@ const listName = (target: string): string =>
   targetPath(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
 /** What is asked of a list, or all that is wrong with it. `list` names the very list, owner included. R53, R154. */
-export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: World): ListQuery {
+export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: ServiceWorld): ListQuery {
   const { settings } = rules.resource
   const faults = nameViolations(given, (name) => isKnownParameter(name, rules), rules.parameterNames, settings)
   const values = new Map<string, string>()

@@ -1,8 +1,8 @@
 /** Turns the parameters of the three pagination styles into a window. Part 4, pagination. */
 import type { Violation } from '../errors/problem.ts'
-import type { World } from '../flow/call.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
 import type { Term, Window } from '../flow/plan.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { type CursorFault, readCursor } from './cursor.ts'
 import { type ListRules, styleParameters, windowParameters } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
@@ -22,7 +22,7 @@ export interface CursorContext {
   readonly list: string
   readonly bound: string
   readonly order: readonly Term[]
-  readonly world: World
+  readonly world: ServiceWorld
 }
 
 /** R74 to R80. */

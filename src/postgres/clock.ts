@@ -1,5 +1,5 @@
 /** Clock: the database's time, which all nodes share, by its measured offset from the monotonic clock. The cellar. */
-import type { Clock } from '../flow/store.ts'
+import type { Cancel, Clock, World } from '../flow/world.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'
 
@@ -12,29 +12,31 @@ export interface PostgresClock extends Clock {
   readonly stop: () => void
 }
 
-export async function postgresClock(
-  connection: Pick<Connection, 'ask'>,
-  steady = () => performance.now(),
-): Promise<PostgresClock> {
-  let offset = await measureOffset(connection, steady)
-  let timer: NodeJS.Timeout | undefined
+export async function postgresClock(connection: Pick<Connection, 'ask'>, world: World): Promise<PostgresClock> {
+  const { monotonic, every } = world
+  let offset = await measureOffset(connection, world)
+  let stop: Cancel = () => {}
+  const now = () => Math.floor(monotonic() + offset)
   return {
-    now: () => Math.floor(steady() + offset),
+    now,
+    due: now,
+    issued: now,
+    ahead: null,
     follow: (share) => {
       const again = async (): Promise<void> => {
         try {
-          offset = await measureOffset(await share(), steady)
+          offset = await measureOffset(await share(), world)
         } catch {} // the database is away: keep the last offset
       }
-      timer = setInterval(again, followTime).unref()
+      stop = every(followTime, again)
     },
-    stop: () => clearInterval(timer),
+    stop: () => stop(),
   }
 }
 
 /** The offset of the database's time from the monotonic clock; its answer is taken to be half a round trip old. */
-async function measureOffset({ ask }: Pick<Connection, 'ask'>, steady: () => number): Promise<number> {
-  const began = steady()
+async function measureOffset({ ask }: Pick<Connection, 'ask'>, { monotonic }: World): Promise<number> {
+  const began = monotonic()
   const [row] = await ask({ text: `SELECT ${postgresDialect.now} AS time`, values: [] })
-  return Number(row?.time) - (began + steady()) / 2
+  return Number(row?.time) - (began + monotonic()) / 2
 }

@@ -1,6 +1,8 @@
 /** Coalesce: statements of one turn are sent together, on a fake connection that answers at once. The cellar. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import type { Cell } from '../rows/collection.ts'
 import type { ResultRow } from '../store/steps.ts'
 import { type CoalescableStatement, coalesce } from './coalesce.ts'
@@ -33,6 +35,7 @@ function stage(shares: boolean, answer: (question: DatabaseQuery, n: number) => 
     },
     isForAll: (error) => (error as Error).message === 'gone',
     allowsSameRow: shares,
+    world: testWorld(),
   })
   return { ask, sent, single }
 }
@@ -140,6 +143,7 @@ test('where there is no connection all are told', async () => {
     alone: async () => [],
     isForAll: () => true,
     allowsSameRow: false,
+    world: testWorld(),
   })
   assert.deepEqual(told(await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2'))])), ['none', 'none'])
   none = false

@@ -1,5 +1,6 @@
 /** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The cellar. */
 
+import type { World } from '../flow/world.ts'
 import type { CoalescedStatement, Statement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
@@ -28,14 +29,15 @@ interface CoalesceDeps {
   readonly isForAll: (error: unknown) => boolean
   /** Whether callers may share the answer for a row. True for reads; a batch of writes takes one per row. */
   readonly allowsSameRow: boolean
+  readonly world: World
 }
 
 /** Asks once for all callers of one turn of the event loop; later callers ask again, as the answer may have changed. */
-export function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
+export function oncePerTurn<T>(ask: () => Promise<T>, { nextTurn }: World): () => Promise<T> {
   let asking: Promise<T> | null = null
   return () => {
     asking ??= new Promise((resolve) =>
-      setImmediate(() => {
+      nextTurn(() => {
         asking = null
         resolve(ask())
       }),
@@ -61,7 +63,7 @@ export function coalesce(gathering: CoalesceDeps): (statement: CoalescableStatem
    */
   function call(text: string, members: QueuedStatement[]): void {
     kinds.set(text, members)
-    setImmediate(async () => {
+    gathering.world.nextTurn(async () => {
       const act = async (connection: Connection): Promise<void> => {
         kinds.delete(text)
         const { company, rest } = splitBatch(members, gathering.allowsSameRow)

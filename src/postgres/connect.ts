@@ -1,5 +1,6 @@
 /** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The cellar. */
 import pg from 'pg'
+import type { World } from '../flow/world.ts'
 import type { Cell } from '../rows/collection.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
@@ -48,17 +49,17 @@ export interface Connection {
 export const forceGenericPlan = 'plan_cache_mode = force_generic_plan'
 
 /** A connection for statements that an index bounds, for which one plan suits all values. */
-export const connectShort = (address: ConnectionParams, times: ConnectionTimeouts): Promise<Connection> => {
+export const connectShort: typeof connect = (address, times, world) => {
   const options = [address.options, `-c ${forceGenericPlan.replaceAll(' ', '')}`].filter(Boolean).join(' ')
-  return connect(address.pooled ? address : { ...address, options }, times)
+  return connect(address.pooled ? address : { ...address, options }, times, world)
 }
 
 /** Connects to the first host that can be written to. */
-export async function connect(address: ConnectionParams, times: ConnectionTimeouts): Promise<Connection> {
+export async function connect(address: ConnectionParams, times: ConnectionTimeouts, world: World): Promise<Connection> {
   let failure: unknown
   for (const host of address.hosts) {
     try {
-      return await connectToHost(address, host, times)
+      return await connectToHost(address, host, times, world)
     } catch (error) {
       failure = error
     }
@@ -70,6 +71,7 @@ async function connectToHost(
   address: ConnectionParams,
   host: DatabaseHost,
   times: ConnectionTimeouts,
+  world: World,
 ): Promise<Connection> {
   const client = new pg.Client(clientConfig(address, host, times))
   checkFrames((client as unknown as { connection: Parameters<typeof checkFrames>[0] }).connection)
@@ -77,7 +79,7 @@ async function connectToHost(
   await client.connect().catch((error: Error) => {
     throw withCode(error)
   })
-  const connection = connectionOver(client, times, !address.pooled)
+  const connection = connectionOver(client, times, !address.pooled, world)
   if (address.hosts.length > 1) await requirePrimary(connection)
   return connection
 }
@@ -131,7 +133,12 @@ function statementName(text: string): string | undefined {
 
 /** `prepares`: whether statements stay prepared in the connection; they do not behind a transaction pooler. */
 // long because: its functions share the state of the connection
-function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prepares: boolean): Connection {
+function connectionOver(
+  client: pg.Client,
+  { silence }: ConnectionTimeouts,
+  prepares: boolean,
+  { monotonic, every, nextTurn }: World,
+): Connection {
   const { stream } = (client as unknown as { connection: { stream: import('node:net').Socket } }).connection
   let open = true
   let waiting = 0
@@ -143,27 +150,26 @@ function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prep
   const over = (): void => {
     open = false
     ended.resolve()
-    clearInterval(watch)
+    stopWatch()
   }
   client.on('error', over)
   client.on('end', over)
   client.on('notice', ({ code, severity }) => {
     if (code === '01000' && severity !== 'NOTICE') warnings++
   })
-  const watch = setInterval(() => {
-    if (waiting > 0 && performance.now() - heard > silence) {
+  const stopWatch = every(silence / 4, () => {
+    if (waiting > 0 && monotonic() - heard > silence) {
       over()
       stream.destroy(Object.assign(new Error('The server says nothing.'), { code: 'ETIMEDOUT' }))
     }
-  }, silence / 4)
-  watch.unref()
+  })
 
   /** Sends the statements of one turn of the event loop in one packet. */
   function cork(): void {
     if (corked) return
     corked = true
     stream.cork()
-    setImmediate(() => {
+    nextTurn(() => {
       corked = false
       stream.uncork()
     })
@@ -172,14 +178,14 @@ function connectionOver(client: pg.Client, { silence }: ConnectionTimeouts, prep
   function ask({ text, values, lists, flush }: DatabaseQuery): Promise<readonly ResultRow[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
     const bound = lists ? encodeLists(lists) : values
-    if (waiting++ === 0) heard = performance.now()
+    if (waiting++ === 0) heard = monotonic()
     if (flush) stream.cork()
     else cork()
     const name = prepares && (values.length > 0 || flush) ? statementName(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--
-        heard = performance.now()
+        heard = monotonic()
       }
       const asked = wireQuery(
         { text, values: bound, name },

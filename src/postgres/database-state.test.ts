@@ -1,7 +1,9 @@
 /** Database state: when it is asked for and when it is not, on fake connections. The cellar. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { testWorld } from '../../test/help/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Connection } from './connect.ts'
 import { canReadState, databaseStates } from './database-state.ts'
@@ -12,7 +14,7 @@ function stage(answer: (n: number) => string | null) {
   const own = { asked: 0, losses: 0 }
   const ask = async () => [{ state: answer(own.asked++) }]
   const pool = { share: () => ({ ask }) as unknown as Connection, losses: () => own.losses }
-  return { own, state: databaseStates(pool).now }
+  return { own, state: databaseStates(pool, testWorld()).now }
 }
 
 test('what one turn brings asks once, and what comes when that was sent asks again', async () => {

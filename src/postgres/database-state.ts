@@ -1,4 +1,5 @@
 /** Database state: a name that changes with every commit; while it is the same, cached reads are valid. The cellar. */
+import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import { truncatedName } from '../sql/dialect.ts'
 import type { ResultRow } from '../store/steps.ts'
@@ -34,7 +35,7 @@ export interface DatabaseStates {
   readonly read: (rows: readonly ResultRow[]) => string | null
 }
 
-export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): DatabaseStates {
+export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, world: World): DatabaseStates {
   let before: string | null = null
   let changes = 0
   let until = 0
@@ -61,7 +62,7 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): 
       before = state
       if (changes >= restless) {
         changes = 0
-        until = performance.now() + rest
+        until = world.monotonic() + rest
       }
       return state
     } catch {
@@ -69,8 +70,8 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>): 
     }
   }
 
-  const ask = oncePerTurn(asked)
-  return { now: () => (performance.now() < until ? Promise.resolve(null) : ask()), read }
+  const ask = oncePerTurn(asked, world)
+  return { now: () => (world.monotonic() < until ? Promise.resolve(null) : ask()), read }
 }
 
 /** PostgreSQL itself, as built by its project or a distribution: compatible servers may manage transactions differently. */

@@ -1,7 +1,6 @@
 /** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The cellar. */
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
+import { pause, type World } from '../flow/world.ts'
 import { leaseTable } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { ResultRow } from '../store/steps.ts'
@@ -29,23 +28,24 @@ export async function acquireLease(
   { ask }: Connection,
   beating: Connection,
   { term, beat }: LeaseTimes,
+  world: World,
 ): Promise<Lease> {
-  const holder = `${hostname()}:${process.pid}:${randomUUID()}`
+  const holder = `${hostname()}:${process.pid}:${Buffer.from(world.fillRandom(new Uint8Array(16))).toString('hex')}`
   let fence = await tryAcquire(ask, holder, term)
   while (fence === null) {
-    await pause(50 + Math.random() * 100)
+    await pause(world, 50 + world.random() * 100)
     fence = await tryAcquire(ask, holder, term)
   }
   const own = `name = '${leaseName}' AND fence = ${fence}`
   const renewed = { text: `UPDATE ${leaseTable} SET until = ${now} + ${term} WHERE ${own} RETURNING fence`, values: [] }
-  const timer = setInterval(() => beating.ask(renewed).catch(() => {}), beat).unref()
+  const stop = world.every(beat, () => beating.ask(renewed).catch(() => {}))
   return {
     assertHeld: async () => {
       if ((await ask(renewed)).length === 0)
         throw new Error('another node took over the change of the schema, as this one was not heard of for too long.')
     },
     release: async () => {
-      clearInterval(timer)
+      stop()
       await ask({ text: `UPDATE ${leaseTable} SET until = 0 WHERE ${own}`, values: [] }).catch(() => {})
     },
   }

@@ -1,4 +1,5 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
+import type { World } from '../flow/world.ts'
 import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
 import { lossSurvey } from '../rewrite/losses.ts'
 import { type RefillContext, refill } from '../rewrite/refill.ts'
@@ -76,6 +77,7 @@ export interface MigrationContext {
   readonly collections: readonly Collection[]
   readonly pace: LeaseTimes
   readonly consent: Consent
+  readonly world: World
 }
 
 interface LeasedMigration extends MigrationContext {
@@ -140,13 +142,11 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
 }
 
 /** Refuses a change before its first step, or returns what it may drop. */
-async function admitChange(
-  { ask, collections, consent }: LeasedMigration,
-  change: SchemaChange,
-): Promise<AllowedDrops> {
+async function admitChange(work: LeasedMigration, change: SchemaChange): Promise<AllowedDrops> {
+  const { ask, consent } = work
   const { allowLoss = [], surveys = [] } = consent
   const dialect = dialectOf(change.after)
-  const surveyed = { change, collections, dialect }
+  const surveyed = { ...work, change, dialect }
   await runStepsAsync(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), ask)
   const found = await runStepsAsync(
     prepareDrops(surveyed, consent, () => null),
@@ -163,12 +163,12 @@ export async function withSchemaLease<T>(
   site: MigrationContext,
   act: (work: LeasedMigration) => Promise<T>,
 ): Promise<T> {
-  const { connection, beating, pace } = site
+  const { connection, beating, pace, world } = site
   const { ask } = connection
   const tables = sharedTables(postgresDialect)
   for (const text of [...(tables[metaTable] ?? []), ...(tables[leaseTable] ?? [])])
-    await retryOnCodes(() => ask(plainStatement(text)), alreadyExists)
-  const lease = await acquireLease(connection, beating, pace)
+    await retryOnCodes(world, () => ask(plainStatement(text)), alreadyExists)
+  const lease = await acquireLease(connection, beating, pace, world)
   try {
     return await act({ ...site, ask, lease })
   } finally {
@@ -255,8 +255,8 @@ async function runSchemaStep(
 }
 
 /** A transaction that commits only if this node holds the lease; its short lock timeout keeps it from blocking others. */
-export function inFencedTransaction<T>({ ask, lease }: LeasedMigration, act: () => Promise<T>): Promise<T> {
-  return retryOnCodes(async () => {
+export function inFencedTransaction<T>({ ask, lease, world }: LeasedMigration, act: () => Promise<T>): Promise<T> {
+  return retryOnCodes(world, async () => {
     await ask(plainStatement('BEGIN'))
     try {
       await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))

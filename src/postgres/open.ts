@@ -1,7 +1,8 @@
 /** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The cellar. */
-import { randomBytes } from 'node:crypto'
 import type { Misfits } from '../fields/bounds.ts'
+import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
+import type { World } from '../flow/world.ts'
 import { withBacklog } from '../rewrite/backlog.ts'
 import { copyExpiry, type ExpireCopies, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
@@ -52,27 +53,25 @@ export async function openPostgres(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  { patience = 10_000, caches = true }: StoreOptions = {},
+  { patience = 10_000, caches = true, world = realWorld }: StoreOptions = {},
   consent: Consent = {},
 ): Promise<Store> {
-  return explainErrors(url, async (address) => {
-    const { shelves, secret, misfits, name, tells, time, expire } = await prepareStore(
-      address,
-      collections,
-      mode,
-      consent,
-    )
+  return explainErrors(url, world, async (address) => {
+    const site = await connectForMigration(address, { collections, pace: usual, consent, world })
+    const { shelves, secret, misfits, name, tells, time, expire } = await prepareStore(site, mode)
     // With Citus the values decide which shards are queried, so a plan is not reused for other values.
     const short = shelves.dialect.distribute ? connect : connectShort
     const connections = connectionPool(
-      { own: () => connect(address, requestTimeouts), shared: () => short(address, sharedTimeouts) },
+      { own: () => connect(address, requestTimeouts, world), shared: () => short(address, sharedTimeouts, world) },
       {
         connections: address.connections,
         patience: maxConnectionWait,
         coalesces: shelves.dialect.coalesces && !address.pooled,
       },
+      world,
     )
     return postgresStore({
+      world,
       pool: connections,
       cellar: shelves,
       secret,
@@ -93,9 +92,10 @@ export async function openPostgresMigration(
   collections: readonly Collection[],
   pace: LeaseTimes = usual,
   consent: Consent = {},
+  world: World = realWorld,
 ): Promise<Migration> {
-  return explainErrors(url, async (address) => {
-    const site = await connectForMigration(address, collections, pace, consent)
+  return explainErrors(url, world, async (address) => {
+    const site = await connectForMigration(address, { collections, pace, consent, world })
     const { ask } = site.connection
     try {
       return migrationOf(site, await comparePostgresSchema(ask, collections), url)
@@ -107,13 +107,13 @@ export async function openPostgresMigration(
 }
 
 function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
-  const { collections, consent, connection } = site
+  const { collections, consent, connection, world } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
-  const surveyed = { change, collections, dialect: dialectOf(change.after) }
-  const misfitReport = async () => (serves === 'former' ? emptyMisfitReport : run(findMisfits(surveyed, monotonicTime)))
+  const surveyed = { ...site, change, dialect: dialectOf(change.after) }
+  const misfitReport = async () => (serves === 'former' ? emptyMisfitReport : run(findMisfits(surveyed)))
   /** Applies a change that takes the misfits into account, and remembers them afterwards. */
   const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
-    explainErrors(url, async () => {
+    explainErrors(url, world, async () => {
       const misfits = await misfitReport()
       const made = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
       await run(rememberMisfits(postgresDialect, misfits))
@@ -123,27 +123,28 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     serves,
     steps: change.steps,
     survey: () =>
-      explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
+      explainErrors(url, world, async () =>
+        run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport()))),
+      ),
     admit: () => withMisfits((own) => run(requireNoHazards(surveyed, own.consent.surveys ?? []))),
     apply: () => withMisfits(migratePostgres),
     appliedPlans: () =>
-      explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
+      explainErrors(url, world, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
-    inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
-    undrop: () => explainErrors(url, () => undropPostgres(site)),
+    inspect: (see) => explainErrors(url, world, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    undrop: () => explainErrors(url, world, () => undropPostgres(site)),
     close: () => closeConnections(site),
   }
 }
 
 async function connectForMigration(
   address: ConnectionParams,
-  collections: readonly Collection[],
-  pace: LeaseTimes,
-  consent: Consent,
+  given: Omit<MigrationContext, 'connection' | 'beating'>,
 ): Promise<MigrationContext> {
-  const connection = await connect(address, migrationTimeouts)
+  const open = () => connect(address, migrationTimeouts, given.world)
+  const connection = await open()
   try {
-    return { connection, beating: await connect(address, migrationTimeouts), collections, pace, consent }
+    return { ...given, connection, beating: await open() }
   } catch (error) {
     connection.close()
     throw error
@@ -158,10 +159,8 @@ function closeConnections({ connection, beating }: MigrationContext): void {
 /** Prepares everything that a store needs to know of its database, after its schema was compared or migrated. */
 // long because: all of it is read on one connection
 async function prepareStore(
-  address: ConnectionParams,
-  collections: readonly Collection[],
+  site: MigrationContext,
   mode: SchemaMode,
-  consent: Consent,
 ): Promise<{
   shelves: StoreContext
   secret: string
@@ -171,7 +170,7 @@ async function prepareStore(
   time: PostgresClock
   expire: ExpireCopies
 }> {
-  const site = await connectForMigration(address, collections, usual, consent)
+  const { collections, consent, world } = site
   try {
     const { ask } = site.connection
     const { ground, misfits, isKept } = await prepareSchema(site, mode)
@@ -193,11 +192,11 @@ async function prepareStore(
     return {
       shelves: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
       expire: copyExpiry(shelves.dialect, copies, consent),
-      secret: await secretOf({ ask }),
+      secret: await secretOf(site),
       misfits,
       name: layoutName(ground.layout),
       tells,
-      time: await postgresClock({ ask }),
+      time: await postgresClock({ ask }, world),
     }
   } finally {
     closeConnections(site)
@@ -216,8 +215,8 @@ async function prepareSchema(
   if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
-  const surveyed = { change, collections, dialect: dialectOf(change.after) }
-  const sighting = await runStepsAsync(findMisfits(surveyed, monotonicTime), ask)
+  const surveyed = { ...site, change, dialect: dialectOf(change.after) }
+  const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {
     reportSteps(
       state,
@@ -230,8 +229,6 @@ async function prepareSchema(
   return { ground: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
 }
 
-const monotonicTime = () => performance.now()
-
 /** The required columns that are null in some row. */
 async function blankColumns({ ask }: Connection, collections: readonly Collection[]): Promise<ReadonlySet<string>> {
   const all = collections.flatMap((one) =>
@@ -242,15 +239,19 @@ async function blankColumns({ ask }: Connection, collections: readonly Collectio
 }
 
 /** The secret of this store, created by the first node that opens it. */
-async function secretOf({ ask }: Pick<Connection, 'ask'>): Promise<string> {
+async function secretOf({ connection: { ask }, world }: MigrationContext): Promise<string> {
   const text = `INSERT INTO ${metaTable} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
-  await ask({ text, values: [randomBytes(32).toString('base64url')] })
+  await ask({ text, values: [Buffer.from(world.fillRandom(new Uint8Array(32))).toString('base64url')] })
   return (await ask({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] }))[0]?.value as string
 }
 
-async function explainErrors<T>(url: string, act: (address: ConnectionParams) => Promise<T>): Promise<T> {
+async function explainErrors<T>(
+  url: string,
+  { environment }: World,
+  act: (address: ConnectionParams) => Promise<T>,
+): Promise<T> {
   try {
-    return await act(parseConnectionUrl(url, process.env))
+    return await act(parseConnectionUrl(url, environment))
   } catch (error) {
     if (isChangeRefusal(error)) throw refusalOfDatabase(withoutPassword(url), error)
     throw new Error(`The database ${withoutPassword(url)} cannot be used. ${asSentence((error as Error).message)}`, {

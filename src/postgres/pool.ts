@@ -1,5 +1,6 @@
 /** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
 import { Problem } from '../errors/problem.ts'
+import type { Cancel, World } from '../flow/world.ts'
 import type { Connection } from './connect.ts'
 
 export interface ConnectionPool {
@@ -17,7 +18,7 @@ export interface ConnectionPool {
 
 interface PoolWaiter {
   readonly take: (connection: Promise<Connection>) => void
-  readonly leave: NodeJS.Timeout
+  readonly leave: Cancel
 }
 
 const maxShared = 2
@@ -47,6 +48,7 @@ interface PoolLimits {
 export function connectionPool(
   make: ConnectionMakers,
   { connections: most, patience, coalesces }: PoolLimits,
+  { after }: Pick<World, 'after'>,
 ): ConnectionPool {
   let losses = 0
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
@@ -56,9 +58,10 @@ export function connectionPool(
   }
   const short = Math.min(maxShared, most - 1)
   const several = coalesces && most - short - maxCoalesced >= minExclusive ? maxCoalesced : 0
+  const whenLate = (act: () => void) => after(patience, act)
   const shared = sharedConnections(counted(make.shared), short)
-  const own = exclusiveConnections(counted(make.own), most - short - several, patience)
-  const joint = several === 0 ? own : exclusiveConnections(counted(make.shared), several, patience)
+  const own = exclusiveConnections(counted(make.own), most - short - several, whenLate)
+  const joint = several === 0 ? own : exclusiveConnections(counted(make.shared), several, whenLate)
   return {
     use: own.use,
     useCoalesced: joint.use,
@@ -76,7 +79,7 @@ export function connectionPool(
 function exclusiveConnections(
   connect: () => Promise<Connection>,
   most: number,
-  patience: number,
+  whenLate: (act: () => void) => Cancel,
 ): Pick<ConnectionPool, 'use' | 'close'> {
   const free: Connection[] = []
   const queue: PoolWaiter[] = []
@@ -106,10 +109,10 @@ function exclusiveConnections(
     }
     if (queue.length >= most * maxWaiters) throw poolOverload()
     return new Promise((take, fail) => {
-      const leave = setTimeout(() => {
+      const leave = whenLate(() => {
         queue.splice(queue.indexOf(waiting), 1)
         fail(poolOverload())
-      }, patience)
+      })
       const waiting: PoolWaiter = { take, leave }
       queue.push(waiting)
     })
@@ -128,7 +131,7 @@ function exclusiveConnections(
   function next(): void {
     const waiting = queue.shift()
     if (waiting) {
-      clearTimeout(waiting.leave)
+      waiting.leave()
       waiting.take(opened())
       return
     }

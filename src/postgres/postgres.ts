@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import type { Misfits } from '../fields/bounds.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import type { Cancel, World } from '../flow/world.ts'
 import {
   deletePresence,
   forgetLostNodes,
@@ -26,6 +27,7 @@ import { postgresTotals } from './totals.ts'
 import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
 
 export interface PostgresStoreDeps {
+  readonly world: World
   readonly pool: ConnectionPool
   readonly cellar: StoreContext
   readonly secret: string
@@ -49,6 +51,7 @@ const plainStatement = (text: string): Statement => ({ text, values: [] })
 
 // long because: its parts share the pool and what is known of it
 export function postgresStore({
+  world,
   pool,
   cellar,
   secret,
@@ -63,23 +66,25 @@ export function postgresStore({
 }: PostgresStoreDeps): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
-  const read = sharedReads(pool)
+  const read = sharedReads(pool, world)
   const writing = {
+    world,
     pool,
     cellar,
     patience,
     begin: begin(''),
-    lone: times === null ? autocommitRunner(pool, read) : null,
+    lone: times === null ? autocommitRunner(pool, read, world) : null,
     turns: new Map(),
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
-  const counts = tells ? { totals: postgresTotals(), states: databaseStates(pool) } : null
-  const looking = { pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
-  const presence = nodePresence(pool, { name, expire })
+  const counts = tells ? { totals: postgresTotals(world), states: databaseStates(pool, world) } : null
+  const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
+  const presence = nodePresence({ pool, name, expire, world })
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
-  const lags = oncePerTurn(() => retryRead(async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)))
+  const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
+  const lags = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(lags, () => runPostgresWrite(writing, { do: 'raise' }))
   return {
     execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
@@ -120,12 +125,12 @@ const timeoutSettings = (times: ConnectionTimeouts | null): readonly string[] =>
       ]
 
 /** Announces regularly that this node runs; after a failure it retries soon. */
-function nodePresence(
-  pool: ConnectionPool,
-  { name, expire }: Pick<PostgresStoreDeps, 'name' | 'expire'>,
-): { begin: () => Promise<void>; end: () => Promise<void> } {
+function nodePresence({ pool, name, expire, world }: Pick<PostgresStoreDeps, 'pool' | 'name' | 'expire' | 'world'>): {
+  begin: () => Promise<void>
+  end: () => Promise<void>
+} {
   const node = nodeName(hostname(), process.pid)
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   let saying: Promise<boolean> | undefined
   let over = false
   const said = async (steps: Steps<void>): Promise<boolean> => {
@@ -140,11 +145,11 @@ function nodePresence(
     saying = said(writePresence(postgresDialect, node, name))
     if (expire) void said(expire(null))
     const rest = (await saying) ? presenceInterval : presenceRetryDelay
-    if (!over) timer = setTimeout(begin, rest).unref()
+    if (!over) cancel = world.inBackground(rest, begin)
   }
   const end = async (): Promise<void> => {
     over = true
-    clearTimeout(timer)
+    cancel?.()
     if (saying === undefined) return
     await saying // an announcement under way must not arrive after the deletion
     await said(deletePresence(postgresDialect, node))

@@ -1,7 +1,7 @@
 /** Read plan: runs short reads on shared connections, and others on exclusive ones in a snapshot. The cellar. */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, Plan, WritePlan } from '../flow/plan.ts'
+import { pause, type World } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import { isBounded } from '../sql/ranges.ts'
 import type { PreparedCollection, StoreContext } from '../store/context.ts'
@@ -19,6 +19,7 @@ import type { PostgresTotals } from './totals.ts'
 type ReadOnlyPlan = Exclude<Plan, WritePlan>
 
 interface PostgresReadDeps {
+  readonly world: World
   readonly pool: ConnectionPool
   /** Runs a short statement on a shared connection. */
   readonly read: (statement: Statement) => Promise<readonly ResultRow[]>
@@ -34,18 +35,18 @@ const commit: Statement = { text: 'COMMIT', values: [] }
 const [patience, longestRest] = [3000, 250]
 
 export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
-  retryRead(() => (plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)))
+  retryRead(() => (plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)), looking.world)
 
 /** Retries a read: after conflicts for a while, after a lost connection once. It holds no connection during a pause. */
-export async function retryRead<T>(read: () => Promise<T>): Promise<T> {
-  const until = performance.now() + patience
+export async function retryRead<T>(read: () => Promise<T>, world: World): Promise<T> {
+  const until = world.monotonic() + patience
   for (let tries = 1; ; tries++) {
     try {
       return await read()
     } catch (error) {
-      const again = isRetryable(error) ? performance.now() < until : isConnectionLost(error) && tries === 1
+      const again = isRetryable(error) ? world.monotonic() < until : isConnectionLost(error) && tries === 1
       if (!again) throw postgresFailure(error)
-      if (isRetryable(error)) await pause((0.5 + Math.random()) * Math.min(longestRest, 5 * 2 ** tries))
+      if (isRetryable(error)) await pause(world, (0.5 + world.random()) * Math.min(longestRest, 5 * 2 ** tries))
     }
   }
 }
@@ -125,7 +126,7 @@ function inSnapshot(
 }
 
 /** Runs short statements on shared connections, equal ones coalesced. */
-export function sharedReads(pool: ConnectionPool): PostgresReadDeps['read'] {
+export function sharedReads(pool: ConnectionPool, world: World): PostgresReadDeps['read'] {
   const alone = async (statement: Statement) => (await pool.share()).ask(statement)
   const gathered = coalesce({
     lend: async (act) => act(await pool.share()),
@@ -133,6 +134,7 @@ export function sharedReads(pool: ConnectionPool): PostgresReadDeps['read'] {
     alone,
     isForAll: (error) => isConnectionLost(error) || isRetryable(error), // callers retry
     allowsSameRow: true,
+    world,
   })
   return (statement) => (isCoalescable(statement) ? gathered(statement) : alone(statement))
 }

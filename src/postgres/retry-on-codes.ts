@@ -1,5 +1,5 @@
 /** Retry on codes: retries a step of a migration while PostgreSQL refuses it, by default because of locks. The cellar. */
-import { setTimeout as pause } from 'node:timers/promises'
+import { pause, type World } from '../flow/world.ts'
 
 /** Lock failures are retried after a pause: a statement that waits in the lock queue blocks all readers behind it. */
 const lockFailures = ['55P03', '40P01', '40001']
@@ -9,7 +9,7 @@ export const alreadyExists = ['42P07', '42710', '23505']
 
 const maxTries = 40
 
-export async function retryOnCodes<T>(act: () => Promise<T>, also = lockFailures): Promise<T> {
+export async function retryOnCodes<T>(world: World, act: () => Promise<T>, also = lockFailures): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await act()
@@ -17,6 +17,6 @@ export async function retryOnCodes<T>(act: () => Promise<T>, also = lockFailures
       const { code = '' } = error as { code?: string }
       if (!also.includes(code) || tries === maxTries) throw error
     }
-    await pause(100 + Math.random() * 400)
+    await pause(world, 100 + world.random() * 400)
   }
 }

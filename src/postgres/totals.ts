@@ -1,6 +1,7 @@
 /** Totals: caches how many rows match a list, for the database state that they were counted in. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import { countKey, type ListRows } from '../flow/plan.ts'
+import type { World } from '../flow/world.ts'
 
 interface CountedTotal {
   readonly state: string
@@ -23,13 +24,13 @@ const maxTotals = 1000
 /** After a wrong total, how long none is likely, in milliseconds. */
 const restAfterFailure = 200
 
-export function postgresTotals(): PostgresTotals {
+export function postgresTotals({ monotonic }: World): PostgresTotals {
   const known = new Map<string, CountedTotal>()
   let last: string | null = null
   let until = 0
   return {
     likely: (plan) => {
-      if (performance.now() < until) return undefined
+      if (monotonic() < until) return undefined
       const found = known.get(countKey(plan))
       return found?.state === last ? found : undefined
     },
@@ -40,7 +41,7 @@ export function postgresTotals(): PostgresTotals {
       known.set(countKey(plan), { state, total: outcome.total })
     },
     failed: () => {
-      until = performance.now() + restAfterFailure
+      until = monotonic() + restAfterFailure
     },
   }
 }

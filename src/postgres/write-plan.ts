@@ -1,7 +1,7 @@
 /** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Claim, WritePlan } from '../flow/plan.ts'
+import { pause, type World } from '../flow/world.ts'
 import { claimTable, type Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
@@ -20,6 +20,7 @@ import {
 import type { ConnectionPool } from './pool.ts'
 
 export interface PostgresWriteDeps {
+  readonly world: World
   readonly pool: ConnectionPool
   readonly cellar: StoreContext
   /** How long a plan may be retried, in milliseconds. */
@@ -48,7 +49,7 @@ const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? plan.claim
 
 /** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
 export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): Promise<Outcome> {
-  const until = performance.now() + writing.patience
+  const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
   const read = plan.do === 'decide' ? plan.read : plan.do === 'once' ? plan.decide.read : null
   if (read === null) return act()
@@ -57,13 +58,13 @@ export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): P
 }
 
 async function serializeByRow(
-  { turns }: PostgresWriteDeps,
+  { turns, world }: PostgresWriteDeps,
   row: string,
   until: number,
   act: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const before = turns.get(row)
-  const own = before ? runAfter(before, until, act) : act()
+  const own = before ? runAfter(before, until - world.monotonic(), act, world) : act()
   turns.set(row, own)
   try {
     return await own
@@ -72,17 +73,23 @@ async function serializeByRow(
   }
 }
 
-/** Waits until the deadline at most, then runs anyway; the database detects a conflict. */
-async function runAfter(before: Promise<unknown>, until: number, act: () => Promise<Outcome>): Promise<Outcome> {
+/** Waits for `most` milliseconds, then runs anyway; the database detects a conflict. */
+async function runAfter(
+  before: Promise<unknown>,
+  most: number,
+  act: () => Promise<Outcome>,
+  { after }: World,
+): Promise<Outcome> {
   const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, until - performance.now())
+  const cancel = after(most, late.resolve)
   await Promise.race([before.catch(() => {}), late.promise])
-  clearTimeout(timer)
+  cancel()
   return act()
 }
 
 /** A plan is data, so after a conflict it is carried out again from its start. */
 async function runWithRetries(writing: PostgresWriteDeps, plan: WritePlan, until: number): Promise<Outcome> {
+  const { world } = writing
   for (let tries = 1; ; tries++) {
     let failure: unknown
     try {
@@ -92,8 +99,8 @@ async function runWithRetries(writing: PostgresWriteDeps, plan: WritePlan, until
     }
     if (isLostOutcome(failure)) return await outcomeByKey(writing, plan, failure)
     const again = isRetryable(failure) ? tries < maxTries : isConnectionLost(failure) && tries === 1
-    if (!again || performance.now() > until) throw writeFailure(failure, plan)
-    await pause(Math.random() * 5 * 2 ** tries)
+    if (!again || world.monotonic() > until) throw writeFailure(failure, plan)
+    await pause(world, world.random() * 5 * 2 ** tries)
   }
 }
 
@@ -172,6 +179,7 @@ export interface AutocommitRunner {
 export function autocommitRunner(
   pool: ConnectionPool,
   read: (statement: Statement) => Promise<readonly ResultRow[]>,
+  world: World,
 ): AutocommitRunner {
   const write = (statement: Statement) => pool.use((connection) => runFinalStatement(connection, statement))
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
@@ -181,6 +189,7 @@ export function autocommitRunner(
     alone: write,
     isForAll,
     allowsSameRow: false,
+    world,
   })
   return {
     coalesced: (statement) =>
@@ -240,14 +249,14 @@ const lookupWaits = [20, 100, 400]
  * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
  */
 async function outcomeByKey(
-  { pool, cellar }: PostgresWriteDeps,
+  { pool, cellar, world }: PostgresWriteDeps,
   plan: WritePlan,
   { cause, local }: LostOutcome,
 ): Promise<Outcome> {
   const claim = claimOf(plan)
   if (claim === null || local) throw unknownOutcome(cause)
   for (const wait of lookupWaits) {
-    await pause(wait)
+    await pause(world, wait)
     const known = await pool.use(({ ask }) => readKeyOutcome(cellar, plan, claim, ask)).catch(() => null)
     if (known) return known
   }

@@ -12,7 +12,7 @@ import { type Consent, findHazards, type Hazard, type Survey, type SurveyedChang
 import { renamingLines } from '../schema/renaming.ts'
 import { earlierReleaseSurvey, formerLayout, writableCollections } from '../schema/state.ts'
 import { lostFields } from '../schema/tables.ts'
-import { type Dialect, quoted } from '../sql/dialect.ts'
+import { quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
@@ -116,7 +116,7 @@ export const lossSurvey = (names: readonly string[]): Survey =>
       if (empty) hazards.push(...(yield* remakeHazards(about, empty)))
     for (const lossy of all) {
       const paths = lossy.paths.filter((path) => !allowed.has(lossName(lossy, path)))
-      if (paths.length > 0) hazards.push(...(yield* findLossHazards({ ...lossy, paths }, surveyed.dialect)))
+      if (paths.length > 0) hazards.push(...(yield* findLossHazards({ ...lossy, paths }, surveyed)))
     }
     return hazards
   }
@@ -147,19 +147,19 @@ interface LossCount {
 }
 
 /** Reads all rows, as no index shows which of them hold a value. */
-function* findLossHazards(lossy: LossyCollection, dialect: Dialect): Steps<Hazard[]> {
+function* findLossHazards(lossy: LossyCollection, { dialect, world }: SurveyedChange): Steps<Hazard[]> {
   const { collection } = lossy
   const keys = keyColumns(collection)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
   const counts = new Map<string, LossCount>()
-  const until = performance.now() + maxCountingTime
+  const until = world.monotonic() + maxCountingTime
   let after: readonly string[] = keys.map(() => '')
   for (;;) {
     const rows = yield { text, values: after }
     for (const row of rows) countLosses(lossy, row, counts)
     const last = rows.at(-1)
-    const isLate = counts.size > 0 && performance.now() > until
+    const isLate = counts.size > 0 && world.monotonic() > until
     if (!last || rows.length < batchSize || isLate)
       return [...counts].map(([path, one]) => lossHazard(lossy, path, one, isLate))
     after = keys.map((name) => last[name] as string)

@@ -70,22 +70,19 @@ export const declaredBounds = (collections: readonly Collection[]): MisfitMemory
 export const emptyMisfitReport: MisfitReport = { memory: null, misfits: {}, narrowed: [] }
 
 /** Checks only fields that may have misfits or may have lost them; if no bounds changed, reads no rows. */
-export function* findMisfits(
-  { change, collections, dialect }: SurveyedChange,
-  clock: () => number,
-): Steps<MisfitReport> {
+export function* findMisfits({ change, collections, dialect, world }: SurveyedChange): Steps<MisfitReport> {
   const { before, after } = change
   const bounds = declaredBounds(collections)
   if (before === null) return { memory: { bounds, misfits: {} }, misfits: {}, narrowed: [] }
   const known = yield* readMisfitMemory(dialect)
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
-  const until = clock() + maxCountingTime
+  const until = world.monotonic() + maxCountingTime
   for (const standing of readableCollections(collections, { before: before.layout, after }, dialect)) {
     const { collection } = standing.shelf
     const doubts = fieldsToJudge(standing, known)
     const still = Object.entries(known?.misfits[standing.name] ?? {})
     const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
-    const { found, longest } = yield* countMisfits(standing, doubts, dialect, () => clock() < until)
+    const { found, longest } = yield* countMisfits(standing, doubts, dialect, () => world.monotonic() < until)
     misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
     for (const { name: field, why } of doubts) {
       const [misfit, rule] = [found[field], collection.rules.get(field)]

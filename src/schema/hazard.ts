@@ -1,4 +1,5 @@
 /** Hazard: reasons to refuse a schema change, all found before its first step and reported in one error. The cellar. */
+import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Steps } from '../store/steps.ts'
@@ -20,6 +21,7 @@ export interface SurveyedChange {
   readonly change: SchemaChange
   readonly collections: readonly Collection[]
   readonly dialect: Dialect
+  readonly world: World
 }
 
 /** Finds the hazards of one kind; it only reads. */

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
+import type { World } from '../flow/world.ts'
 import { credentialTable, type Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
@@ -38,11 +39,12 @@ interface BatchDeps {
   /** The cached totals, invalidated after the commit. */
   readonly totals: SqliteTotals
   readonly rows: RowCache
+  readonly world: World
 }
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
-export function batchedWrites({ db, run, snapshot, cellar, patience, totals, rows }: BatchDeps) {
+export function batchedWrites({ db, run, snapshot, cellar, patience, totals, rows, world }: BatchDeps) {
   let waiting: QueuedWrite[] = []
   let planned = false
   /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
@@ -56,15 +58,15 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
 
   function join(plan: WritePlan): Promise<Outcome> {
     return new Promise((done, fail) => {
-      waiting.push({ plan, until: performance.now() + Math.min(maxLockWait, patience), done, fail })
+      waiting.push({ plan, until: world.monotonic() + Math.min(maxLockWait, patience), done, fail })
       if (!planned) schedule()
     })
   }
 
   function schedule(delay?: number): void {
     planned = true
-    if (delay === undefined) setImmediate(flush)
-    else setTimeout(flush, delay)
+    if (delay === undefined) world.nextTurn(flush)
+    else world.after(delay, flush)
   }
 
   function flush(): void {
@@ -88,11 +90,11 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
 
   /** If another process holds the lock, retries the writes whose deadline has not passed; fails all others. */
   function again(members: readonly QueuedWrite[], error: unknown): void {
-    const now = performance.now()
+    const now = world.monotonic()
     const patient = isBusy(error) ? members.filter(({ until }) => until > now) : []
     for (const member of members) if (!patient.includes(member)) member.fail(sqliteFailure(error))
     waiting = [...patient, ...waiting]
-    rest(1 + Math.random() * 10)
+    rest(1 + world.random() * 10)
   }
 
   function settle(members: readonly QueuedWrite[]): void {

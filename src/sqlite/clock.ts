@@ -1,5 +1,5 @@
 /** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The cellar. */
-import type { Clock } from '../flow/store.ts'
+import type { Clock, World } from '../flow/world.ts'
 import { metaTable } from '../sql/compile.ts'
 import type { RunStatement } from '../store/steps.ts'
 
@@ -10,28 +10,19 @@ const [farAhead, caution] = [5 * 60_000, 3_600_000]
 const [told, certain] = ['clock', 'certain']
 
 export interface SqliteClock extends Clock {
-  readonly due: () => number
   /** How far `now` is ahead of `due`. Subtracting two calls could be wrong by the millisecond between them. */
   readonly lead: () => number
   /** Writes the time into the file. */
   readonly save: () => void
 }
 
-/** The clocks of the machine: the wall clock and the monotonic clock. */
-interface MachineClocks {
-  readonly date: () => number
-  readonly steady: () => number
-}
-
-const machineClocks: MachineClocks = { date: () => Date.now(), steady: () => performance.now() }
-
-export function sqliteClock(run: RunStatement, { date, steady }: MachineClocks = machineClocks): SqliteClock {
+export function sqliteClock(run: RunStatement, world: Pick<World, 'now' | 'monotonic'>): SqliteClock {
   const rows = run({ text: `SELECT name, value FROM ${metaTable} WHERE name IN ('${told}', '${certain}')`, values: [] })
   const kept = (name: string) => Number(rows.find((one) => one.name === name)?.value ?? Number.NEGATIVE_INFINITY)
-  const [began, here] = [steady(), date()]
+  const [began, here] = [world.monotonic(), world.now()]
   const [latest, sure] = [Math.max(here, kept(told)), Math.max(here, kept(certain))]
   const ahead = Number.isFinite(kept(certain)) && here - kept(certain) > farAhead ? here - kept(certain) : null
-  const passed = (): number => Math.floor(steady() - began)
+  const passed = (): number => Math.floor(world.monotonic() - began)
   const now = (): number => latest + passed()
   const lead = (): number => latest - (ahead !== null && passed() < caution ? kept(certain) : sure)
   const due = (): number => now() - lead()

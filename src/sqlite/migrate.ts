@@ -1,12 +1,13 @@
 /** Migrate: changes the tables of a file to the declared ones, in one transaction. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
+import type { World } from '../flow/world.ts'
 import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
 import { lossSurvey } from '../rewrite/losses.ts'
 import { type RefillContext, refill } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { Collection } from '../rows/collection.ts'
-import { type Consent, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
+import { type Consent, requireNoHazards } from '../schema/hazard.ts'
 import {
   changeOfPlan,
   type MigrationPlan,
@@ -44,7 +45,6 @@ import { preparedCollection, storeContext } from '../store/context.ts'
 import { copyTableStatements } from '../store/dropped-copies.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
-import { statementRunner } from './sqlite.ts'
 
 /** The schema state that is stored in a file; null if the file is empty. */
 export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
@@ -55,43 +55,48 @@ export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
 export const compareSqliteSchema = (run: RunStatement, collections: readonly Collection[]): SchemaComparison =>
   compareSchema(readSqliteSchemaState(run), collections, sqliteDialect)
 
+/** The means of a migration. */
+export interface SqliteMigrationContext {
+  readonly db: DatabaseSync
+  readonly run: RunStatement
+  readonly collections: readonly Collection[]
+  readonly consent: Consent
+  readonly world: World
+}
+
 /** A process that starts at the same time waits for the write lock and then finds nothing left to do. */
-export function migrateSqlite(
-  db: DatabaseSync,
-  collections: readonly Collection[],
-  consent: Consent = {},
-): MigrationResult {
-  const run = statementRunner(db)
+export function migrateSqlite(site: SqliteMigrationContext): MigrationResult {
+  const { db, run, collections } = site
   const { state, change } = compareSqliteSchema(run, collections)
-  if (state !== null && change.steps.length > 0) waitForNodes(run, layoutName(change.after))
-  refillInBatches(db, run, collections, consent)
-  return inTransaction(db, () => runMigration(db, run, collections, consent))
+  if (state !== null && change.steps.length > 0) waitForNodes(site, layoutName(change.after))
+  refillInBatches(site)
+  return inTransaction(db, () => runMigration(site))
 }
 
 /**
  * Waits until each node that seems lost has reported its presence, or should have, and deletes the others. If the clock was set,
  * running nodes seem lost, but they still report at the same interval. Holds no lock while it waits.
  */
-function waitForNodes(run: RunStatement, name: string): void {
+function waitForNodes({ run, world }: SqliteMigrationContext, name: string): void {
   const before = runSteps(readSilentNodes(sqliteDialect, name), run)
-  const until = performance.now() + presenceInterval + 2 * presenceRetryDelay
+  const until = world.monotonic() + presenceInterval + 2 * presenceRetryDelay
   const silent = () => {
     const now = new Map(runSteps(readSilentNodes(sqliteDialect, name), run).map(({ node, seen }) => [node, seen]))
     return before.filter(({ node, seen }) => now.get(node) === seen)
   }
   let rest = before
-  for (; rest.length > 0 && performance.now() < until; rest = silent()) Atomics.wait(waitCell, 0, 0, 100)
+  for (; rest.length > 0 && world.monotonic() < until; rest = silent()) world.block(100)
   for (const sign of rest) runSteps(forgetNode(sqliteDialect, sign), run)
 }
 
-const waitCell = new Int32Array(new SharedArrayBuffer(4))
-
 /** Throws if the change is not allowed, before its first step; returns what it may drop. */
-function admitChange(run: RunStatement, surveyed: SurveyedChange, consent: Consent): AllowedDrops {
+function admitChange(site: SqliteMigrationContext, change: SchemaChange): AllowedDrops {
+  const { run, consent } = site
   const { allowLoss = [], surveys = [] } = consent
+  const surveyed = { ...site, change, dialect: sqliteDialect }
   runSteps(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), run)
   const found = runSteps(
-    prepareDrops(surveyed, consent, () => sqliteClock(run).now()),
+    prepareDrops(surveyed, consent, () => sqliteClock(run, site.world).now()),
     run,
   )
   if (runSteps(needsCopyTable(found, surveyed), run))
@@ -99,15 +104,11 @@ function admitChange(run: RunStatement, surveyed: SurveyedChange, consent: Conse
   return found
 }
 
-function runMigration(
-  db: DatabaseSync,
-  run: RunStatement,
-  collections: readonly Collection[],
-  consent: Consent,
-): MigrationResult {
+function runMigration(site: SqliteMigrationContext): MigrationResult {
+  const { db, run, collections } = site
   const { state, change } = compareSqliteSchema(run, collections)
   const { steps } = change
-  const drops = admitChange(run, { change, collections, dialect: sqliteDialect }, consent)
+  const drops = admitChange(site, change)
   if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
   const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const waitsFor =
@@ -122,14 +123,9 @@ function runMigration(
 }
 
 /** Applies one plan atomically. */
-export function applySqlitePlan(
-  db: DatabaseSync,
-  collections: readonly Collection[],
-  plan: MigrationPlan,
-  consent: Consent,
-): PlanResult {
-  const run = statementRunner(db)
-  if (readSqliteSchemaState(run) !== null) waitForNodes(run, layoutName(plan.to))
+export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPlan): PlanResult {
+  const { db, run, collections } = site
+  if (readSqliteSchemaState(run) !== null) waitForNodes(site, layoutName(plan.to))
   return inTransaction(db, () => {
     const before = readSqliteSchemaState(run)
     const is = planReadiness(plan, before)
@@ -139,7 +135,7 @@ export function applySqlitePlan(
     }
     if (is === 'ready') {
       const change = changeOfPlan(plan, before, collections)
-      const drops = admitChange(run, { change, collections, dialect: sqliteDialect }, consent)
+      const drops = admitChange(site, change)
       for (const step of plan.steps) runSchemaStep(db, run, step, prepareRefills(change, collections, drops))
       runSteps(writeSchemaState(sqliteDialect, stateAfter(change, plan.phase, plan.to.open)), run)
     }
@@ -149,8 +145,7 @@ export function applySqlitePlan(
 }
 
 /** Restores dropped values, one batch per transaction. */
-export function undropSqlite(db: DatabaseSync, collections: readonly Collection[]): UndropResult[] {
-  const run = statementRunner(db)
+export function undropSqlite({ db, run, collections }: SqliteMigrationContext): UndropResult[] {
   const shelves = storeContext(
     collections,
     admitUndrop(compareSqliteSchema(run, collections)),
@@ -166,16 +161,12 @@ export function undropSqlite(db: DatabaseSync, collections: readonly Collection[
 }
 
 /** To finish a change, first rewrites its rows in small transactions, so that running nodes never wait long for the lock. */
-function refillInBatches(
-  db: DatabaseSync,
-  run: RunStatement,
-  collections: readonly Collection[],
-  consent: Consent,
-): void {
+function refillInBatches(site: SqliteMigrationContext): void {
+  const { db, run, collections } = site
   const { state, change } = compareSqliteSchema(run, collections)
   if (state?.layout.open !== true || runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run).length > 0)
     return
-  const drops = inTransaction(db, () => admitChange(run, { change, collections, dialect: sqliteDialect }, consent))
+  const drops = inTransaction(db, () => admitChange(site, change))
   const made = prepareRefills(change, collections, drops)
   for (const { guards, sql, fill } of change.steps) {
     if (guards) inTransaction(db, () => db.exec(sql.join(';')))

@@ -1,10 +1,11 @@
 /** Open: opens the SQLite file of a URL, then migrates its schema or says what is missing. The cellar. */
-import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Misfits } from '../fields/bounds.ts'
+import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
+import type { World } from '../flow/world.ts'
 import { withBacklog } from '../rewrite/backlog.ts'
 import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
@@ -27,32 +28,40 @@ import type { Layout } from '../sql/layout.ts'
 import { type StoreLayouts, storeContext } from '../store/context.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
-import { applySqlitePlan, compareSqliteSchema, migrateSqlite, readSqliteSchemaState, undropSqlite } from './migrate.ts'
+import {
+  applySqlitePlan,
+  compareSqliteSchema,
+  migrateSqlite,
+  readSqliteSchemaState,
+  type SqliteMigrationContext,
+  undropSqlite,
+} from './migrate.ts'
 import { openFile, sqliteStore, statementRunner } from './sqlite.ts'
 
 export function openSqlite(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  { patience = 10_000, caches = true }: StoreOptions = {},
+  { patience = 10_000, caches = true, world = realWorld }: StoreOptions = {},
   consent: Consent = {},
 ): Store {
-  return withFile(url, (db, file) => {
+  return withFile(url, world, (db, file) => {
     const run = statementRunner(db)
-    const { ground, misfits, isKept } = prepareSchema(db, run, collections, mode, consent)
+    const { ground, misfits, isKept } = prepareSchema({ db, run, collections, consent, world }, mode)
     const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
     const shelves = storeContext(collections, ground, sqliteDialect, isFull)
     const copies = isKept
       ? {}
       : runSteps(
-          prepareCopies(shelves, consent, () => sqliteClock(run).due()),
+          prepareCopies(shelves, consent, () => sqliteClock(run, world).due()),
           run,
         )
     return sqliteStore({
       db,
+      world,
       cellar: { ...withBacklog(shelves, ground, sqliteDialect), ...copies },
       expire: copyExpiry(sqliteDialect, copies, consent),
-      secret: secretOf(run),
+      secret: secretOf(run, world),
       misfits,
       file: file === ':memory:' ? null : file,
       patience,
@@ -70,23 +79,18 @@ interface PreparedSchema {
 }
 
 /** Migrates or checks the schema, and returns the layouts that the store works with. */
-function prepareSchema(
-  db: DatabaseSync,
-  run: RunStatement,
-  collections: readonly Collection[],
-  mode: SchemaMode,
-  consent: Consent,
-): PreparedSchema {
+function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): PreparedSchema {
+  const { run, collections, consent } = site
   const standing = compareSqliteSchema(run, collections)
   const { serves, change, state } = standing
   const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
   if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
-  const surveyed = { change, collections, dialect: sqliteDialect }
-  const sighting = runSteps(findMisfits(surveyed, monotonicTime), run)
+  const surveyed = { ...site, change, dialect: sqliteDialect }
+  const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')
-    reportSteps(state, collections, migrateSqlite(db, collections, withMisfitSurvey(consent, sighting)), consent)
+    reportSteps(state, collections, migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }), consent)
   runSteps(
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting),
     run,
@@ -94,46 +98,48 @@ function prepareSchema(
   return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
-const monotonicTime = () => performance.now()
-
-export function openSqliteMigration(url: string, collections: readonly Collection[], consent: Consent = {}): Migration {
-  return withFile(url, (db) => {
+export function openSqliteMigration(
+  url: string,
+  collections: readonly Collection[],
+  consent: Consent = {},
+  world: World = realWorld,
+): Migration {
+  return withFile(url, world, (db) => {
     const run = statementRunner(db)
+    const site = { db, run, collections, consent, world }
     const { serves, change } = compareSqliteSchema(run, collections)
-    const surveyed = { change, collections, dialect: sqliteDialect }
+    const surveyed = { ...site, change, dialect: sqliteDialect }
+    const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
-    const minded = <T>(act: (own: Consent) => T): T =>
+    const withMisfits = <T>(act: (own: SqliteMigrationContext) => T): T =>
       explainErrors(url, () => {
-        const sighting = serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed, monotonicTime), run)
-        const made = act(withMisfitSurvey(consent, sighting))
-        runSteps(rememberMisfits(sqliteDialect, sighting), run)
+        const misfits = misfitReport()
+        const made = act({ ...site, consent: withMisfitSurvey(consent, misfits) })
+        runSteps(rememberMisfits(sqliteDialect, misfits), run)
         return made
       })
     return {
       serves,
       steps: change.steps,
       survey: () =>
-        explainErrors(url, () => {
-          const sighting = serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed, monotonicTime), run)
-          return runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, sighting)), run)
-        }),
-      admit: () => minded(({ surveys = [] }) => runSteps(requireNoHazards(surveyed, surveys), run)),
-      apply: () => minded((own) => migrateSqlite(db, collections, own)),
-      appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(statementRunner(db))), statementRunner(db)),
-      applyPlan: (plan) => minded((own) => applySqlitePlan(db, collections, plan, own)),
-      inspect: (see) => runSteps(inspectRows(change, collections, sqliteDialect, see), statementRunner(db)),
-      undrop: () => explainErrors(url, () => undropSqlite(db, collections)),
+        explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),
+      admit: () => withMisfits((own) => runSteps(requireNoHazards(surveyed, own.consent.surveys ?? []), run)),
+      apply: () => withMisfits(migrateSqlite),
+      appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
+      applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
+      inspect: (see) => runSteps(inspectRows(change, collections, sqliteDialect, see), run),
+      undrop: () => explainErrors(url, () => undropSqlite(site)),
       close: () => db.close(),
     }
   })
 }
 
 /** Opens the file of a URL and passes it to `made`; closes it if that fails. */
-function withFile<T>(url: string, made: (db: DatabaseSync, file: string) => T): T {
+function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
   return explainErrors(url, () => {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-    const db = openFile(file)
+    const db = openFile(file, world)
     try {
       return made(db, file)
     } catch (error) {
@@ -178,10 +184,10 @@ export function fileOf(url: string): string {
 }
 
 /** The secret of this store, created when the file is first opened. */
-function secretOf(run: RunStatement): string {
+function secretOf(run: RunStatement, { fillRandom }: World): string {
   run({
     text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`,
-    values: [randomBytes(32).toString('base64url')],
+    values: [Buffer.from(fillRandom(new Uint8Array(32))).toString('base64url')],
   })
   return run({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] })[0]?.value as string
 }

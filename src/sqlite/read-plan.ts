@@ -1,6 +1,7 @@
 /** Read plan: runs reads on the event loop if an index bounds their work, else on the reading thread. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, Plan, Read, WritePlan } from '../flow/plan.ts'
+import type { World } from '../flow/world.ts'
 import { isBounded } from '../sql/ranges.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../store/context.ts'
 import { joinedKey, joinedText } from '../store/joined.ts'
@@ -25,6 +26,7 @@ export interface SqliteReadDeps {
   readonly rows: RowCache
   /** How long a list may take, in milliseconds. */
   readonly patience: number
+  readonly world: World
 }
 
 /** A plan that changes nothing. */
@@ -80,12 +82,12 @@ function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Ou
  * in between; otherwise rows and total are read again together. R54
  */
 async function readListOnThread(
-  { cellar, snapshot, totals, patience }: SqliteReadDeps,
+  { cellar, snapshot, totals, patience, world }: SqliteReadDeps,
   plan: ListRows,
   reader: ThreadReader,
   total: number | null | undefined,
 ): Promise<Outcome> {
-  const until = performance.now() + patience
+  const until = world.monotonic() + patience
   const before = totals.mark([plan.collection])
   const isStill = (): boolean => {
     snapshot.end() // the held snapshot may be older than the one that the thread read

@@ -1,7 +1,9 @@
 /** SQLite: settings of a connection, refused releases of SQLite, and the bound of prepared statements. The cellar. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { testWorld } from '../../test/help/world.ts'
 import { admitVersion, openFile, statementRunner } from './sqlite.ts'
 
 test('an SQLite whose log two connections can corrupt is refused', () => {
@@ -14,7 +16,7 @@ test('an SQLite whose log two connections can corrupt is refused', () => {
 })
 
 test('a connection trusts no file and waits only while it starts', () => {
-  const db = openFile(':memory:')
+  const db = openFile(':memory:', testWorld())
   const value = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
   assert.deepEqual(
     ['synchronous', 'trusted_schema', 'cell_size_check', 'foreign_keys', 'busy_timeout'].map((name) => [

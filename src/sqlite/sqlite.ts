@@ -1,11 +1,11 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
 import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Misfits } from '../fields/bounds.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import { type Cancel, pause, type World } from '../flow/world.ts'
 import { deletePresence, presenceInterval, presenceRetryDelay, writePresence } from '../schema/presence.ts'
 import { metaTable } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
@@ -16,20 +16,20 @@ import { type ResultRow, type RunStatement, runSteps, type Steps } from '../stor
 import { batchedWrites } from './batch.ts'
 import { type SqliteClock, sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
-import { runSqliteRead } from './read-plan.ts'
+import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
 import { rowCache } from './row-cache.ts'
-import { type Snapshot, sqliteSnapshot } from './snapshot.ts'
+import { sqliteSnapshot } from './snapshot.ts'
 import { threadReader } from './thread-reader.ts'
 import { sqliteTotals } from './totals.ts'
 
 const maxPrepared = 1000
 
-export function openFile(file: string): DatabaseSync {
+export function openFile(file: string, world: World): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: maxLockWait, enableForeignKeyConstraints: false })
   try {
     const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
     admitVersion(version)
-    retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'))
+    retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'), world)
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
       PRAGMA cell_size_check = ON; PRAGMA cache_size = -20480; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
@@ -41,15 +41,15 @@ export function openFile(file: string): DatabaseSync {
 }
 
 /** If two processes create a file at once, SQLite does not wait for the change to WAL mode, so this retries. */
-function retryWhileLocked(act: () => void): void {
-  const until = performance.now() + maxLockWait
+function retryWhileLocked(act: () => void, { monotonic, block }: World): void {
+  const until = monotonic() + maxLockWait
   for (;;) {
     try {
       act()
       return
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      if (!isBusy(error) || monotonic() > until) throw error
+      block(10)
     }
   }
 }
@@ -82,6 +82,7 @@ export function statementRunner(db: DatabaseSync): RunStatement {
 /** What a store is opened with. */
 export interface SqliteStoreDeps {
   readonly db: DatabaseSync
+  readonly world: World
   readonly cellar: StoreContext
   readonly secret: string
   /** How many rows do not fit the declaration. */
@@ -100,6 +101,7 @@ export interface SqliteStoreDeps {
 // long because: its parts share the connection and the caches
 export function sqliteStore({
   db,
+  world,
   cellar: shelves,
   secret,
   misfits = {},
@@ -111,20 +113,20 @@ export function sqliteStore({
 }: SqliteStoreDeps): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = statementRunner(db)
-  const time = sqliteClock(run)
+  const time = sqliteClock(run, world)
   const cellar = { ...shelves, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
   const lately = rowCache(new Map(collections.map((one) => [one.name, one])), caches ? undefined : 0)
   const known = sqliteTotals(collections, () => snapshot.version(), caches ? undefined : 0)
-  const thread = file === null ? null : threadReader(file)
+  const thread = file === null ? null : threadReader(file, world)
   const snapshot = sqliteSnapshot(db, run, () => {
     lately.clear()
     known.clear()
   })
-  const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience }
-  const writes = batchedWrites({ db, run, snapshot, cellar, patience, totals: known, rows: lately })
-  const presence = nodePresence(run, snapshot, { name, expire: expire && (() => expire(time.due())) })
-  const keeping = file === null ? null : saveTimeRegularly(time, snapshot)
+  const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience, world }
+  const writes = batchedWrites({ ...looking, db })
+  const presence = nodePresence(looking, { name, expire: expire && (() => expire(time.due())) })
+  const keeping = file === null ? null : saveTimeRegularly(time, looking)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isWritePlan(plan)) return writes.join(plan)
     try {
@@ -132,7 +134,7 @@ export function sqliteStore({
       return outcome instanceof Promise ? outcome.catch(throwFailure) : outcome
     } catch (error) {
       if (!isBusy(error)) throw sqliteFailure(error)
-      return retryWhileBusy(() => runSqliteRead(looking, plan), patience)
+      return retryWhileBusy(() => runSqliteRead(looking, plan), looking)
     }
   }
   const behind = (): boolean => {
@@ -177,12 +179,11 @@ export function sqliteStore({
 
 /** Records regularly that this node runs; retries soon if a lock of another process prevents it. */
 function nodePresence(
-  run: RunStatement,
-  snapshot: Snapshot,
+  { run, snapshot, world }: Pick<SqliteReadDeps, 'run' | 'snapshot' | 'world'>,
   { name, expire }: { readonly name: string; readonly expire: (() => Steps<void>) | null | undefined },
 ): { begin: () => void; end: () => void } {
   const node = nodeName(hostname(), process.pid)
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   const said = (steps: Steps<void>): boolean => {
     try {
       snapshot.end()
@@ -195,11 +196,11 @@ function nodePresence(
   const begin = (): void => {
     const rest = said(writePresence(sqliteDialect, node, name)) ? presenceInterval : presenceRetryDelay
     if (expire) said(expire())
-    timer = setTimeout(begin, rest).unref()
+    cancel = world.inBackground(rest, begin)
   }
   const end = (): void => {
-    clearTimeout(timer)
-    if (!timer) return
+    if (!cancel) return
+    cancel()
     run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // may block: no requests are served any more
     said(deletePresence(sqliteDialect, node))
   }
@@ -209,7 +210,10 @@ function nodePresence(
 /** How often the time is saved in the file, in milliseconds; a save that fails because of a lock is left to the next one. */
 const saveInterval = 20_000
 
-function saveTimeRegularly({ save }: SqliteClock, snapshot: Snapshot): { end: () => void } {
+function saveTimeRegularly(
+  { save }: SqliteClock,
+  { snapshot, world }: Pick<SqliteReadDeps, 'snapshot' | 'world'>,
+): { end: () => void } {
   const kept = (): void => {
     snapshot.end()
     try {
@@ -217,10 +221,10 @@ function saveTimeRegularly({ save }: SqliteClock, snapshot: Snapshot): { end: ()
     } catch {}
   }
   kept()
-  const timer = setInterval(kept, saveInterval).unref()
+  const cancel = world.every(saveInterval, kept)
   return {
     end: () => {
-      clearInterval(timer)
+      cancel()
       kept()
     },
   }
@@ -241,14 +245,17 @@ function throwFailure(error: unknown): never {
 }
 
 /** Retries while another process holds a lock, without blocking the event loop. */
-async function retryWhileBusy(look: () => Outcome | Promise<Outcome>, patience: number): Promise<Outcome> {
-  const until = performance.now() + Math.min(maxLockWait, patience)
+async function retryWhileBusy(
+  look: () => Outcome | Promise<Outcome>,
+  { patience, world }: Pick<SqliteReadDeps, 'patience' | 'world'>,
+): Promise<Outcome> {
+  const until = world.monotonic() + Math.min(maxLockWait, patience)
   for (;;) {
-    await pause(1 + Math.random() * 10)
+    await pause(world, 1 + world.random() * 10)
     try {
       return await look()
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw sqliteFailure(error)
+      if (!isBusy(error) || world.monotonic() > until) throw sqliteFailure(error)
     }
   }
 }

@@ -2,6 +2,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
+import type { World } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import { type ResultRow, runStepsAsync, type Steps } from '../store/steps.ts'
 import type { ThreadReply, ThreadRequest } from './thread.ts'
@@ -27,7 +28,7 @@ const maxThreads = 3
 
 /** One thread that works through a queue. If a job fails or misses its deadline, a new thread replaces it. */
 // long because: its functions share the queue and the thread
-export function threadReader(file: string): ThreadReader {
+export function threadReader(file: string, world: World): ThreadReader {
   const queue: Job[] = []
   const threads = new Set<Worker>()
   let working: Worker | null = null
@@ -53,10 +54,10 @@ export function threadReader(file: string): ThreadReader {
   }
 
   async function attempt({ steps, until, done, fail }: Job): Promise<void> {
-    if (performance.now() >= until) return fail(listTimeout())
+    if (world.monotonic() >= until) return fail(listTimeout())
     try {
       working ??= started()
-      const value = await runStepsAsync(steps, statementRunnerOn(working, until))
+      const value = await runStepsAsync(steps, statementRunnerOn(working, until, world))
       if (queue.length === 0) working.postMessage(null satisfies ThreadRequest)
       done(value as never)
     } catch (error) {
@@ -116,11 +117,15 @@ const listTimeout = (): Problem =>
     'The list could not be read in time. Narrow it with filters that are indexed, or ask for less.',
   )
 
-function statementRunnerOn(thread: Worker, until: number): (statement: Statement) => Promise<readonly ResultRow[]> {
+function statementRunnerOn(
+  thread: Worker,
+  until: number,
+  { after, monotonic }: World,
+): (statement: Statement) => Promise<readonly ResultRow[]> {
   let first = true
   return ({ text, values }) =>
     new Promise((resolve, reject) => {
-      const alarm = setTimeout(() => settle(() => reject(listTimeout())), Math.max(0, until - performance.now()))
+      const cancel = after(Math.max(0, until - monotonic()), () => settle(() => reject(listTimeout())))
       const heard = ({ rows, error }: ThreadReply) =>
         settle(() => (rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))))
       const failed = (cause: unknown) => settle(() => reject(readerUnavailable(cause)))
@@ -131,7 +136,7 @@ function statementRunnerOn(thread: Worker, until: number): (statement: Statement
       thread.postMessage({ text, values, first } satisfies ThreadRequest)
       first = false
       function settle(how: () => void): void {
-        clearTimeout(alarm)
+        cancel()
         thread.off('message', heard)
         thread.off('error', failed)
         thread.off('exit', ended)

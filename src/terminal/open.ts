@@ -1,5 +1,7 @@
 /** Open: opens the store of a URL, on SQLite or PostgreSQL. The cellar. */
+import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
+import type { World } from '../flow/world.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
 import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
@@ -14,8 +16,10 @@ export function openStore(
   url: string,
   mode: SchemaMode,
   consent: Consent = {},
+  world: World = realWorld,
 ): Store | Promise<Store> {
-  const options = { patience: service.settings.limits.handlerTimeout, caches: process.env.BYLAW_REMEMBER !== 'off' }
+  const caches = world.environment.BYLAW_REMEMBER !== 'off'
+  const options = { patience: service.settings.limits.handlerTimeout, caches, world }
   const collections = collectionsOf(service)
   const own = { retention: service.settings.dropped.retention, ...consent }
   if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, options, own)

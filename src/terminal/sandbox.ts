@@ -2,7 +2,8 @@
 
 import type { ServerContext } from '../corridor/server-context.ts'
 import { callerOf } from '../flow/credential.ts'
-import { idSource } from '../formats/id.ts'
+import { realWorld } from '../flow/real-world.ts'
+import { serviceWorld } from '../flow/world.ts'
 import { fetchDoor } from '../http/fetch.ts'
 import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/fixture.ts'
 import type { Service } from '../service.ts'
@@ -19,10 +20,15 @@ export async function openSandbox(service: Service): Promise<TrialService> {
   let asked = 0
   const now = () => sandboxStart + asked * 1000
   let drawn = 0
-  const same = (bytes: Uint8Array): void => {
+  const fillRandom = (bytes: Uint8Array): Uint8Array => {
     for (const i of bytes.keys()) bytes[i] = (drawn++ * 167 + i * 13) & 255
+    return bytes
   }
-  const world = { now, newId: idSource(now, same), newRequestId: () => `request-${asked}`, secrets: [sandboxSecret] }
+  const clock = { now, due: now, issued: now, ahead: null }
+  const world = {
+    ...serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret }),
+    newRequestId: () => `request-${asked}`,
+  }
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
   const house: ServerContext = {

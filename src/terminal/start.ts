@@ -1,10 +1,10 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { callerGate, type Log, type ServerContext } from '../corridor/server-context.ts'
-import { realWorld } from '../corridor/world.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
+import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
+import { pause, serviceWorld } from '../flow/world.ts'
 import { listen, type NodeServer } from '../http/node.ts'
 import type { RedisLedger } from '../limits/redis.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
@@ -64,7 +64,7 @@ export async function startService(
 ): Promise<RunningService> {
   const service = { ...declared, choice: previewVersions(declared.choice, preview) }
   let open = true
-  const world = realWorld(cursorSecretsOf(store), store.clock)
+  const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
   warnOfClock(store, rest.log)
   const authenticate = callerGate(service, store, world, {
     peppers: peppersOf(service, store),
@@ -74,10 +74,10 @@ export async function startService(
   const house: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
   const listening = await openDoor(house, port, host)
   store.attend()
-  const written = flushUsageEvery(store, usageWriteInterval)
+  const written = flushUsageEvery(store, usageWriteInterval, world)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
-    await pause(grace)
+    await pause(world, grace)
     await listening.stop(drain)
     counting?.close()
     await written()
@@ -87,16 +87,13 @@ export async function startService(
 }
 
 function warnOfClock({ clock }: Store, log: Log): void {
-  if (clock?.ahead == null) return
+  if (clock.ahead === null) return
   const minutes = Math.round(clock.ahead / 60_000)
   log.warn(
     { minutes },
     `The clock of this machine is ${minutes} minutes ahead of the time at which the database was last in use. For one hour nothing expires by it. If the database was in use since, the clock is wrong: set it, and start again.`,
   )
 }
-
-/** The store's time for deciding what has expired or begun. */
-export const storeDueTime = ({ clock }: Store): number => (clock?.due ?? clock?.now ?? Date.now)()
 
 /** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */
 export function openStoreFor(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {

@@ -1,6 +1,7 @@
 /** Usage: counts in memory which caller uses which version, and writes the counts off the request path. Part 9, versions. */
 import type { VersionUse } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
+import type { World } from '../flow/world.ts'
 
 const pendingUses = new WeakMap<Store, Map<string, VersionUse>>()
 const mostCounted = 10_000 // pairs of version and caller that are counted between two writes
@@ -39,10 +40,10 @@ function restoreCount(store: Store, use: VersionUse): void {
 }
 
 /** Flushes the counts at an interval, and once more when the returned function stops it. */
-export function flushUsageEvery(store: Store, every: number): () => Promise<void> {
-  const timer = setInterval(() => void flushUsage(store).catch(() => {}), every).unref()
+export function flushUsageEvery(store: Store, interval: number, { every }: World): () => Promise<void> {
+  const stop = every(interval, () => void flushUsage(store).catch(() => {}))
   return async () => {
-    clearInterval(timer)
+    stop()
     await flushUsage(store).catch(() => {})
   }
 }

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Explanation, explainRequest } from '../../src/cli/explanation.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import { callerOf } from '../../src/flow/credential.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
+import { type ServiceWorld, serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { folder, run } from '../help/command.ts'
@@ -33,14 +34,15 @@ const scopes = ['patients:read', 'patients:write']
 const unknown = 'pat_01h455vb4pex5vsknk084sn02q'
 
 describe('reasons', () => {
-  const world = realWorld(['a secret of the test'])
   let store: Store
+  let world: ServiceWorld
   let [there, gone] = ['', '']
 
   before(async () => {
     store = await openStore(clinic, 'sqlite::memory:', 'apply')
     const north = callerOf('test', { account: 'north', scopes, tier: null, features: [] })
     const log = { error: (_: object, says: string) => assert.fail(says), warn: () => {}, info: () => {} }
+    world = serviceWorld(realWorld, store)
     const door = fetchDoor({ service: clinic, store, world, log, authenticate: () => north, open: () => true })
     const send = async (method: string, path: string, body?: string) =>
       door(

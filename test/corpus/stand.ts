@@ -9,7 +9,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Service } from 'bylaw'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/node.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -123,7 +124,7 @@ export async function standOf(
     await run(`UPDATE bylaw_meta SET value = '${secret}' WHERE name = 'secret'`)
   }
   const store = await openStore(service, url, 'apply')
-  const world = realWorld([store.secret], store.clock)
+  const world = serviceWorld(realWorld, store)
   if (fresh)
     for (const [name, { account = null, scopes = [], tier = null }] of Object.entries(holders)) {
       const hash = sealKey(keyOf(name), store.secret)

@@ -1,14 +1,17 @@
 /** Runs the same test through every door of the house, and on every store: node:http over a real socket, and fetch without one. */
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, type Log, type ServerContext } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import type { Holder } from '../../src/flow/credential.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
@@ -17,6 +20,7 @@ import { previewVersions } from '../../src/versions/choose.ts'
 import { overseen } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
+import { clockOf } from './world.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -130,7 +134,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         ground = await grounds[kind](service)
         const opened = await openStore(service, database ?? ground.url, 'apply')
         const store = replaced?.(opened) ?? opened
-        const world = { ...realWorld([store.secret]), ...(now && { now }) }
+        const world = serviceWorld(realWorld, now ? { ...store, clock: clockOf(now) } : store)
         const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
         const shown = { ...service, choice: previewVersions(service.choice, preview) }
@@ -160,7 +164,7 @@ export async function keyFor(
   created: number,
   expires: number | null = null,
 ): Promise<Record<string, string>> {
-  const key = newApiKey()
+  const key = newApiKey(randomBytes(32))
   const hash = sealKey(key, store.secret)
   const rest = { account, scopes, tier, features, created, expires, revoked: null }
   await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 100 })

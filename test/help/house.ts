@@ -1,4 +1,4 @@
-/** Judges the house by its source text: floors, circles, rooms, names, openings, packages, SQL and the outside world. */
+/** Judges the house by its source text: floors, circles, rooms, names, openings, packages, SQL, the outside and the World. */
 import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts'
 
 const storied: readonly (readonly string[])[] = [
@@ -191,30 +191,51 @@ export function cellarOnly(files: readonly Source[]): string[] {
     })
 }
 
-const worldly =
-  /^src\/(?:store\/|schema\/|rewrite\/|sqlite\/|postgres\/|corridor\/(?:payload|world)\.ts|http\/(?:node|stop|fetch)\.ts|limits\/meter\.ts|auth\/(?:keys|jwks)\.ts|idempotency\/wait\.ts|versions\/usage\.ts|terminal\/|cli\/)/
-const worldlyList =
-  'store/*, schema/*, rewrite/*, sqlite/*, postgres/*, corridor/{payload,world}, http/{node,stop,fetch}, limits/meter, auth/{keys,jwks}, idempotency/wait, versions/usage, terminal/*, cli/*'
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const senses =
-  /\b(?:Date\.now|Math\.random|performance\.now|process\.env|randomBytes|randomUUID|randomInt|getRandomValues|getBuiltinModule)\b|\bnew Date\(\s*\)/g
+const reachesOut = ['http', 'sqlite', 'postgres', 'terminal', 'cli']
 
-/** Pure by default: files, sockets, clock and chance only where the plan allows them. */
+/** Pure by default: files, sockets and other processes only in the rooms that serve, keep and command. */
+export function outside(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path) && !reachesOut.includes(roomOf(path)))
+    .flatMap((source) =>
+      imports(source)
+        .filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
+        .map(
+          ({ name, line }) =>
+            `${source.path}:${line} reaches out of the process (${name}); allowed only in ${reachesOut.map((room) => `src/${room}`).join(', ')}. ` +
+            'Have what it reads handed in.',
+        ),
+    )
+}
+
+/** Clocks, timers, turns of the event loop, chance and the environment, as Node gives them to everybody. */
+const globals = [
+  /\bnew Date\b(?!\s*\(\s*[^\s)])/,
+  /(?<!(?<!globalThis)\.|\w|new )Date\(\s*\)/,
+  /\b(?:Date\.now|Math\.random|AbortSignal\.timeout|Atomics\.wait(?:Async)?|process\.(?:env|hrtime|uptime)|getBuiltinModule\('node:(?:crypto|timers))\b/,
+  /\bperformance\.\w+/,
+  /(?<!(?<!globalThis)\.|\w)(?:set|clear)(?:Timeout|Interval|Immediate)\b/,
+  /\b(?:random(?:Bytes|UUID|Int|Fill|FillSync)|getRandomValues|generateKey(?:Pair)?(?:Sync)?)\b/,
+]
+const timers = /^(?:node:)?(?:timers|timers\/promises|perf_hooks)$/
+const knowsGlobals = /^src\/(?:flow\/real-world\.ts|terminal\/|cli\/)/
+
+/** Time, chance and turns are those of the World, so that a test can run a whole service by a clock of its own. */
 export function world(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !worldly.test(path))
+    .filter(({ path }) => isHouse(path) && !knowsGlobals.test(path))
     .flatMap((source) => {
       const { bare } = mask(source.text)
+      const all = new RegExp(globals.map((one) => one.source).join('|'), 'g')
       const touched = [
-        ...imports(source).flatMap(({ name, line, typeOnly }) =>
-          modules.test(name) && !typeOnly ? [{ name, line }] : [],
-        ),
-        ...[...bare.matchAll(senses)].map((found) => ({ name: found[0], line: lineAt(bare, found.index) })),
+        ...imports(source).filter(({ name }) => timers.test(name)),
+        ...[...bare.matchAll(all)].map((found) => ({ name: found[0], line: lineAt(bare, found.index) })),
       ]
       return touched.map(
         ({ name, line }) =>
-          `${source.path}:${line} touches the world (${name}); allowed only in ${worldlyList}. ` +
-          'Have the clock, the random source or the file handed in.',
+          `${source.path}:${line} takes ${name} from the machine; only src/flow/real-world.ts, src/terminal and src/cli do. ` +
+          'Take it from the World that is handed in (src/flow/world.ts): now, monotonic, after, inBackground, every, nextTurn, random, fillRandom, environment.',
       )
     })
 }

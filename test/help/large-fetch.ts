@@ -1,8 +1,9 @@
 /** Asks a service with large pages behind its fetch door, in a process with a small heap, and says what came of it. */
 
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import { Problem } from '../../src/errors/problem.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { answerMemoryOf } from '../../src/limits/answer-memory.ts'
 import { intakeOf } from '../../src/limits/intake.ts'
@@ -10,7 +11,7 @@ import { openStore } from '../../src/terminal/open.ts'
 import large from './large.ts'
 
 const store = await openStore(large, process.argv[2] as string, 'apply')
-const world = realWorld([store.secret], store.clock)
+const world = serviceWorld(realWorld, store)
 const log = { error: () => {}, warn: () => {}, info: () => {} }
 const door = fetchDoor({
   service: large,
@@ -71,6 +72,6 @@ const stopped = async (): Promise<void> => {
 }
 await Promise.all(Array.from({ length: 100 }, stopped))
 const last = await at('/notes?page_size=5')
-const held = [answerMemoryOf(store).held(), intakeOf(store, () => 0).held()]
+const held = [answerMemoryOf(store, world).held(), intakeOf(store, world).held()]
 console.log(JSON.stringify({ ...found, last: last.status, held }))
 await store.close()

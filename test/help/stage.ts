@@ -5,11 +5,12 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import type { ReadResult } from '../../src/flow/found-row.ts'
 import type { Outcome } from '../../src/flow/outcome.ts'
 import type { Create, Decide, RowWrite } from '../../src/flow/plan.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { encodeRow } from '../../src/resources/document.ts'
 import type { Resource } from '../../src/resources/resource.ts'
@@ -38,7 +39,7 @@ export interface Stage {
 export async function staged(t: TestContext): Promise<Stage> {
   const file = freshFile(t)
   await openSqlite(`sqlite:${file}`, collections, 'apply').close()
-  const db = openFile(file)
+  const db = openFile(file, realWorld)
   const shelves = storeContext(
     collections,
     { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
@@ -46,6 +47,7 @@ export async function staged(t: TestContext): Promise<Stage> {
   )
   const store = sqliteStore({
     db,
+    world: realWorld,
     file,
     cellar: shelves,
     secret: 'a secret',
@@ -55,7 +57,7 @@ export async function staged(t: TestContext): Promise<Stage> {
   })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const world = realWorld(['secret'])
+  const world = serviceWorld(realWorld, store)
   const door = fetchDoor({
     service: api,
     store,

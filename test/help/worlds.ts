@@ -2,11 +2,14 @@
 
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { idSource } from '../../src/formats/id.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from './door.ts'
+import { clockOf } from './world.ts'
 
 export interface Request {
   readonly method: string
@@ -60,7 +63,11 @@ export async function worldOf<Who extends string>(
     sources.set(source, own)
     return own(prefix)
   }
-  const world = { now: () => time, newId, newRequestId: () => `request-${asked}`, secrets: [secret] }
+  const world = {
+    ...serviceWorld(realWorld, { clock: clockOf(() => time), secret }),
+    newId,
+    newRequestId: () => `request-${asked}`,
+  }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const keys = new Map<string, Record<string, string>>()
   for (const [who, holder] of Object.entries(holders)) keys.set(who, await keyFor(store, who, holder as Holder, start))

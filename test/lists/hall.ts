@@ -8,7 +8,8 @@ import { f, service } from 'bylaw'
 import { handle } from '../../src/corridor/handle.ts'
 import type { ServerContext } from '../../src/corridor/server-context.ts'
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
@@ -204,7 +205,7 @@ export async function opened(made: Made, kind: Kind): Promise<Hall> {
     await drop()
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const world = realWorld([store.secret])
+  const world = serviceWorld(realWorld, store)
   const authenticate = callerGate(made.service, store, world)
   const send = sender({ service: made.service, store, world, authenticate, log, open: () => true })
   const post = async (path: string, json: object): Promise<Row> => {

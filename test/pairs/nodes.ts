@@ -3,8 +3,9 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import type { Misfits } from '../../src/fields/bounds.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/node.ts'
 import type { Consent } from '../../src/schema/hazard.ts'
@@ -79,7 +80,7 @@ const consent: Consent = { allowLoss: ['things.hint'], allowMisfits: true }
 
 export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening): Promise<Node> {
   const store = await openStore(api, url, 'apply', consent)
-  const world = realWorld([store.secret])
+  const world = serviceWorld(realWorld, store)
   const account = setup.account === 'own' ? 'north' : null
   const scopes = setup.scope === 'lacking' ? [] : ['things:use']
   const credential = async (name: string, own: readonly string[], tier: string) => {

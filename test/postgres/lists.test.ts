@@ -1,6 +1,8 @@
 /** Sends lists of values to a server and asks for them back. Part 8, loss. */
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { realWorld } from '../../src/flow/real-world.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
 import type { ValueLists } from '../../src/postgres/wire-query.ts'
@@ -9,7 +11,7 @@ import { freshPostgres } from '../help/postgres.ts'
 
 const times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 const { url, drop } = await freshPostgres()
-const connection = await connect(parseConnectionUrl(url, {}), times)
+const connection = await connect(parseConnectionUrl(url, {}), times, realWorld)
 after(async () => {
   connection.close()
   await drop()

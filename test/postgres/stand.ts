@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service } from 'bylaw'
 import pg from 'pg'
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { databaseStateQuery } from '../../src/postgres/database-state.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -39,7 +40,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
   const store = await openStore(service, url, 'apply')
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const world = realWorld([store.secret], store.clock)
+  const world = serviceWorld(realWorld, store)
   const house: ServerContext = {
     service,
     store,

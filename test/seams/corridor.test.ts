@@ -7,9 +7,10 @@ import type { Corridor } from '../../src/corridor/corridor-phase.ts'
 import { answerPhases, callerPhases, placePhases, standardCorridor } from '../../src/corridor/handle.ts'
 import { check, corridorOf } from '../../src/corridor/phase.ts'
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import { Problem } from '../../src/errors/problem.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openStore } from '../../src/terminal/open.ts'
 
@@ -50,7 +51,7 @@ corridorOf(maintenancePhase, ...placePhases, ...callerPhases, ...answerPhases)
 
 test('a made-up phase serves, is described, explained and timed', async () => {
   const store = await openStore(notes, 'sqlite::memory:', 'apply')
-  const world = realWorld(['secret'])
+  const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const authenticate = callerGate(notes, store, world)
   const door = fetchDoor({ service: notes, store, world, authenticate, log, open: () => true, corridor })

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
-import { realWorld } from '../../src/corridor/world.ts'
 import { nobody } from '../../src/flow/caller.ts'
 import type { Plan } from '../../src/flow/plan.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -228,7 +229,7 @@ doors('texts that are not looked up', shop, () => {
     const house = {
       service: shop,
       store: { ...store, execute },
-      world: realWorld([store.secret]),
+      world: serviceWorld(realWorld, store),
       log,
       authenticate: () => nobody,
       open: () => true,

@@ -1,5 +1,7 @@
 /** Part 5 of the contract, authentication: credentials where they do not belong, too many of them, and none that is good. */
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { f, service } from 'bylaw'
 import { newApiKey } from '../../src/auth/keys.ts'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -192,7 +194,8 @@ doors(
       'an address that has sent thirty bad keys gets 429 for bad ones, and 200 for every good one',
       async () => {
         assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
-        const attempt = () => told(door, 'GET', '/files', { headers: { authorization: `Bearer ${newApiKey()}` } })
+        const attempt = () =>
+          told(door, 'GET', '/files', { headers: { authorization: `Bearer ${newApiKey(randomBytes(32))}` } })
         for (let i = 0; i < 30; i++) assert.deepEqual((await attempt()).brief, invalid)
         const { brief, headers } = await attempt()
         assert.deepEqual(brief, [429, 'too-many-requests'])
@@ -209,7 +212,9 @@ doors(
     )
     spec('R184', 'a good key is answered while hundreds of made-up ones wait to be looked up', async () => {
       clock += 60_000
-      const made = Array.from({ length: 400 }, () => ({ headers: { authorization: `Bearer ${newApiKey()}` } }))
+      const made = Array.from({ length: 400 }, () => ({
+        headers: { authorization: `Bearer ${newApiKey(randomBytes(32))}` },
+      }))
       const waiting = made.map((sent) => told(door, 'GET', '/files', sent))
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('dee') })).status, 403, 'known, without scope')
       const refused = await Promise.all(waiting)
@@ -218,10 +223,10 @@ doors(
     })
     spec('R184', 'a client that goes on with one bad key is refused itself, and its neighbours are not', async () => {
       clock += 60_000
-      const headers = { authorization: `Bearer ${newApiKey()}` }
+      const headers = { authorization: `Bearer ${newApiKey(randomBytes(32))}` }
       for (let i = 0; i < 30; i++) assert.deepEqual((await told(door, 'GET', '/files', { headers })).brief, invalid)
       assert.deepEqual((await told(door, 'GET', '/files', { headers })).brief, [429, 'too-many-requests'])
-      const other = { authorization: `Bearer ${newApiKey()}` }
+      const other = { authorization: `Bearer ${newApiKey(randomBytes(32))}` }
       assert.deepEqual((await told(door, 'GET', '/files', { headers: other })).brief, invalid)
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
     })

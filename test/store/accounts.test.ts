@@ -1,10 +1,12 @@
 /** Proves from EXPLAIN QUERY PLAN that lists of one account cost what that account has, not what all have. The cellar. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { service } from 'bylaw'
-import type { World } from '../../src/flow/call.ts'
 import type { ListRows } from '../../src/flow/plan.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
@@ -13,10 +15,12 @@ import { type Statement, statementTexts } from '../../src/sql/compile.ts'
 import { sqliteDialect } from '../../src/sql/dialect.ts'
 import { isBounded } from '../../src/sql/ranges.ts'
 import { migrateSqlite } from '../../src/sqlite/migrate.ts'
+import { statementRunner } from '../../src/sqlite/sqlite.ts'
 import { preparedCollection, storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
 import { runSteps } from '../../src/store/steps.ts'
+import { clockOf, testWorld } from '../help/world.ts'
 import { board } from './board.ts'
 
 /** The board of all lists, as one that many accounts have. */
@@ -28,10 +32,10 @@ const { resources } = service({ name: 'board', resources: Object.fromEntries(own
 const collections = [...resources.values()].map(({ collection }) => collection)
 const plain = [...board.resources.values()].map(({ collection }) => collection)
 const db = new DatabaseSync(':memory:')
-migrateSqlite(db, collections)
+migrateSqlite({ db, run: statementRunner(db), collections, consent: {}, world: realWorld })
 after(() => db.close())
 
-const world = { now: () => 0, secrets: ['s'] } as unknown as World
+const world = serviceWorld(testWorld(), { clock: clockOf(() => 0), secret: 's' })
 const made = new Map([...resources].map(([name, one]) => [name, listRules(one, resources)]))
 const shelves = storeContext(
   collections,

@@ -4,7 +4,8 @@ import { afterEach, describe, mock, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from '../help/door.ts'
@@ -156,7 +157,7 @@ function versioned(now: number): Service {
 /** A service as `serve` starts it: versions are not answered before they are released. */
 async function started(own: Service, database: string) {
   const store = await openStore(own, database, 'apply')
-  const world = realWorld([store.secret], store.clock)
+  const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const door = fetchDoor(house)

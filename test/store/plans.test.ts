@@ -1,12 +1,13 @@
 /** Proves from EXPLAIN QUERY PLAN that what is declared runs on its index, on every page. The cellar. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import type { World } from '../../src/flow/call.ts'
 import type { ListRows, Term, Window } from '../../src/flow/plan.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
@@ -18,6 +19,7 @@ import { openSqlite } from '../../src/sqlite/open.ts'
 import { storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
+import { clockOf, testWorld } from '../help/world.ts'
 import { board } from './board.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))
@@ -29,7 +31,7 @@ after(() => {
   rmSync(folder, { recursive: true })
 })
 
-const world = { now: () => 0, secrets: ['s'] } as unknown as World
+const world = serviceWorld(testWorld(), { clock: clockOf(() => 0), secret: 's' })
 const made = new Map([...board.resources].map(([name, one]) => [name, listRules(one as Resource, board.resources)]))
 const shelves = storeContext(
   collections,

@@ -1,4 +1,5 @@
 /** Proves that a list which takes too long is given up, and that the next one finds a thread. The cellar. */
+
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import threads from 'node:worker_threads'
 import { f } from 'bylaw'
 import { testing } from 'bylaw/testing'
+import { realWorld } from '../../src/flow/real-world.ts'
 import { threadReader } from '../../src/sqlite/thread-reader.ts'
 import type { Steps } from '../../src/store/steps.ts'
 import { freshFile, things } from '../help/file.ts'
@@ -21,7 +23,7 @@ function* counting(text: string): Steps<unknown> {
 test('a statement that takes too long is refused, and another thread goes on meanwhile', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
-  const { run, close } = threadReader(file)
+  const { run, close } = threadReader(file, realWorld)
   t.after(close)
   assert.equal(await run(counting('SELECT 7 AS n'), performance.now() + 10_000), 7)
   const late = run(counting(endless), performance.now() + 250)
@@ -33,7 +35,7 @@ test('a statement that takes too long is refused, and another thread goes on mea
 test('a look whose time is over before its turn is refused, and costs nobody the thread', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
-  const { run, close } = threadReader(file)
+  const { run, close } = threadReader(file, realWorld)
   t.after(close)
   await run(counting('CREATE TEMP TABLE mine (x)'), performance.now() + 10_000)
   const first = run(counting(endless.replace('20000000', '100000')), performance.now() + 10_000)
@@ -48,7 +50,7 @@ test('looks see one state each, and let go of it when nothing more is asked', as
   const db = new DatabaseSync(file)
   t.after(() => db.close())
   db.exec('PRAGMA journal_mode = WAL; CREATE TABLE some (x); INSERT INTO some VALUES (1)')
-  const { run, close } = threadReader(file)
+  const { run, close } = threadReader(file, realWorld)
   t.after(close)
   const some = 'SELECT count(*) AS n FROM some'
   function* twice(between: () => void): Steps<unknown> {
@@ -93,7 +95,7 @@ for (const [why, code] of Object.entries(failures))
   test(`a list whose thread cannot start is 503 with its cause, and the next one finds a thread: ${why}`, async (t) => {
     const file = freshFile(t)
     const { call, close } = testing(api, { database: `sqlite:${file}` })
-    const own = threadReader(file)
+    const own = threadReader(file, realWorld)
     t.after(() => Promise.all([close(), own.close()]))
     await call('/things', { method: 'POST', json: { name: 'thing' } })
     const list = () => call('/things?name[like]=%25thing%25&sort=text')

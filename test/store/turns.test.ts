@@ -6,8 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
-import { realWorld } from '../../src/corridor/world.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { listen } from '../../src/http/node.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshFile, things } from '../help/file.ts'
@@ -51,7 +52,7 @@ test('a request that comes in when another process has committed is not answered
       return outcome
     },
   }
-  const world = realWorld([store.secret], store.clock)
+  const world = serviceWorld(realWorld, store)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
   const house = { service: api, store, world, authenticate: callerGate(api, store, world), log, open: () => true }
   const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })

@@ -1,0 +1,76 @@
+/** World: time, chance and turns of the event loop, handed in to everything that needs them. Part 1. */
+import { idSource, uuid } from '../formats/id.ts'
+
+export type Cancel = () => void
+
+/** Times are in milliseconds. */
+export interface World {
+  /** The wall clock, which an operator can set. */
+  readonly now: () => number
+  /** A clock that never jumps; its zero has no meaning. */
+  readonly monotonic: () => number
+  /** Runs `act` once, after a time that somebody waits for: the process does not end before. */
+  readonly after: (time: number, act: () => void) => Cancel
+  /** Runs `act` once, in the background: the process may end before. */
+  readonly inBackground: (time: number, act: () => void) => Cancel
+  /** Runs `act` at an interval, in the background. */
+  readonly every: (interval: number, act: () => void) => Cancel
+  /** Runs `act` when this turn of the event loop ends. */
+  readonly nextTurn: (act: () => void) => void
+  /** How many events the event loop has received from the system; several turns may pass without any. */
+  readonly eventsPolled: () => number
+  /** Blocks the thread. */
+  readonly block: (time: number) => void
+  /** A number from 0 to 1, for pauses that differ. */
+  readonly random: () => number
+  /** Fills `bytes` with random ones that nobody can guess, and returns them. */
+  readonly fillRandom: (bytes: Uint8Array) => Uint8Array
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** The time of a store, in milliseconds; what is kept in it expires by this, whatever is done to the clock of a machine. */
+export interface Clock {
+  /** Never goes back, over restarts either. */
+  readonly now: () => number
+  /** The time that has certainly come, if a clock that is far ahead is doubted: keys, cursors, quotas and versions expire by this one. */
+  readonly due: () => number
+  /** The time to judge by what others have issued: the later of the machine's own at start and what has certainly come. */
+  readonly issued: () => number
+  /** By how much the clock of the machine was too far ahead at start, in milliseconds; null where it was not. */
+  readonly ahead: number | null
+}
+
+/** The world of a service: by the clock of its store, with sources of identifiers. */
+export interface ServiceWorld extends World, Clock {
+  readonly newId: (prefix: string) => string
+  readonly newRequestId: () => string
+  /** Sign what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
+  readonly secrets: readonly string[]
+}
+
+export function serviceWorld(
+  world: World,
+  { clock, secret }: { readonly clock: Clock; readonly secret: string },
+  secrets: readonly string[] = [secret],
+): ServiceWorld {
+  const { now } = clock
+  const { fillRandom } = world
+  const bytes = new Uint8Array(16 * 256)
+  let used = bytes.length
+  const newRequestId = (): string => {
+    if (used === bytes.length) {
+      fillRandom(bytes)
+      used = 0
+    }
+    used += 16
+    return uuid(bytes.subarray(used - 16, used), now())
+  }
+  return { ...world, ...clock, newId: idSource(now, fillRandom), newRequestId, secrets }
+}
+
+export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
+  new Promise((resolve) => void after(time, resolve))
+
+/** The time since `started` on the monotonic clock, with two digits. */
+export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
+  Math.round((monotonic() - started) * 100) / 100

@@ -1,0 +1,88 @@
+/** A World of the test's own: time stands still until the test moves it, and chance is the same in every run. */
+import { createHash } from 'node:crypto'
+import type { Clock, World } from '../../src/flow/world.ts'
+
+export interface TestWorld extends World {
+  /** Moves time and runs what is due, in order. */
+  readonly tick: (time: number) => void
+  /** The same, with turns of the event loop in between, so that promises and answers of stores come through. */
+  readonly pass: (time: number) => Promise<void>
+  /** Sets the wall clock alone, as an operator does. */
+  readonly setClock: (by: number) => void
+  /** How many timers wait. */
+  readonly timers: () => number
+}
+
+interface Timer {
+  readonly act: () => void
+  readonly interval: number | null
+  due: number
+}
+
+/** The number of turns in which what a timer began comes to its end, where no other process takes part in it. */
+const turnsToSettle = 5
+
+// long because: its functions share the time and the timers
+export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestWorld {
+  const timers = new Set<Timer>()
+  let [passed, set, drawn] = [0, 0, 0]
+
+  function add(time: number, act: () => void, interval: number | null = null): () => void {
+    const timer = { act, interval, due: passed + Math.max(0, time) }
+    timers.add(timer)
+    if (timer.due === passed) setImmediate(() => run(timer))
+    return () => void timers.delete(timer)
+  }
+
+  function run(timer: Timer): void {
+    if (!timers.has(timer)) return
+    if (timer.interval === null) timers.delete(timer)
+    else timer.due = passed + timer.interval
+    timer.act()
+  }
+
+  /** Moves to the next timer before `end`, or to `end`; false when nothing was due. */
+  function step(end: number): boolean {
+    const [next] = [...timers].filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)
+    passed = Math.max(passed, next?.due ?? end)
+    if (next) run(next)
+    return next !== undefined
+  }
+
+  function fillRandom(bytes: Uint8Array): Uint8Array {
+    const hash = createHash('shake256', { outputLength: bytes.length })
+    bytes.set(hash.update(`${seed} ${++drawn}`).digest())
+    return bytes
+  }
+
+  return {
+    now: () => start + set + Math.floor(passed),
+    monotonic: () => passed,
+    after: add,
+    inBackground: add,
+    every: (interval, act) => add(interval, act, interval),
+    nextTurn: (act) => void setImmediate(act),
+    eventsPolled: () => performance.nodeTiming.uvMetricsInfo.events,
+    block: (time) => {
+      passed += time
+    },
+    random: () => new DataView(fillRandom(new Uint8Array(4)).buffer).getUint32(0) / 2 ** 32,
+    fillRandom,
+    environment: {},
+    tick: (time) => {
+      for (const end = passed + time; step(end); );
+    },
+    pass: async (time) => {
+      const end = passed + time
+      do for (let turn = 0; turn < turnsToSettle; turn++) await new Promise(setImmediate)
+      while (step(end))
+    },
+    setClock: (by) => {
+      set += by
+    },
+    timers: () => timers.size,
+  }
+}
+
+/** A clock that shows what a test says. */
+export const clockOf = (now: () => number): Clock => ({ now, due: now, issued: now, ahead: null })
