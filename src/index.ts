@@ -1,4 +1,4 @@
-/** The public face of bylaw: what a declaration is written with, and nothing else. */
+/** The public API of bylaw: makers and types for declarations, and nothing else. */
 export { Problem } from './errors/problem.ts'
 export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './fields/field.ts'
 export type { Change, Comparison, ResourceChange } from './resources/change.ts'

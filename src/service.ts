@@ -1,4 +1,4 @@
-/** Makes a declaration into one frozen Service: everything is checked, named and prepared here. Part 1. */
+/** Service: checks a declaration and prepares everything that requests need, in one frozen object. Part 1. */
 
 import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
@@ -38,42 +38,52 @@ import { type DeclaredSettings, readSettings, type Settings } from './settings.t
 import { type VersionChoice, versionChoice } from './versions/choose.ts'
 import { operationNotices, type VersionNotice, versionNotices } from './versions/notices.ts'
 
+/** The declaration of a service, as `service` takes it. Only `name` and `resources` are required. */
 export interface Declaration {
+  /** The name of the service in kebab-case: `name: 'my-shop'`. */
   readonly name: string
+  /** Resources; their names are plural nouns: `resources: { notes: { fields: { text: f.text() }, access: 'public' } }`. */
   readonly resources: { readonly [name: string]: ResourceDeclaration }
-  /** Structures that several resources use under one name. */
+  /** Fields that resources share, used by `f.concept`: `concepts: { address: f.object({ city: f.text() }) }`. */
   readonly concepts?: Concepts
+  /** The scopes of access rules, each with a description: `scopes: { 'orders:read': 'Read orders' }`. */
   readonly scopes?: { readonly [scope: string]: string }
+  /** Own types of errors: `errors: { 'credit-exceeded': { status: 409, parents: ['conflict'] } }`. */
   readonly errors?: { readonly [type: string]: DeclaredError }
-  /** Sets of quotas; a caller has those of its tier. */
+  /** Sets of quotas; a key or token names the tier of its caller: `tiers: { free: { hourly: 1000 } }`. */
   readonly tiers?: DeclaredTiers
+  /** Settings that differ from the defaults: `settings: { naming: 'snake', list: { maxPageSize: 50 } }`. */
   readonly settings?: DeclaredSettings
+  /** The versions, if there is more than one: `versions: { v1: { released: '2026-01-15' } }`. */
   readonly versions?: Versions
 }
 
+/** A checked declaration, ready to serve: the default export of `api.ts`, for the command line and for `testing`. */
 export interface Service<D extends Declaration = Declaration> {
+  /** The declaration as it was given. */
   readonly declaration: D
-  /** What the versions changed, the newest one first. */
+  /** The changes between versions, the newest one first. */
   readonly changes: readonly Change[]
+  /** The name of the service. */
   readonly name: string
   readonly settings: Settings
   readonly resources: ReadonlyMap<string, Resource>
   readonly errors: Catalogue
-  /** Null where no tiers are declared. */
+  /** Null if no tiers are declared. */
   readonly quotas: Quotas | null
-  /** The versions, retired ones too, by their names. */
+  /** The versions by name, retired ones too. */
   readonly editions: ReadonlyMap<string, ServedVersion>
   readonly choice: VersionChoice
   readonly notices: ReadonlyMap<string, VersionNotice>
-  /** What is told of operations that go, and of the places that have them. */
+  /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
   readonly tree: RouteTree
-  /** All methods that any place offers. */
+  /** The methods that any endpoint offers, as the header `Allow` lists them. */
   readonly methods: string
-  /** How a caller is asked who it is. R165. */
+  /** The header `WWW-Authenticate` of answers with 401. R165. */
   readonly challenge: string
-  /** Texts of JSON that stand at paths of their own. */
+  /** JSON documents by their path, for example the metadata of the authorization server. */
   readonly documents: ReadonlyMap<string, string>
 }
 
@@ -100,9 +110,21 @@ interface ChangeTypesOf<
   readonly moved: Moved
 }
 
-/** A service whose versions are still being told. */
+/** A service to which changes between versions can be added. */
 export interface ServiceWithChanges<D extends Declaration, At = D> extends Service<D> {
-  /** Tells what a version changed of a resource, under the name that it has there; the newest change comes first. */
+  /**
+   * Declares what a version changed in a resource (under its name in that version). The newest change comes first. Older
+   * versions follow from the changes: their fields, bodies, filters, errors and descriptions.
+   * @example
+   * export default service(declaration).change('v2', 'customers', {
+   *   about: '`name` replaces `title`, and `mail` is called `email`.',
+   *   renamed: { mail: 'email' },
+   *   removed: { title: f.text() },
+   *   added: ['name'],
+   *   request: ({ title }) => ({ name: title }),
+   *   response: ({ name }) => ({ title: name }),
+   * })
+   */
   change<
     R extends ResourceName<At>,
     const Was extends string = string,
@@ -115,53 +137,81 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
     const Shown extends { readonly [K in FieldName<At, R>]?: Readonly<Record<string, string>> } = NoMembers,
     const Moved extends NonNullable<ResourceChange['moved']> = NoMembers,
     T extends ChangeTypes = ChangeTypesOf<Was, Removed, Added, Renamed, Retyped, Required, Mapped, Shown, Moved>,
-    // Type parameters that are constant keep literals, which the deferred types of the fields would let widen to texts.
+    // `const` keeps literal types, which the deferred types of the fields would widen to `string`.
     const Request extends NewFields<At, R, T> = NewFields<At, R, T>,
     const Response extends OldFields<At, T> = OldFields<At, T>,
   >(
     version: VersionName<D>,
     resource: R,
     change: {
+      /** The change in a sentence for users of the older version: `` about: '`note` is new.' ``. */
       readonly about: string
+      /** The feature with which a caller gets this change; by default the version: `feature: 'early'`. */
       readonly feature?: string
+      /** The old name of the resource: `was: 'clients'`. */
       readonly was?: Was
+      /** The resource is new in this version: `begins: true`. */
       readonly begins?: true
+      /** The resource is no longer in this version: `ends: true`. */
       readonly ends?: true
+      /** Fields that only the version before has: `removed: { vip: f.boolean({ default: false }) }`. */
       readonly removed?: Removed
+      /** Fields that only the new version has: `added: ['note']`. */
       readonly added?: Added
+      /** Old names of fields, each with the new name: `renamed: { mail: 'email' }`. */
       readonly renamed?: Renamed
+      /** The old fields of which only the type or the bounds changed: `retyped: { price: f.integer() }`. */
       readonly retyped?: Retyped
+      /** Fields that were optional before, with the value for items without one: `required: { name: 'unknown' }`. */
       readonly required?: Required
+      /** Old values of enums, each with the new one: `mapped: { status: { open: 'active' } }`. */
       readonly mapped?: Mapped
+      /** New values of enums, each with the old one that old clients see: `shown: { status: { paused: 'open' } }`. */
       readonly shown?: Shown
+      /** Fields that another resource has now: `moved: { country: { by: 'accountId', to: 'country' } }`. */
       readonly moved?: Moved
+      /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+      /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
+      /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
       readonly errors?: Readonly<Record<string, string>>
+      /** The new fields (added or retyped) from the old ones: `request: ({ title }) => ({ name: title })`. */
       readonly request?: (old: OldDocument<At, R, T>) => Request
+      /** The old fields (removed or retyped) from the new ones: `response: ({ name }) => ({ title: name })`. */
       readonly response?: (now: NewDocument<At, R>) => Response
+      /** Raise it when the results of `request` or `response` change, as ETags depend on it: `revision: 2`. */
       readonly revision?: number
+      /** Translates filters of old fields to comparisons of new ones; null refuses the filter. */
       readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
+      /** The terms that replace an old field in a sort: `sorts: { fullName: ['lastName', 'firstName'] }`. */
       readonly sorts?: Readonly<Record<string, readonly string[]>>
     },
   ): ServiceWithChanges<D, DeclarationBefore<At, R, T>>
 }
 
-/** Checks a declaration and makes the service it declares; all mistakes are reported at once. R219. */
+/**
+ * Makes a service of a declaration. Throws one error that lists all mistakes, each with its place and how to fix it. R219.
+ * @example
+ * export default service({
+ *   name: 'library',
+ *   resources: { books: { fields: { title: f.text({ max: 200, sort: true }) }, access: 'public' } },
+ * })
+ */
 export function service<const D extends Declaration>(
   declared: CheckedDeclaration<D, Declaration>,
 ): ServiceWithChanges<D> {
   return serviceWith(declared as D, {})
 }
 
-/** The lists that a new kind of something is added to, as one entry. */
+/** The lists that an extension adds entries to. */
 export interface ServiceLists {
   readonly operations: readonly OperationRoutes[]
 }
 
 const standardLists: ServiceLists = { operations: standardOperations }
 
-/** The same, with other lists than the standard ones. */
+/** Makes a service with other lists than the standard ones. */
 export function serviceWith<D extends Declaration>(
   declaration: D,
   lists: Partial<ServiceLists>,
@@ -170,7 +220,7 @@ export function serviceWith<D extends Declaration>(
   return serviceWithChanges(declaration, [], { ...standardLists, ...lists })
 }
 
-/** What follows from the declaration alone is there at once; with changes to come, when it is first asked for. */
+/** Without versions the service is prepared at once; with versions when it is first used, as changes may still be added. */
 // long because: one line for each part of a service
 function serviceWithChanges<D extends Declaration>(
   declaration: D,
@@ -238,7 +288,7 @@ function prepareService(
   }
 }
 
-/** Throws all mistakes of a declaration, which the error carries as data too. */
+/** Throws one error with all mistakes of a declaration, in its message and as `mistakes`. */
 function throwMistakes(declaration: unknown, mistakes: readonly Mistake[]): void {
   if (mistakes.length === 0) return
   const name = (declaration as Declaration | null)?.name

@@ -1,14 +1,14 @@
-/** Settings: what the conventions leave open, each with its default and what else it may be. Part 8 and whatever is open elsewhere. */
-// long because: one table of all settings, with the makers it is written in
+/** Settings: all settings, each with its default and its other values. Part 8, and the settings of all other parts. */
+// long because: one table of all settings with their doc comments, and the makers of its entries
 import { actionVerbs } from './formats/naming.ts'
 import { durationMilliseconds } from './formats/time.ts'
 
-/** One setting: its default, how a declared value is read (undefined where it is refused), and what is allowed in words. */
+/** One setting. `read` returns the value, or undefined to refuse what was declared; `allowed` says what is allowed. */
 interface Setting<out In, out Value> {
   readonly value: Value
   readonly read: (given: unknown) => Value | undefined
   readonly allowed: string
-  /** Whether a resource may set it for itself. */
+  /** Whether resources may set it too. */
   readonly local: boolean
   readonly declared?: In
 }
@@ -38,7 +38,7 @@ function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Settin
   return { value, read, allowed: `a whole number ${range}`, local: false }
 }
 
-/** A time as an ISO 8601 duration, kept in milliseconds. */
+/** A duration, declared in ISO 8601 and stored in milliseconds. */
 function durationSetting(value: number): Setting<string, number> {
   const read = (given: unknown) => (typeof given === 'string' ? durationMilliseconds(given) : undefined)
   return {
@@ -67,7 +67,7 @@ function words<const T extends string>(value: readonly T[], known?: readonly T[]
   }
 }
 
-/** A setting that one more word turns off. */
+/** The same setting with one more allowed word, which stands for null. */
 function orOff<In, T, const W extends string>(
   setting: Setting<In, T>,
   off: W,
@@ -82,7 +82,7 @@ function orOff<In, T, const W extends string>(
   }
 }
 
-/** Marks the settings of a branch as those that a resource may set for itself. */
+/** Marks all settings of a branch as settings that resources may set too. */
 function perResource<const B extends SettingsBranch>(branch: B): B {
   const marked = Object.entries(branch).map(([name, one]) => [
     name,
@@ -146,7 +146,7 @@ const fromFeaturesSetting: Setting<FeatureChoice | 'changes' | 'off', FeatureCho
   local: false,
 }
 
-/** Signatures by a private key of the issuer's: a shared secret could be taken for a public key by whoever knows that one. */
+/** Only asymmetric algorithms: with a shared secret, an attacker could sign with the public key as if it were the secret. */
 export const tokenAlgorithms: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'].concat([
   'RS384',
   'ES384',
@@ -156,32 +156,39 @@ export const tokenAlgorithms: readonly string[] = ['RS256', 'ES256', 'PS256', 'E
   'PS512',
 ])
 
-/** Which access tokens are taken, and what their claims mean. R163. */
+/** The access tokens that the service accepts, and the meaning of their claims. R163. */
 export interface TokenSettings {
+  /** The claim `iss` of the tokens: `issuer: 'https://login.example.com/'`. */
   readonly issuer: string
+  /** The claim `aud` of the tokens: `audience: 'https://api.example.com'`. */
   readonly audience: string
-  /** The URL of the issuer's public keys. */
+  /** The URL of the public keys of the issuer: `jwks: 'https://login.example.com/.well-known/jwks.json'`. */
   readonly jwks: string
-  /** The URL of this service, where the audience is none. */
+  /** The URL of this service, if the audience is not a URL: `resource: 'https://api.example.com'`. */
   readonly resource?: string
+  /** The accepted signatures; all asymmetric ones by default: `algorithms: ['ES256']`. */
   readonly algorithms?: readonly string[]
-  /** Claims by name, or nested ones by a JSON Pointer. */
+  /** The names of claims, or JSON Pointers to nested ones: `claims: { account: 'org_id', tier: '/plan/name' }`. */
   readonly claims?: {
+    /** The claim with the scopes, a text of words or a list; `scope` by default: `scopes: 'permissions'`. */
     readonly scopes?: string
+    /** The claim with the account; not read by default: `account: 'org_id'`. */
     readonly account?: string
+    /** The claim with the tier; not read by default: `tier: '/plan/name'`. */
     readonly tier?: string
+    /** The claim with the features; not read by default: `features: 'features'`. */
     readonly features?: string
   }
 }
 
 const tokensSetting: Setting<TokenSettings, TokenSettings> = {
   value: { issuer: '', audience: '', jwks: '' },
-  read: (given) => (typeof given === 'object' && given !== null ? (given as TokenSettings) : undefined), // judged in check
+  read: (given) => (typeof given === 'object' && given !== null ? (given as TokenSettings) : undefined), // see checkTokens
   allowed: 'an object of issuer, audience, jwks and, if need be, resource, algorithms and claims',
   local: false,
 }
 
-/** An origin as browsers write it: compared letter by letter. R175. */
+/** Whether a text is an origin exactly as browsers send it, as origins are compared as texts. R175. */
 function isOrigin(text: string): boolean {
   if (text === '*' || text === 'null') return true
   if (/^https?:[^*]*$/.test(text)) return URL.canParse(text) && new URL(text).origin === text
@@ -209,87 +216,220 @@ const MiB = 1024 * 1024
 const second = 1000
 
 const settingsTable = {
+  /** The case of field names, those that the service adds and those you declare: `naming: 'snake'` has `created_at`. */
   naming: choice('camel', 'snake'),
-  path: { trailingSlash: choice('reject', 'redirect', 'ignore'), verbs: words(actionVerbs) },
-  methods: { unknown: statusChoice(405, 501), query: toggle(false) },
-  query: { unknown: choice('reject', 'ignore'), ignored: words<string>([]) },
+  /** Paths: `path: { trailingSlash: 'redirect' }`. */
+  path: {
+    /** A path with a slash at its end: `'reject'` (404), `'redirect'` (308) or `'ignore'`: `trailingSlash: 'redirect'`. */
+    trailingSlash: choice('reject', 'redirect', 'ignore'),
+    /** Replaces the list of verbs that names of resources may not begin with: `verbs: ['cancel', 'send']`. */
+    verbs: words(actionVerbs),
+  },
+  /** Methods: `methods: { query: true }`. */
+  methods: {
+    /** The status of a method that the service does not have, 405 or 501: `unknown: 501`. */
+    unknown: statusChoice(405, 501),
+    /** Whether lists accept the method QUERY, with the parameters in the body; off by default: `query: true`. */
+    query: toggle(false),
+  },
+  /** Query parameters: `query: { ignored: ['utm_source'] }`. */
+  query: {
+    /** Whether unknown parameters are refused or ignored: `unknown: 'ignore'`. */
+    unknown: choice('reject', 'ignore'),
+    /** Parameters that are always ignored: `ignored: ['utm_source']`. */
+    ignored: words<string>([]),
+  },
+  /** Bodies of requests: `body: { unknownFields: 'ignore' }`. */
   body: {
+    /** Whether unknown fields are refused or ignored: `unknownFields: 'ignore'`. */
     unknownFields: choice('reject', 'ignore'),
+    /** Whether content is refused or ignored if the method has no body: `onBodyless: 'ignore'`. */
     onBodyless: choice('reject', 'ignore'),
+    /** How deep objects and lists may be nested; 32 by default: `maxDepth: 10`. */
     maxDepth: count(32, 1, 500),
+    /** How many keys a body may have in all its objects; 1,000 by default: `maxKeys: 200`. */
     maxKeys: count(1000),
   },
-  request: { codings: words(['gzip', 'br'], ['gzip', 'br', 'zstd']) },
+  /** Requests: `request: { codings: ['gzip'] }`. */
+  request: {
+    /** The codings that a body may be compressed with; gzip and br by default: `codings: ['gzip', 'br', 'zstd']`. */
+    codings: words(['gzip', 'br'], ['gzip', 'br', 'zstd']),
+  },
+  /** Items: `resource: { id: 'client' }`. */
   resource: perResource({
+    /** Ids: `'typeid'` are generated, `'client'` ids are chosen by clients; a function makes the part after the prefix. */
     id: idSetting,
+    /** Whether a PUT on an unused id creates the item; on by default: `putCreates: false` answers 404. */
     putCreates: toggle(true),
+    /** Whether a PUT creates a deleted item again; off by default: `putRevives: true`. */
     putRevives: toggle(false),
+    /** Whether answers may be compressed; off for content that mixes secrets with text of callers: `compress: false`. */
     compress: toggle(true),
   }),
-  dates: { acceptOffsets: toggle(false) },
-  metadata: { keys: count(50), keyLength: count(40), valueLength: count(500) },
+  /** Times: `dates: { acceptOffsets: true }`. */
+  dates: {
+    /** Whether times with an offset are accepted and converted to UTC; off by default: `acceptOffsets: true`. */
+    acceptOffsets: toggle(false),
+  },
+  /** Fields of `f.metadata()`: `metadata: { keys: 20 }`. */
+  metadata: {
+    /** How many keys there may be; 50 by default: `keys: 20`. */
+    keys: count(50),
+    /** How many characters a key may have; 40 by default: `keyLength: 20`. */
+    keyLength: count(40),
+    /** How many characters a value may have; 500 by default: `valueLength: 100`. */
+    valueLength: count(500),
+  },
+  /** Lists: `list: { pageSize: 50 }`. */
   list: perResource({
+    /** Styles and page information: `pagination: { styles: ['cursor'], style: 'cursor' }`. */
     pagination: {
+      /** The offered styles; all by default: `styles: ['cursor']`. */
       styles: words<Styles>(['page', 'offset', 'cursor'], ['page', 'offset', 'cursor']),
+      /** The style of a request that names none: `style: 'cursor'`. */
       style: choice('page', 'offset', 'cursor'),
+      /** The name of the page information, next to `data`: `field: 'page'`. */
       field: word('pagination', memberNamePattern, 'a name of letters and digits'),
+      /** Other names of its members: `names: { totalRecords: 'total' }`. */
       names: pageNamesSetting,
+      /** Whether the total is counted: `totals: 'off'`. */
       totals: choice('exact', 'off'),
+      /** The total is left out if more rows match; 100,000 by default: `countLimit: 10_000`, or `'none'`. */
       countLimit: orOff(count(100_000), 'none'),
     },
+    /** The greatest page that a client may ask for; 100 by default: `maxPageSize: 500`. */
     maxPageSize: count(100),
+    /** The size of a page if the client names none; 20 by default: `pageSize: 50`. */
     pageSize: count(20),
+    /** Whether a size over the maximum is refused, or reduced to it: `overMax: 'clamp'`. */
     overMax: choice('reject', 'clamp'),
+    /** How many rows can be skipped by page or offset; 10,000 by default: `maxOffset: 1000`. */
     maxOffset: count(10_000, 0),
+    /** How many filters a request may have; 20 by default: `maxFilters: 5`. */
     maxFilters: count(20),
+    /** How many members a set `in:(…)` may have; 100 by default: `maxSetSize: 20`. */
     maxSetSize: count(100),
+    /** How many sortable fields a resource may declare; 10 by default: `maxSortable: 20`. */
     maxSortable: count(10),
+    /** Where nulls are sorted by default; with `'sql'` they are the greatest values: `nullsDefault: 'first'`. */
     nullsDefault: choice('last', 'first', 'sql'),
-    cursor: { ttl: orOff(durationSetting(0), 'none', null) },
+    /** Cursors: `cursor: { ttl: 'P1D' }`. */
+    cursor: {
+      /** When a cursor expires; never by default: `ttl: 'P1D'`. */
+      ttl: orOff(durationSetting(0), 'none', null),
+    },
+    /** Where links to other pages are: in the header `Link`, in the body, in both or nowhere: `links: 'both'`. */
     links: choice('header', 'body', 'both', 'none'),
   }),
+  /** Idempotency keys: `idempotency: { mode: 'replay', required: true }`. */
   idempotency: perResource({
+    /** A retry gets a 409 that names the created item (`'conflict'`), or the first answer again: `mode: 'replay'`. */
     mode: choice('conflict', 'replay'),
+    /** The body of that 409: the whole error, or only the message and the id: `conflictBody: 'minimal'`. */
     conflictBody: choice('extended', 'minimal'),
+    /** The field of a body that may have the key; by default `idempotencyKey`: `bodyField: 'requestKey'`, or `'off'`. */
     bodyField: orOff(word('', memberNamePattern, 'a name of letters and digits'), 'off'),
+    /** Whether a POST without a key is refused; off by default: `required: true`. */
     required: toggle(false),
+    /** Whether a caller can use a key once for each collection, or once for all: `scope: 'caller'`. */
     scope: choice('collection', 'caller'),
+    /** How long keys are kept; for ever by default: `retention: 'P30D'`. */
     retention: orOff(durationSetting(0), 'forever', null),
+    /** How long a request waits for the first one with its key; 10 seconds by default: `wait: 'PT5S'`. */
     wait: durationSetting(10 * second),
+    /** How many requests may wait for one key; 1,000 by default: `waiters: 100`. */
     waiters: count(1000),
+    /** The methods that accept keys; PATCH only with `mode: 'replay'`: `methods: ['POST', 'PATCH']`. */
     methods: keyedMethods,
   }),
-  prefer: perResource({ minimalOnCreate: toggle(false) }),
-  etag: perResource({ mode: choice('strong', 'weak', 'off'), onPut: choice('with-content', 'verbatim') }),
-  concurrency: perResource({ required: toggle(false) }),
-  deleted: perResource({ status: statusChoice(410, 404), retention: orOff(durationSetting(0), 'forever', null) }),
-  dropped: { retention: orOff(durationSetting(30 * 24 * 60 * 60 * second), 'forever') },
-  delete: perResource({ repeat: choice('no-content', 'gone') }),
-  missing: perResource({ status: statusChoice(404, 410) }),
+  /** The header `Prefer`: `prefer: { minimalOnCreate: true }`. */
+  prefer: perResource({
+    /** Whether `Prefer: return=minimal` also applies to POST; off by default: `minimalOnCreate: true`. */
+    minimalOnCreate: toggle(false),
+  }),
+  /** ETags: `etag: { mode: 'weak' }`. */
+  etag: perResource({
+    /** Whether tags are strong, weak or left out: `mode: 'weak'`. */
+    mode: choice('strong', 'weak', 'off'),
+    /** Whether a PUT answers a tag always, or only if the content was stored as it was sent: `onPut: 'verbatim'`. */
+    onPut: choice('with-content', 'verbatim'),
+  }),
+  /** Concurrent writes: `concurrency: { required: true }`. */
+  concurrency: perResource({
+    /** Whether writes of items need a condition such as `If-Match` (428 without one); off by default: `required: true`. */
+    required: toggle(false),
+  }),
+  /** Deleted items: `deleted: { status: 404 }`. */
+  deleted: perResource({
+    /** The status of a deleted item, 410 or 404: `status: 404`. */
+    status: statusChoice(410, 404),
+    /** How long the service remembers that an item was deleted; for ever by default: `retention: 'P90D'`. */
+    retention: orOff(durationSetting(0), 'forever', null),
+  }),
+  /** Values of fields that a changed declaration dropped: `dropped: { retention: 'P90D' }`. */
+  dropped: {
+    /** How long copies of dropped values are kept; 30 days by default: `retention: 'P90D'`, or `'forever'`. */
+    retention: orOff(durationSetting(30 * 24 * 60 * 60 * second), 'forever'),
+  },
+  /** DELETE: `delete: { repeat: 'gone' }`. */
+  delete: perResource({
+    /** The answer to another DELETE of a deleted item: 204 again, or 410: `repeat: 'gone'`. */
+    repeat: choice('no-content', 'gone'),
+  }),
+  /** Items that never existed: `missing: { status: 410 }`. */
+  missing: perResource({
+    /** The status of an unknown id, 404 or 410: `status: 410`. */
+    status: statusChoice(404, 410),
+  }),
+  /** The header `Cache-Control` of answers to GET: `cache: { maxAge: 'PT5M' }`. */
   cache: perResource({
+    /** Whether shared caches may store answers; by default if they do not depend on the caller: `scope: 'private'`. */
     scope: orOff(choice('public', 'private'), 'by-authentication', null),
+    /** How long an answer may be used without asking again; not at all by default: `maxAge: 'PT5M'`. */
     maxAge: orOff(durationSetting(0), 'none', null),
+    /** Whether answers name their collection as a cache group, which writes invalidate; off by default: `groups: true`. */
     groups: toggle(false),
   }),
-  compression: perResource({ minBytes: orOff(count(1024, 0), 'off') }),
+  /** Compression of answers: `compression: { minBytes: 4096 }`. */
+  compression: perResource({
+    /** The smallest answer that is compressed; 1,024 bytes by default: `minBytes: 4096`, or `'off'`. */
+    minBytes: orOff(count(1024, 0), 'off'),
+  }),
+  /** Errors: `errors: { problemBase: 'https://api.example.com/problems/' }`. */
   errors: {
+    /** The URL that types of problem documents begin with: `problemBase: 'https://api.example.com/problems/'`. */
     problemBase: word(
       '/problems/',
       /^(https?:\/\/[^\s?#]+|\/[^\s?#]*)?\/$/,
       "an absolute URL or path that ends in '/'",
     ),
   },
+  /** Authentication: `auth: { apiKeyHeader: 'X-API-Key' }`. */
   auth: {
+    /** A header that accepts API keys in addition to `Authorization`: `apiKeyHeader: 'X-API-Key'`. */
     apiKeyHeader: orOff(word('', /^[A-Za-z][A-Za-z0-9-]*$/, 'a header name'), 'none', null),
+    /** Names of credentials, which are refused in URLs and bodies: `credentialNames: ['access_token', 'secret']`. */
     credentialNames: words<string>(['access_token', 'api_key']),
+    /**
+     * The access tokens that are accepted; none by default.
+     * @example
+     * tokens: {
+     *   issuer: 'https://login.example.com/',
+     *   audience: 'https://api.example.com',
+     *   jwks: 'https://login.example.com/.well-known/jwks.json',
+     * }
+     */
     tokens: orOff(tokensSetting, 'none', null),
   },
+  /** Requests of web pages of other origins: `cors: { origins: ['https://app.example.com'] }`. */
   cors: {
+    /** The origins whose pages may read answers; none by default: `origins: ['https://app.example.com']`. */
     origins: textsThat(
       [],
       isOrigin,
       "a list of origins as browsers send them, as ['https://app.example.com'], 'null' or '*'",
     ),
+    /** The headers that such pages may send; by default those that the service reads: `headers: ['authorization']`. */
     headers: textsThat(
       [
         ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'if-modified-since'],
@@ -299,30 +439,66 @@ const settingsTable = {
       'a list of header names',
     ),
   },
+  /** Limits of sizes, times and load: `limits: { body: 65_536 }`. */
   limits: {
+    /** Bytes of a body, as sent and as decoded; 1 MiB by default: `body: 65_536`. */
     body: { ...count(MiB), local: true },
+    /** Bytes of a URL; 8,192 by default: `url: 4096`. */
     url: count(8192, 64, 65_536),
+    /** Bytes of all headers; 16,384 by default: `headers: 8192`. */
     headers: count(16_384, 1024, 65_536),
+    /** Number of header fields; 100 by default: `headerFields: 50`. */
     headerFields: count(100, 10, 1000),
+    /** Time for the headers of a request; 10 seconds by default: `headersTimeout: 'PT5S'`. */
     headersTimeout: durationSetting(10 * second),
+    /** Time for a whole request; 30 seconds by default: `requestTimeout: 'PT60S'`. */
     requestTimeout: durationSetting(30 * second),
+    /** Time for the work of a request in the database; 10 seconds by default: `handlerTimeout: 'PT5S'`. */
     handlerTimeout: durationSetting(10 * second),
+    /** Time between two requests of a connection; 75 seconds by default: `idleTimeout: 'PT30S'`. */
     idleTimeout: durationSetting(75 * second),
+    /** Time in which a client must read some of an answer; 60 seconds by default: `writeTimeout: 'PT30S'`. */
     writeTimeout: durationSetting(60 * second),
+    /** Requests at a time in a process (503 beyond it); no limit by default: `concurrency: 200`. */
     concurrency: orOff(count(256), 'none', null),
+    /** Requests at a time of one caller (429 beyond it); no limit by default: `callerConcurrency: 20`. */
     callerConcurrency: orOff(count(20), 'none', null),
+    /** The delay of the event loop from which on requests are refused; 0.2 seconds by default: `loopDelay: 'PT0.5S'`. */
     loopDelay: orOff(durationSetting(200), 'none'),
   },
-  rateLimit: { lease: count(1, 0, 100), headers: choice('draft-11', 'x-ratelimit', 'none') },
+  /** How the quotas of `tiers` are counted and shown: `rateLimit: { lease: 0 }`. */
+  rateLimit: {
+    /** The percentage of a quota that a process may count before it reports to the others; 1 by default: `lease: 0`. */
+    lease: count(1, 0, 100),
+    /** The headers that show quotas: `headers: 'x-ratelimit'`. */
+    headers: choice('draft-11', 'x-ratelimit', 'none'),
+  },
+  /** Versions: `versions: { default: 'latest' }`. */
   versions: {
+    /** Where a request may name its version; everywhere by default: `carriers: ['path']`. */
     carriers: words(['path', 'query', 'header'], ['path', 'query', 'header']),
+    /** The version of requests that name none; by default the first: `default: 'latest'`, `'required'` or `'v2'`. */
     default: word('', /^(v[1-9][0-9]{0,3}|latest|required)$/, "a version as 'v1', 'latest' or 'required'"),
+    /** Chooses the version by the features of the caller; off by default: `fromFeatures: 'changes'`, or a function. */
     fromFeatures: fromFeaturesSetting,
+    /** Whether a version ends by itself at its `sunset`; off by default: `enforceSunset: true`. */
     enforceSunset: toggle(false),
+    /** How long a version must be unused before it may be removed without a reason; 30 days by default: `idle: 'P90D'`. */
     idle: durationSetting(30 * 24 * 60 * 60 * second),
   },
-  deprecation: { format: choice('true', 'rfc9745') },
-  openapi: { version: choice('3.1', '3.2'), public: toggle(true) },
+  /** Deprecations: `deprecation: { format: 'rfc9745' }`. */
+  deprecation: {
+    /** The header `Deprecation`: `true`, or the date of RFC 9745: `format: 'rfc9745'`. */
+    format: choice('true', 'rfc9745'),
+  },
+  /** The OpenAPI document: `openapi: { version: '3.2' }`. */
+  openapi: {
+    /** Its version: `version: '3.2'`. */
+    version: choice('3.1', '3.2'),
+    /** Whether callers without credentials may read it; on by default: `public: false`. */
+    public: toggle(true),
+  },
+  /** Whether answers have the header `Server-Timing`; off by default: `serverTiming: true`. */
   serverTiming: toggle(false),
 }
 
@@ -348,23 +524,30 @@ type PerResourceSetting =
   | 'cache'
   | 'compression'
 
-/** All settings with their values in force. */
+/** All settings with their effective values. */
 export type Settings = SettingValues<typeof settingsTable>
-/** Settings as a service declares them. */
+/**
+ * The settings of a service; each has a default.
+ * @example const settings: DeclaredSettings = { naming: 'snake', list: { maxPageSize: 50 } }
+ */
 export type DeclaredSettings = DeclaredValues<typeof settingsTable>
-/** Settings as a resource declares them for itself. */
+/**
+ * The settings of a resource, which replace those of the service.
+ * @example const settings: ResourceSettings = { list: { pageSize: 10 }, concurrency: { required: true } }
+ */
 export type ResourceSettings = DeclaredValues<Pick<typeof settingsTable, PerResourceSetting>> & {
+  /** Bytes of a body, as sent and as decoded: `limits: { body: 65_536 }`. */
   readonly limits?: { readonly body?: number }
 }
 
-/** What is wrong with a declared setting. */
+/** A mistake in declared settings. `allowed` are the allowed names, or a text with the allowed values. */
 export interface SettingFault {
   readonly path: string
   readonly reason: 'unknown' | 'value' | 'not-local'
   readonly allowed: readonly string[]
 }
 
-/** Reads declared settings over those that apply so far; what does not fit is reported and left as it was. */
+/** Applies declared settings over the effective ones (or the defaults). A wrong one is reported and has no effect. */
 export function readSettings(
   given: unknown,
   over: Settings | undefined,

@@ -1,4 +1,4 @@
-/** Calls a service without a socket, on a store of its own: for our tests and for those of users. */
+/** Testing: calls a service without a socket, on a store of its own: for tests here and for those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, type Log } from './corridor/server-context.ts'
 import { callerOf } from './flow/credential.ts'
@@ -10,38 +10,60 @@ import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { previewVersions } from './versions/choose.ts'
 
-/** Who a test calls as: whoever it is to be, without a key. */
+/**
+ * The caller of a request in a test, without a key or a token.
+ * @example await call('/files', { as: { scopes: ['files:read'], account: 'acc_1', tier: 'pro' } })
+ */
 export interface As {
+  /** The account that the caller acts for; none by default: `account: 'acc_1'`. */
   readonly account?: string | null
+  /** The scopes that the caller has; none by default: `scopes: ['files:read']`. */
   readonly scopes?: readonly string[]
+  /** The tier whose quotas apply; the first declared one by default: `tier: 'pro'`. */
   readonly tier?: string | null
+  /** The features that can choose a version; none by default: `features: ['v2']`. */
   readonly features?: readonly string[]
 }
 
 type TestRequest = RequestInit & {
-  /** Sent as the content. */
+  /** The body, sent as JSON: `json: { text: 'Call Ann' }`. */
   readonly json?: unknown
-  /** Who calls; without it, whoever the headers prove. */
+  /** The caller; without it, the one that the headers identify: `as: { scopes: ['files:read'] }`. */
   readonly as?: As
 }
 
+/** A service under test, as `testing` returns it. */
 export interface Testing {
-  /** Sends a request: a path, and what fetch takes, with `json` for the content and `as` for who calls. */
+  /**
+   * Sends a request to a path. It takes the options of `fetch`, and `json` for the body and `as` for the caller.
+   * @example await call('/notes', { method: 'POST', json: { text: 'Call Ann' } })
+   */
   readonly call: (path: string, init?: TestRequest) => Promise<Response>
+  /** Closes the database: `await close()`. */
   readonly close: () => Promise<void>
 }
 
 interface TestingOptions {
+  /** The URL of the database; by default SQLite in memory: `database: 'sqlite:./test.db'`. */
   readonly database?: string
+  /** Where warnings and failures are logged; nowhere by default: `log: { error: console.error, warn() {}, info() {} }`. */
   readonly log?: Log
-  /** The fields whose stored values may be dropped, as `notes.text`. */
+  /** The fields whose stored values a changed declaration may drop: `allowLoss: ['notes.text']`. */
   readonly allowLoss?: readonly string[]
-  /** Whether rows may stay as they are that do not fit a declaration that became narrower. */
+  /** Whether stored rows may stay that do not fit a declaration that allows less: `allowMisfits: true`. */
   readonly allowMisfits?: boolean
 }
 
 const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} }
 
+/**
+ * Runs a service without a socket, by default on an empty database in memory. All versions are served, unreleased ones too.
+ * @example
+ * const { call, close } = testing(api)
+ * const created = await call('/notes', { method: 'POST', json: { text: 'Call Ann' } })
+ * assert.equal(created.status, 201)
+ * await close()
+ */
 export function testing(
   service: Service,
   { database = 'sqlite::memory:', log = silentLog, allowLoss = [], allowMisfits = false }: TestingOptions = {},
@@ -50,7 +72,7 @@ export function testing(
   const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
   const house =
     opened instanceof Promise ? opened.then((store) => openDoors(service, store, log)) : openDoors(service, opened, log)
-  if (house instanceof Promise) house.catch(() => {}) // told by the first call
+  if (house instanceof Promise) house.catch(() => {}) // the first call reports a failure to open
   return {
     call: async (path, { as, ...init } = {}) =>
       (await house).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
@@ -58,7 +80,7 @@ export function testing(
   }
 }
 
-/** A door for each who calls. */
+/** The doors of a service on an open store: one for each caller that a test names. */
 function openDoors(service: Service, store: Store, log: Log) {
   const world = serviceWorld(realWorld, store)
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }

@@ -1,16 +1,16 @@
-/** Every error type: its parent (from which `types` and the status follow) and its title. Part 7, error body. */
+/** Catalogue: every error type, its parent (which determines `types` and the status) and its title. Part 7, error body. */
 
 interface ErrorType {
   /** The more general type; only `error` has none. */
   readonly parent: string | null
-  /** Own status, or none where that of the parent applies. */
+  /** The status; by default that of the parent. */
   readonly status?: number
 }
 
-/** Error types by name. A service's own ones are added by `extend`. */
+/** Error types by name. `extendCatalogue` adds those that a service declares. */
 export type Catalogue = ReadonlyMap<string, ErrorType>
 
-/** A type that a request can be refused with, and its more general type if that is not the usual one. */
+/** The type of a refusal, with its parent if that is not the one of the catalogue. */
 export type RefusalType = string | readonly [type: string, under: string]
 
 const errorClasses: Record<string, readonly [status: number, parent: string, types: string]> = {
@@ -81,7 +81,7 @@ function buildCatalogue(): Catalogue {
   return types
 }
 
-/** The catalogue with a service's own types; the nearest parent of one decides all the others. R150, R160. */
+/** The catalogue with the types that a service declares. Only the first of the declared `parents` counts. R150, R160. */
 export function extendCatalogue(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
   const types = new Map(catalogue)
   for (const [name, { status, parents = [] }] of Object.entries(declared)) {
@@ -92,12 +92,15 @@ export function extendCatalogue(declared: Readonly<Record<string, DeclaredError>
   return types
 }
 
+/** A type of error that a service declares. */
 export interface DeclaredError {
+  /** The status of the answer: `status: 409`. */
   readonly status: number
+  /** The more general types, the nearest one first; `client-error` or `server-error` by default: `parents: ['conflict']`. */
   readonly parents?: readonly string[]
 }
 
-/** The chain from a type to `error`. `under` replaces the type's usual parent. R150. */
+/** The chain of types from a type to `error`. `under` replaces the parent of the type. R150. */
 export function typeChain(types: Catalogue, type: string, under?: string): readonly string[] {
   const found: string[] = []
   for (let name: string | null = type; name !== null; ) {
@@ -107,7 +110,7 @@ export function typeChain(types: Catalogue, type: string, under?: string): reado
   return found
 }
 
-/** The status of a type: its own or that of the nearest more general one. */
+/** The status of a type: its own, or that of the nearest type above it. */
 export function typeStatus(types: Catalogue, type: string, under?: string): number {
   const [own, ...above] = typeChain(types, type, under)
   const names = under === undefined ? [own as string, ...above] : above
@@ -118,7 +121,7 @@ export function typeStatus(types: Catalogue, type: string, under?: string): numb
   return 500
 }
 
-/** A type in words, for titles: `resource-not-found` is `Resource not found`. */
+/** The title of a type: `resource-not-found` is `Resource not found`. */
 export function typeTitle(type: string): string {
   const words = type.replaceAll('-', ' ').replace(/\b(json|uri|url)\b/g, (name) => name.toUpperCase())
   return words.charAt(0).toUpperCase() + words.slice(1)

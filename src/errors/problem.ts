@@ -1,7 +1,7 @@
-/** Problem: every refusal, and the two bodies it can be sent as. Part 7, error body. */
+/** Problem: the error of every refusal, and its two body formats. Part 7, error body. */
 import { type Catalogue, catalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'
 
-/** One thing that is wrong, and where: the part of the request with a JSON Pointer or a name. R155. */
+/** One mistake in a request: its place is a part of the request, with a JSON Pointer or a name. R155. */
 export interface Violation {
   readonly message: string
   readonly type: string
@@ -11,19 +11,25 @@ export interface Violation {
 }
 
 interface ProblemDetails {
-  /** What is wrong, one by one; the first one is the cause. */
+  /** All mistakes of the request, sent as `errors`; the first one is also sent as `cause`. */
   readonly violations?: readonly Violation[]
+  /** Headers of the answer: `headers: { 'Retry-After': '5' }`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Further members of the body, as `old_id`. */
+  /** Further members of the body: `extra: { old_id: 'ord_1' }`. */
   readonly extra?: Readonly<Record<string, unknown>>
-  /** Whether the body is the message and the further members alone. R97. */
+  /** Whether the body has only the message and the members of `extra`. R97. */
   readonly bare?: boolean
-  /** Another parent than the usual one, which also decides the status. */
+  /** Another parent of the type than the declared one; the status follows from it: `under: 'invalid-version'`. */
   readonly under?: string
-  /** What happened inside. Another refusal is told as the cause; anything else is logged and never sent. */
+  /** The error behind this one. A Problem below 500 is sent as `cause`; any other error is only logged. */
   readonly cause?: unknown
 }
 
+/**
+ * A refusal: the answer has its type, its message and the status of the type. A function that generates ids (the setting
+ * `resource.id`) may throw one of a declared type. Whatever `request` or `response` of a change throws is a 500.
+ * @example throw new Problem('credit-exceeded', 'The credit of the account is used up.')
+ */
 export class Problem extends Error {
   readonly type: string
   readonly violations: readonly Violation[]
@@ -46,12 +52,12 @@ export class Problem extends Error {
 const mostViolations = 50 // R154
 const mostCauses = 5 // R149
 
-/** The refusal of a body with all that is wrong in it. R154. */
+/** The refusal of a body, with all its mistakes. R154. */
 export function invalidBody(violations: readonly Violation[]): Problem {
   return invalidRequest('validation-failed', 'field', violations)
 }
 
-/** The refusal of query parameters with all that is wrong in them. R154. */
+/** The refusal of query parameters, with all their mistakes. R154. */
 export function invalidQuery(violations: readonly Violation[]): Problem {
   return invalidRequest('invalid-query', 'parameter', violations)
 }
@@ -77,7 +83,7 @@ export function errorBody(problem: Problem, types: Catalogue = catalogue): Recor
   })
 }
 
-/** Types that are registered for everybody, and how their members are written there. R182. */
+/** Types of the IANA registry, and the registered names of their members. R182. */
 const registeredTypes: ReadonlyMap<
   string,
   { readonly uri: string; readonly members: Readonly<Record<string, string>> }
@@ -115,11 +121,11 @@ export function problemBody(
 
 type BodyMembers = Readonly<Record<string, unknown>>
 
-/** Further members stand behind the first ones, and never in the place of others. */
+/** Joins members in this order; an extra member never replaces one of the others. */
 const joinMembers = (first: BodyMembers, extra: BodyMembers, last: BodyMembers): Record<string, unknown> =>
   Object.assign({ ...first }, extra, first, last)
 
-/** What is wrong, one by one, or the refusal behind this one; a failure behind it stays inside. R149, R154. */
+/** The violations, or else the Problem that caused this one; any other cause is not sent. R149, R154. */
 function causeMembers({ violations, cause }: Problem, types: Catalogue, depth: number): BodyMembers {
   const errors = violations.map(({ message, type, ...place }) => ({
     message,

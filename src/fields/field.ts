@@ -1,4 +1,5 @@
-/** Fields: what a declaration is made of, each maker with the options its kind has. Part 2, resources and their fields. */
+/** Fields: the kinds of fields, their makers (`f.text()`) and their options. Part 2, resources and their fields. */
+// long because: every maker and every option of the public API has a doc comment with an example
 
 export type Kind =
   | 'text'
@@ -23,74 +24,106 @@ export type Kind =
 
 export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
 
-/** What every field may say about itself. */
+/** Options of fields of every kind. */
 interface FieldOptions<T> {
-  /** May be null. */
+  /** The value may be null, and is null in a new item that leaves the field out: `f.text({ optional: true })`. */
   readonly optional?: boolean
-  /** The value where none is given; the field is then not required. */
+  /** The value of a new item that leaves the field out; the field is then not required: `f.boolean({ default: false })`. */
   readonly default?: T
-  /** The value that rows get whose stored value does not fit: written once, when the declaration is applied. */
+  /**
+   * Replaces stored values that do not fit this declaration, for example after an enum lost a value. It is written once,
+   * when the declaration is applied, and never replaces a value that a client sends.
+   * @example f.enum(['open', 'shut'], { fill: 'shut' })
+   */
   readonly fill?: T
-  /** Cannot change once it is set. */
+  /** The value is set when the item is created and cannot change: `f.text({ immutable: true })`. */
   readonly immutable?: boolean
-  /** Set by the service, never by a caller. */
+  /** Clients cannot set the value, so it needs `optional` or a `default`: `f.integer({ readOnly: true, default: 0 })`. */
   readonly readOnly?: boolean
-  /** Accepted and stored, never answered. */
+  /** The value is accepted and stored, and never answered: `f.text({ writeOnly: true })`. */
   readonly writeOnly?: boolean
-  /** The scope that callers need to see it, and to write it. */
+  /** The scope that a caller needs to see or write the field: `f.text({ optional: true, read: 'patients:pii' })`. */
   readonly read?: string
-  /** The scope that callers need besides to write it. */
+  /** The scope that a caller needs to write the field: `f.integer({ default: 0, write: 'patients:bill' })`. */
   readonly write?: string
-  /** The name the field had before; its values move with it. */
+  /** The former name of the field; stored values move to the new name: `lastName: f.text({ was: 'surname' })`. */
   readonly was?: string
-  /** Why this field shares a name with another one of different structure. R37. */
+  /**
+   * Why this field may have another structure than a field of the same name in another resource. R37.
+   * @example f.integer({ ownMeaning: 'A number of pages, not a text.' })
+   */
   readonly ownMeaning?: string
 }
 
-/** A field whose values can be told apart. */
+/** Options of fields whose values can be compared for equality. */
 interface ComparableOptions<T, Form extends FilterForm> extends FieldOptions<T> {
+  /** No two items (of an account, if the resource has an `owner`) have the same value: `f.email({ unique: true })`. */
   readonly unique?: boolean
+  /**
+   * Lists can be filtered by the field. `true` allows equality, sets and `[null]`; `'range'` adds `[gte]` and `[lte]`,
+   * `'like'` patterns, and `'gt'`, `'lt'` and `'ne'` the operator of that name.
+   * @example f.integer({ filter: ['range', 'ne'] }) // ?year[gte]=1900&year[ne]=1950
+   */
   readonly filter?: boolean | Form | readonly Form[]
 }
-/** A field whose values have an order. */
+/** Options of fields whose values have an order. */
 interface SortableOptions<T, Form extends FilterForm> extends ComparableOptions<T, Form> {
+  /** Lists can be sorted by the field, as in `?sort=name&order=desc`: `f.text({ max: 100, sort: true })`. */
   readonly sort?: boolean
 }
 type OrderedFilterForm = Exclude<FilterForm, 'like'>
 
 interface TextOptions extends SortableOptions<string, FilterForm> {
+  /** The least number of characters: `f.text({ min: 1 })`. */
   readonly min?: number
+  /** The greatest number of characters: `f.text({ max: 200 })`. */
   readonly max?: number
+  /** A regular expression of JavaScript (flag `u`) that the text must match: `f.text({ pattern: '^[0-9]{1,4}$' })`. */
   readonly pattern?: string
-  /** Compared, sorted, matched and kept unique without regard to case and composition. R60. */
+  /** Filters, sorting and `unique` ignore case and Unicode composition: `f.email({ unique: true, fold: true })`. R60. */
   readonly fold?: boolean
 }
 interface IntegerOptions extends SortableOptions<number, OrderedFilterForm> {
+  /** The least value: `f.integer({ min: 0 })`. */
   readonly min?: number
+  /** The greatest value: `f.integer({ max: 100 })`. */
   readonly max?: number
 }
-/** Numbers and times that travel as strings. */
+/** Options of numbers and times that are strings in JSON. */
 interface BoundOptions extends SortableOptions<string, OrderedFilterForm> {
+  /** The least value: `f.date({ min: '2000-01-01' })`. */
   readonly min?: string
+  /** The greatest value: `f.bigint({ max: '1000000' })`. */
   readonly max?: string
 }
 interface DecimalOptions extends BoundOptions {
+  /** How many digits there are in all, from 1 to 38; 18 by default: `f.decimal({ precision: 10, scale: 2 })`. */
   readonly precision?: number
+  /** How many of the digits are after the point: `f.decimal({ scale: 2 })` answers `"9.50"`. */
   readonly scale: number
 }
 interface RefOptions extends SortableOptions<never, 'ne'> {
-  /** What becomes of this resource when what it refers to is deleted. R138. */
+  /**
+   * Deleting the item that is referred to: `'restrict'` (default) refuses it, `'cascade'` deletes this item too. R138.
+   * @example f.ref('orders', { onDelete: 'cascade' })
+   */
   readonly onDelete?: 'restrict' | 'cascade'
 }
 interface ListOptions<T> extends FieldOptions<readonly T[]> {
+  /** The least number of items; above 0 the field is required: `f.list(f.text(), { min: 1 })`. */
   readonly min?: number
+  /** The greatest number of items; 1,000 by default: `f.list(f.text(), { max: 10 })`. */
   readonly max?: number
 }
-/** A concept takes what its place may say of any field. */
+/** A field that uses a concept may have any option; whether it fits the concept is checked at start. */
 interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
+  /** The least value or length, as the kind of the concept has it. */
   readonly min?: number | string
+  /** The greatest value or length, as the kind of the concept has it. */
   readonly max?: number | string
+  /** A regular expression that the text must match; for concepts of texts. */
   readonly pattern?: string
+  /** Filters, sorting and `unique` ignore case and Unicode composition; for concepts of texts. R60. */
   readonly fold?: boolean
 }
 interface AnyOptions extends ConceptOptions {
@@ -99,39 +132,45 @@ interface AnyOptions extends ConceptOptions {
   readonly onDelete?: 'restrict' | 'cascade'
 }
 
-/** A declared field: its kind and its options as they were written. */
+/** A declared field, as a maker of `f` returns it: its kind and its options. */
 export interface Field<K extends Kind = Kind, O extends AnyOptions = AnyOptions> {
   readonly kind: K
   readonly options: O
   /** The values of an enum. */
   readonly values?: readonly string[]
-  /** The item of a list. */
+  /** The field of each item of a list. */
   readonly item?: Field
   /** The fields of an object. */
   readonly fields?: Fields
-  /** The resource of a reference, or the name of a concept. */
+  /** The resource that a reference names, or the name of a concept. */
   readonly target?: string
 }
 
+/** Fields by their names. */
 export type Fields = { readonly [name: string]: Field }
 
+/** The field that `f.enum()` returns. */
 export interface Enum<V extends string, O extends AnyOptions> extends Field<'enum', O> {
   readonly values: readonly V[]
 }
+/** The field that `f.list()` returns. */
 export interface List<I extends Field, O extends AnyOptions> extends Field<'list', O> {
   readonly item: I
 }
+/** The field that `f.object()` returns. */
 export interface Nested<F extends Fields, O extends AnyOptions> extends Field<'object', O> {
   readonly fields: F
 }
+/** The field that `f.ref()` returns. */
 export interface Ref<To extends string, O extends AnyOptions> extends Field<'ref', O> {
   readonly target: To
 }
+/** The field that `f.concept()` returns. */
 export interface Concept<Name extends string, O extends AnyOptions> extends Field<'concept', O> {
   readonly target: Name
 }
 
-/** Values whose type depends on the kind alone. */
+/** The types of values of the kinds whose options do not change the type. */
 interface ValueByKind {
   readonly text: string
   readonly email: string
@@ -150,7 +189,7 @@ interface ValueByKind {
   readonly currency: string
 }
 
-/** A field with the concept it uses put in. `C` are the concepts of the service, here and below. */
+/** A field with its concept resolved. `C` are the concepts of the service, here and below. */
 export type ResolvedField<F, C> =
   F extends Concept<infer Name, infer O>
     ? C extends { readonly [N in Name]: infer G }
@@ -161,7 +200,7 @@ type WithOptions<G, O> = [keyof O] extends [never]
   ? G
   : { readonly [K in keyof G]: K extends 'options' ? Omit<G[K], keyof O> & O : G[K] }
 
-/** The value of a field, as rows have it. */
+/** The value of a field in an answer. */
 export type Value<F, C> = ResolvedField<F, C> extends infer G ? OrNull<G, NonNullValue<G, C>> : never
 type NonNullValue<G, C> = G extends { readonly kind: infer K extends keyof ValueByKind }
   ? ValueByKind[K]
@@ -179,7 +218,7 @@ export type OrNull<G, T> = G extends { readonly options: { readonly optional: in
     : T
   : T
 
-/** The value of a field as it is sent: an object may leave out what has a value without. */
+/** The value of a field in a request: an object may leave out its optional fields and those with a default. */
 type InputValue<F, C> = ResolvedField<F, C> extends infer G ? OrNull<G, SentValue<G, C>> : never
 export type SentValue<G, C> = G extends { readonly kind: 'object'; readonly fields: infer F }
   ? Inputs<F, C>
@@ -187,14 +226,14 @@ export type SentValue<G, C> = G extends { readonly kind: 'object'; readonly fiel
     ? readonly InputValue<I, C>[]
     : NonNullValue<G, C>
 
-/** Fields as they are sent; those of `Free` may be left out too. */
+/** The values of fields in a request; those named by `Free` may be left out too. */
 export type Inputs<F, C, Free = never> = InputsWithout<F, C, Extract<keyof F, Free> | OmittableNames<F, C>>
 type InputsWithout<F, C, Free> = Flatten<
   { readonly [K in keyof F as Exclude<K, Free>]: InputValue<F[K], C> } & {
     readonly [K in keyof F as Extract<K, Free>]?: InputValue<F[K], C>
   }
 >
-/** The fields that have a value where none is given. */
+/** The names of the fields that a request may leave out. */
 type OmittableNames<F, C> = FieldNamesWith<
   F,
   C,
@@ -202,20 +241,20 @@ type OmittableNames<F, C> = FieldNamesWith<
   | { readonly kind: 'list' | 'metadata' }
 >
 
-/** The names of the fields that are such. */
+/** The names of the fields that extend `Shape`. */
 export type FieldNamesWith<F, C, Shape> = { [K in keyof F]: ResolvedField<F[K], C> extends Shape ? K : never }[keyof F]
 
-/** An intersection as one object, for those who read it. */
+/** An intersection as one object type, so that editors show its members. */
 export type Flatten<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
-/** Options as they were written; where one is foreign to the kind, the kind's own stand here and refuse it at its place. */
+/** The declared options; if the kind does not have one of them, the allowed options, so that the compiler reports it. */
 type ExactOptions<O, Allowed> = [Exclude<keyof O, keyof Allowed>] extends [never] ? O : Allowed
 
 function makeField(kind: Kind, options: object | undefined, more: Partial<Field> = {}): Field {
   return Object.freeze({ kind, options: Object.freeze({ ...options }), ...more })
 }
 
-/** Makes fields of one kind. */
+/** A maker of fields of one kind, whose options are all optional. */
 interface FieldMaker<K extends Kind, Allowed extends AnyOptions> {
   (): Field<K, object>
   <const O extends Allowed>(options: ExactOptions<O, Allowed>): Field<K, O>
@@ -269,26 +308,111 @@ const makeObject: ObjectMaker = (fields: Fields, options?: object) =>
 const makeConcept: ConceptMaker = (target: string, options?: object) =>
   makeField('concept', options, { target }) as Concept<never, never>
 
-/** The makers of all kinds of fields. */
+/**
+ * The makers of fields, one for each kind. A field is required unless it is `optional` or has a `default`.
+ * @example
+ * const fields = {
+ *   title: f.text({ max: 200, sort: true }),
+ *   authorId: f.ref('authors', { filter: true }),
+ *   price: f.decimal({ scale: 2, default: '0.00' }),
+ * }
+ */
 export const f = {
+  /**
+   * A text of at most 10,000 characters, or 500 if it is sortable.
+   * @example f.text({ max: 200, filter: 'like', sort: true })
+   */
   text: fieldMaker<'text', TextOptions>('text'),
+  /**
+   * An e-mail address of at most 254 characters.
+   * @example f.email({ unique: true, fold: true })
+   */
   email: fieldMaker<'email', TextOptions>('email'),
+  /**
+   * An absolute http or https URL of at most 2,048 characters.
+   * @example f.url({ optional: true })
+   */
   url: fieldMaker<'url', TextOptions>('url'),
+  /**
+   * A whole number within ±(2^53 − 1).
+   * @example f.integer({ min: 0, default: 10, filter: 'range' })
+   */
   integer: fieldMaker<'integer', IntegerOptions>('integer'),
+  /**
+   * A whole number of 64 bits, a string in JSON because it may exceed what JavaScript can represent.
+   * @example f.bigint({ min: '0' })
+   */
   bigint: fieldMaker<'bigint', BoundOptions>('bigint'),
+  /**
+   * An exact decimal number, a string in JSON, padded to `scale` digits after the point: `"9.50"`.
+   * @example f.decimal({ scale: 2, min: '0', filter: 'range', sort: true })
+   */
   decimal: <const O extends DecimalOptions>(options: ExactOptions<O, DecimalOptions>): Field<'decimal', O> =>
     makeField('decimal', options as O) as Field<'decimal', O>,
+  /**
+   * `true` or `false`.
+   * @example f.boolean({ default: false, filter: true })
+   */
   boolean: fieldMaker<'boolean', SortableOptions<boolean, 'ne'>>('boolean'),
+  /**
+   * A moment in UTC with milliseconds: `2026-11-20T09:04:00.000Z`.
+   * @example f.timestamp({ optional: true, filter: 'range', sort: true })
+   */
   timestamp: fieldMaker<'timestamp', BoundOptions>('timestamp'),
+  /**
+   * A calendar date: `2026-11-20`.
+   * @example f.date({ min: '2000-01-01', filter: 'range', sort: true })
+   */
   date: fieldMaker<'date', BoundOptions>('date'),
+  /**
+   * An ISO 8601 duration: `P3DT4H`.
+   * @example f.duration({ default: 'PT30M' })
+   */
   duration: fieldMaker<'duration', ComparableOptions<string, 'ne'>>('duration'),
+  /**
+   * An ISO 8601 interval: `2026-01-01T00:00:00.000Z/P1M`.
+   * @example f.interval({ optional: true })
+   */
   interval: fieldMaker<'interval', ComparableOptions<string, 'ne'>>('interval'),
+  /**
+   * A country code of ISO 3166: `IT`.
+   * @example f.country({ optional: true, filter: true })
+   */
   country: fieldMaker<'country', SortableOptions<string, 'ne'>>('country'),
+  /**
+   * A currency code of ISO 4217: `EUR`.
+   * @example f.currency({ default: 'EUR' })
+   */
   currency: fieldMaker<'currency', SortableOptions<string, 'ne'>>('currency'),
+  /**
+   * Keys that clients choose, each with a text; `{}` by default. The setting `metadata` limits keys and values.
+   * @example f.metadata()
+   */
   metadata: fieldMaker<'metadata', FieldOptions<Readonly<Record<string, string>>>>('metadata'),
+  /**
+   * One of the given texts.
+   * @example f.enum(['open', 'done'], { default: 'open', filter: true })
+   */
   enum: makeEnum,
+  /**
+   * The id of an existing item of another resource (or of the same one).
+   * @example f.ref('authors', { filter: true, onDelete: 'cascade' })
+   */
   ref: makeRef,
+  /**
+   * A list of at most 1,000 items of one kind; `[]` by default.
+   * @example f.list(f.text({ max: 500 }), { max: 10 })
+   */
   list: makeList,
+  /**
+   * An object with the given fields.
+   * @example f.object({ street: f.text({ max: 200 }), city: f.text({ max: 100, filter: true }) })
+   */
   object: makeObject,
+  /**
+   * A field that the service declares once in `concepts`, for all resources that use it. The name of the field is the name
+   * of the concept or ends with it; options given here replace those of the concept.
+   * @example billingAddress: f.concept('address', { optional: true })
+   */
   concept: makeConcept,
 }

@@ -1,4 +1,4 @@
-/** Change: what a version changed of a resource, and the declaration as an older version had it. Part 9, versions. */
+/** Change: the change of a resource in a version, and the declaration of an older version. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
 import {
   type Concepts,
@@ -13,73 +13,93 @@ import {
 import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 
-/** A comparison that an older version asks for, in the names of the version that changed it. */
+/**
+ * A comparison of a filter, as `filters` of a change receives and returns it.
+ * @example const gold: Comparison = { field: 'tier', is: 'eq', value: 'gold' }
+ */
 export interface Comparison {
+  /** The field: an old one in what `filters` receives, a new one in what it returns. */
   readonly field: string
+  /** The operator. */
   readonly is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'null' | 'like'
-  /** A list for `in`, true or false for `null`, a pattern for `like`. */
+  /** The value; for `in` a list, for `null` true or false, for `like` a pattern. */
   readonly value: unknown
 }
 
-/** A field that another resource has now, found by a reference or by the parent. */
+/** A field that another resource has now. */
 interface FieldMove {
-  /** The own field whose value is the id of the row that has it now. */
+  /** The field of this resource with the id of the item that has the value now: a reference, or the id of the parent. */
   readonly by: string
-  /** The name it has there. */
+  /** The name of the field there. */
   readonly to: string
-  /** What it was; by default what it is there. */
+  /** The old field; by default as it is declared there now. */
   readonly field?: Field
 }
 
 type Document = Readonly<Record<string, unknown>>
 
-/** What one version changed of one resource. `old` names are those of the version before, `new` ones those of the version itself. */
+/**
+ * What a version changed in a resource. Old names are those of the version before, new names those of the version itself.
+ * @example
+ * const change: ResourceChange = {
+ *   about: '`name` replaces `title`, and `note` is new.',
+ *   renamed: { title: 'name' },
+ *   added: ['note'],
+ * }
+ */
 export interface ResourceChange {
-  /** What changed, in a sentence for those who have to move. */
+  /** The change in a sentence for users of the older version: `` about: '`note` is new.' ``. */
   readonly about: string
-  /** The feature that brings a client this change; by default the version. R191. */
+  /** The feature with which a caller gets this change (setting `versions.fromFeatures`); by default the version. R191. */
   readonly feature?: string
-  /** The name that the resource had before. */
+  /** The old name of the resource: `was: 'clients'`. */
   readonly was?: string
-  /** The resource begins with this version, or is not in it any more. */
+  /** The resource is new in this version: `begins: true`. */
   readonly begins?: true
+  /** The resource is no longer in this version; it stays declared for the older ones: `ends: true`. */
   readonly ends?: true
-  /** Old names of fields, and their new ones. */
+  /** Old names of fields, each with the new name: `renamed: { mail: 'email' }`. */
   readonly renamed?: Readonly<Record<string, string>>
-  /** Fields that only the version before has. */
+  /** Fields that only the version before has: `removed: { vip: f.boolean({ default: false }) }`. */
   readonly removed?: Fields
-  /** Fields that only the new version has. */
+  /** Fields that only the new version has: `added: ['note']`. */
   readonly added?: readonly string[]
-  /** Fields of one name in both, as they were before. */
+  /** The old fields of which only the type or the bounds changed: `retyped: { price: f.integer() }`. */
   readonly retyped?: Fields
-  /** Fields that had to be given first in the new version, with what stands where they are not. */
+  /** Fields that were optional before, with the value for items without one: `required: { name: 'unknown' }`. */
   readonly required?: Readonly<Record<string, unknown>>
-  /** Old values of an enum, and the new ones they mean. */
+  /** Old values of enums, each with the new one: `mapped: { status: { open: 'active' } }`. */
   readonly mapped?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** New values of an enum that have no old one of their own, and the old ones that are shown for them. */
+  /** New values of enums, each with the old one that old clients see: `shown: { status: { paused: 'open' } }`. */
   readonly shown?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** Fields that another resource has now: `moved: { country: { by: 'accountId', to: 'country' } }`. */
   readonly moved?: Readonly<Record<string, FieldMove>>
-  /** Methods that came with the new version, and those that ended with the one before. */
+  /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
-  /** Operations of the version before that are to be left. R198. */
+  /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
-  /** Old names of declared types of errors, and their new ones. */
+  /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
   readonly errors?: Readonly<Record<string, string>>
-  /** The new fields of an old document. */
+  /** The new fields (added or retyped) from the old ones: `request: ({ title }) => ({ name: title })`. */
   readonly request?: (old: never) => Document
-  /** The old fields of a new document. */
+  /** The old fields (removed or retyped) from the new ones: `response: ({ name }) => ({ title: name })`. */
   readonly response?: (now: never) => Document
-  /** The number of the functions, raised with each change of what they make: tags of older versions follow it. R121. */
+  /** Raise it when the results of `request` or `response` change, as ETags depend on it: `revision: 2`. R121. */
   readonly revision?: number
-  /** What a comparison of an old field asks of the new ones; null where it cannot be asked. */
+  /**
+   * Translates filters of old fields to comparisons of new ones; null refuses the filter.
+   * @example filters: { vip: ({ is, value }) => (is === 'eq' && value ? [{ field: 'tier', is, value: 'gold' }] : null) }
+   */
   readonly filters?: Readonly<Record<string, (asked: Comparison) => readonly Comparison[] | null>>
-  /** The new order of an old field. */
+  /** The terms that replace an old field in a sort: `sorts: { fullName: ['lastName', 'firstName'] }`. */
   readonly sorts?: Readonly<Record<string, readonly string[]>>
 }
 
-/** A change with its place: the version that made it, and the resource under the name it has there. */
+/** A change with its version and its resource. */
 export interface Change extends ResourceChange {
+  /** The version that made the change. */
   readonly version: string
+  /** The name of the resource in that version. */
   readonly resource: string
 }
 
@@ -89,13 +109,13 @@ export const changeKeys = [
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
-/** The labels of all versions, the oldest first; of a service that declares none, `v1`. R187a. */
+/** The labels of all versions, the oldest first; only `v1` if a service declares no versions. R187a. */
 export const versionLabels = ({ versions = {} }: Pick<VersionedDeclaration, 'versions'>): string[] => {
   const labels = Object.keys(versions).sort((a, b) => majorOf(a) - majorOf(b))
   return labels.length === 0 ? ['v1'] : labels
 }
 
-/** The whole declaration as a version had it: the newest one with all later changes undone, the latest first. */
+/** The declaration of a version: the newest declaration with all later changes undone, the latest first. */
 export function declarationAt<D extends VersionedDeclaration>(
   declaration: D,
   changes: readonly Change[],
@@ -108,7 +128,7 @@ export function declarationAt<D extends VersionedDeclaration>(
   return (ended.length === 0 ? at : { ...at, resources: without(at.resources, ended) }) as D
 }
 
-/** A declaration without one change. */
+/** The declaration before a change. */
 export function declarationBefore(declaration: VersionedDeclaration, change: Change): VersionedDeclaration {
   const { resource, was, begins, ends, errors } = change
   const told = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
@@ -140,7 +160,7 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 
-/** The fields of before in their order: what was removed stands where something was added for it, else at the end. */
+/** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */
 function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, around: VersionedDeclaration): Fields {
   const { renamed = {}, removed = {}, added = [], retyped = {}, moved = {} } = change
   const names = new Map(Object.entries(renamed).map(([old, now]) => [now, old]))
@@ -154,19 +174,19 @@ function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, a
   return Object.fromEntries([...found, ...back])
 }
 
-/** The former name of a column, and what stored values become, concern the newest version alone. */
+/** `was` and `fill` only apply to the newest version, so that older ones do not have them. */
 function withoutMigration(field: Field): Field {
   const { was, fill, ...options } = field.options
   return was === undefined && fill === undefined ? field : { ...field, options }
 }
 
-/** Whether old values stand in the order of the new ones that they are shown for, each one for one: rows of the same value are told apart by id. */
+/** Whether a sort by the new values sorts the old ones too, each for a single new one, as equal values are sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {
   const down = [...oldValuesByNew(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
   return down.every((old, i) => i === 0 || (down[i - 1] as string) < old)
 }
 
-/** A field that is in both versions, without what the change did to it. */
+/** A field that is in both versions, as it was before the change. */
 export function fieldBefore(
   name: string,
   given: Field,
@@ -188,7 +208,7 @@ export function fieldBefore(
 
 type ValueMap = Readonly<Record<string, string>>
 
-/** The values that an enum had before its values were mapped. */
+/** The values of an enum before the change. */
 function oldValues(values: readonly string[], mapped: ValueMap, shown: ValueMap): string[] {
   return values.flatMap((value) => {
     const from = Object.keys(mapped).filter((old) => mapped[old] === value)
@@ -202,7 +222,7 @@ export function oldValuesByNew(values: readonly string[], mapped: ValueMap, show
   return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))
 }
 
-/** The resource that a reference or the parent leads to, from a resource with these fields. */
+/** The resource that `by` leads to from a resource with these fields: the target of a reference, or the parent. */
 export function referencedResource(
   fields: Fields,
   by: string,

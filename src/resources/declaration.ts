@@ -1,81 +1,109 @@
-/** What a service declares of a resource. Part 2, resources and their fields. */
+/** Declaration: the options of a resource, and of tiers, versions and concepts. Part 2, resources and their fields. */
 
 import type { DeclaredError } from '../errors/catalogue.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
 
-/** `public`, `authenticated`, or the name of a scope. */
+/** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
 export type AccessRule = string
+/** The operations of a resource: GET of the list and of an item, POST, PUT, PATCH and DELETE. */
 export type Operation = 'list' | 'read' | 'create' | 'replace' | 'change' | 'remove'
 export const operations: readonly Operation[] = ['list', 'read', 'create', 'replace', 'change', 'remove']
 
+/**
+ * Who may use a resource: one rule for all operations, or a rule for each. `read` is for lists and items, `write` for all
+ * changes; `create`, `replace`, `change` and `remove` override `write`.
+ * @example access: { read: 'public', write: 'orders:write', remove: 'orders:admin' }
+ */
 export type Access =
   | AccessRule
   | (Readonly<Partial<Record<Exclude<Operation, 'list'>, AccessRule>>> & { readonly write?: AccessRule })
 
-/** How something that is published goes. Times are dates, or moments in UTC. */
+/** When a version or an operation is deprecated and ends. Times are dates, or moments in UTC. */
 interface Retirement {
-  /** From when on callers are told to move. R198. */
+  /** From this time on answers have the header `Deprecation`: `deprecated: '2026-01-01'`. R198. */
   readonly deprecated?: string
-  /** When it is planned to end. R200. */
+  /** The planned end, for the header `Sunset`: `sunset: '2027-12-31'`. R200. */
   readonly sunset?: string
-  /** Where it is described how to move, and what is promised to those who stay. R201. */
+  /** The URL of the migration guide: `guide: 'https://docs.example.com/v2'`. R201. */
   readonly guide?: string
+  /** The URL of the sunset policy: `policy: 'https://docs.example.com/sunset'`. R201. */
   readonly policy?: string
 }
 
-/** A published version: when it came, and when and how it goes. */
+/**
+ * A version: when it was released, and when it is deprecated and ends.
+ * @example v1: { released: '2025-01-15', deprecated: '2026-01-01', sunset: '2027-12-31' }
+ */
 export interface VersionDeclaration extends Retirement {
+  /** When clients can first use it; until then it is answered as an unknown version: `released: '2026-01-15'`. */
   readonly released: string
-  /** How deprecations are told, where not as the service tells them. R199. */
+  /** The form of the header `Deprecation`; by default the setting `deprecation.format`: `format: 'rfc9745'`. R199. */
   readonly format?: 'true' | 'rfc9745'
-  /** No longer served; a reason where it still has consumers. R203, R204. */
+  /** It is no longer served; with a reason if it still has consumers: `retired: 'all were told'`. R203, R204. */
   readonly retired?: true | string
 }
 
-/** An operation that is to be left while its version stays. R198. */
+/**
+ * The deprecation of one operation whose version stays. R198.
+ * @example remove: { deprecated: '2026-01-01', sunset: '2027-12-31', successor: '/trash' }
+ */
 export interface Deprecation extends Retirement {
+  /** From this time on its answers have the header `Deprecation`: `deprecated: '2026-01-01'`. */
   readonly deprecated: string
-  /** What does the same instead. */
+  /** The URL to use instead: `successor: '/trash'`. */
   readonly successor?: string
 }
 
+/** Deprecations by operation. */
 export type Deprecations = { readonly [O in Operation]?: Deprecation }
 
+/** The parent of a resource, if not only its name is declared. */
 export interface ParentDeclaration {
+  /** The name of the parent resource: `resource: 'orders'`. */
   readonly resource: string
-  /** What becomes of the children when the parent is deleted. R138. */
+  /** Deleting a parent with children: `'restrict'` (default) refuses it, `'cascade'` deletes the children too. R138. */
   readonly onDelete?: 'restrict' | 'cascade'
 }
 
+/**
+ * A resource: its fields, its access rules, and options that differ from the defaults.
+ * @example books: { prefix: 'bok', fields: { title: f.text({ max: 200 }) }, access: 'public' }
+ */
 export interface ResourceDeclaration {
-  /** What identifiers begin with; by default the singular of the resource's name. */
+  /** The part of ids before the underscore; by default the singular of the name: `prefix: 'ord'` makes `ord_…`. */
   readonly prefix?: string
-  /** The singular of the name, where the derived word is wrong. */
+  /** The singular of the name, if the derived word is wrong: `singular: 'staff-member'`. */
   readonly singular?: string
-  /** States that the name is a plural, where it does not look like one. */
+  /** Confirms that the name is a plural although it does not look like one: `plural: true`. */
   readonly plural?: true
-  /** The resource that owns the items of this one. */
+  /**
+   * The resource that the items are children of: they are created below one of its items and have its id.
+   * @example parent: { resource: 'orders', onDelete: 'cascade' }
+   */
   readonly parent?: string | ParentDeclaration
-  /** The field whose value identifies an item (below its parent, if there is one). */
+  /** The field whose value is the id of an item, below its parent if there is one: `key: 'number'`. */
   readonly key?: string
+  /** The fields of an item; `id`, `createdAt` and `updatedAt` are added: `fields: { text: f.text() }`. */
   readonly fields: Fields
+  /** Who may use it: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: Access
-  /** What the account is called that an item belongs to: callers see the items of their own account, and no others. R170. */
+  /** The name of the account that items belong to; callers see only items of their account: `owner: 'customerId'`. R170. */
   readonly owner?: string
-  /** What is offered; by default everything. */
+  /** The offered operations; all of them by default: `methods: ['list', 'read', 'create']`. */
   readonly methods?: readonly Operation[]
-  /** Operations that are to be left, and how they go. R198. */
+  /** Deprecated operations: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
-  /** The default order: names of fields, descending ones with a minus sign. */
+  /** The order of lists without `sort`, by default that of creation; a minus sign is descending: `order: ['-price']`. */
   readonly order?: readonly string[]
-  /** Named orders for `custom_sort`. */
+  /** Named orders: `sorts: { value: ['price', '-year'] }` for `?custom_sort=value`. */
   readonly sorts?: { readonly [name: string]: readonly string[] }
-  /** Composite indexes for lists that filter by one field and sort by another. */
+  /** Indexes for lists that filter by one field and sort by another: `indexes: [['status', 'title']]`. */
   readonly indexes?: readonly (readonly string[])[]
-  /** Fields that are unique together. */
+  /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
   readonly uniques?: readonly (readonly string[])[]
+  /** Settings of this resource, which replace those of the service: `settings: { list: { pageSize: 10 } }`. */
   readonly settings?: ResourceSettings
 }
 
@@ -97,9 +125,10 @@ export const resourceKeys = [
   'settings',
 ] as const satisfies readonly (keyof ResourceDeclaration)[]
 
+/** Concepts by name: structures that several resources share. */
 export type Concepts = { readonly [name: string]: Field }
 
-/** What resources of one service share while they are made. */
+/** The parts of a declaration that every resource of the service needs. */
 export interface DeclarationContext {
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   readonly concepts: Concepts
@@ -115,14 +144,25 @@ export function parentFieldName(
   return toCase(`${declaration?.singular ?? singularOf(parent)}-id`, settings.naming)
 }
 
-/** A mistake in a declaration: where it is, what is wrong, and the mend. R219. */
+/**
+ * A mistake in a declaration. The error that `service` throws has all of them in `mistakes`. R219.
+ * @example
+ * const mistake: Mistake = {
+ *   place: 'resources.orders.fields.total',
+ *   reason: '`min` (5) is above `max` (1).',
+ *   mend: 'Write the smaller one as `min`.',
+ * }
+ */
 export interface Mistake {
+  /** The path in the declaration. */
   readonly place: string
+  /** The reason why it is a mistake. */
   readonly reason: string
+  /** How to fix it. */
   readonly mend: string
 }
 
-/** The field that a concept stands for: its structure, with the options of the place that uses it. R37. */
+/** A field with its concepts replaced by their fields; options given where a concept is used replace its own. R37. */
 export function resolveConcepts(field: Field, concepts: Concepts): Field {
   if (field.kind === 'list') return { ...field, item: resolveConcepts(field.item as Field, concepts) }
   if (field.kind === 'object') {
@@ -139,51 +179,62 @@ export function resolveConcepts(field: Field, concepts: Concepts): Field {
 export const parentDeclarationOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>
   typeof parent === 'string' ? { resource: parent } : parent
 
-/** What the account is called that items belong to: children belong to whom their parent belongs. Null where they belong to nobody. */
+/** The name of the account that items belong to; children belong to the account of their parent. Null without an owner. */
 export function accountNameOf(resources: DeclarationContext['resources'], name: string): string | null {
   const declaration = resources[name]
   const parent = declaration && parentDeclarationOf(declaration)
   return (parent && accountNameOf(resources, parent.resource)) ?? declaration?.owner ?? null
 }
 
-/** The rule for an operation; a narrower name wins. */
+/** The rule for an operation: its own, or else that of `write`; `read` for lists and items. */
 export function ruleFor(access: Access, operation: Operation): AccessRule | undefined {
   if (typeof access === 'string') return access
   if (operation === 'list' || operation === 'read') return access.read
   return access[operation] ?? access.write
 }
 
-/** Whether a rule lets everybody whom another one lets. Two scopes cannot be compared. */
+/** Whether a rule allows every caller that the other one allows. Different scopes cannot be compared. */
 export const ruleCovers = (rule: AccessRule | undefined, other: AccessRule | undefined): boolean =>
   rule === 'public' || rule === other || (rule === 'authenticated' && other !== 'public')
 
-/** Whether everybody who may replace items of a resource may read them too. */
+/** Whether every caller that may replace items of a resource may also read them. */
 export const isReadByWriters = ({ access }: { readonly access: Access }): boolean =>
   ruleCovers(ruleFor(access, 'read'), ruleFor(access, 'replace'))
 
-/** Whose requests are counted together: those of a caller, of all callers of the tier, or of an address. R181. */
+/** Which requests a quota counts together: those of a caller, of all callers of the tier, or of an address. R181. */
 export const partitions = ['caller', 'tier', 'address'] as const
 export type Partition = (typeof partitions)[number]
 
+/**
+ * A quota: a number of requests in a time window.
+ * @example burst: { quota: 20, window: 'PT1M' }
+ */
 export interface DeclaredQuota {
+  /** How many requests are allowed in a window: `quota: 1000`. */
   readonly quota: number
-  /** An ISO 8601 duration; an hour unless said. */
+  /** The length of the window, an ISO 8601 duration; an hour by default: `window: 'P1D'`. */
   readonly window?: string
+  /** Which requests are counted together; those of a `'caller'` by default: `partition: 'tier'`. */
   readonly partition?: Partition
 }
 
-/** A tier: its quotas by name, of which `hourly` may be the number alone, and the features that its callers have. */
+/**
+ * A tier: its quotas by name (`hourly` may be only the number), and `features`, the features of its callers.
+ * @example pro: { hourly: 50_000, daily: { quota: 500_000, window: 'P1D', partition: 'tier' }, features: ['v2'] }
+ */
 export interface DeclaredTier {
   readonly [quota: string]: number | DeclaredQuota | readonly string[]
 }
 
+/** Tiers by name. The first one is for callers that name no tier, `anonymous` for those without credentials. */
 export interface DeclaredTiers {
   readonly [tier: string]: DeclaredTier
 }
 
+/** Versions by name, `v1` and so on. */
 export type Versions = { readonly [label: string]: VersionDeclaration }
 
-/** What of a declaration versions can differ in. */
+/** The parts of a declaration that can differ between versions. */
 export interface VersionedDeclaration {
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   readonly concepts?: Concepts

@@ -1,4 +1,4 @@
-/** What a declaration says about types: rows, inputs, patches and names are inferred from it. Part 2, fields. */
+/** Infer: the types of rows, inputs, patches and names, inferred from a declaration. Part 2, fields. */
 
 import type {
   Enum,
@@ -14,7 +14,7 @@ import type {
 } from '../fields/field.ts'
 import type { Irregular } from '../formats/naming.ts'
 
-/** The declaration of a service; a declaration is its own. */
+/** The declaration of a service; of a declaration, itself. */
 type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
 type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
@@ -32,10 +32,16 @@ type ReadOnlyNames<D, R> = FieldNamesWith<
   { readonly options: { readonly readOnly: true } }
 >
 
-/** The names of the resources of a service. */
+/**
+ * The names of the resources of a service.
+ * @example const name: ResourceName<typeof api> = 'notes'
+ */
 export type ResourceName<S> = keyof Get<DeclarationOf<S>, 'resources'> & string
 
-/** An item as it is answered. */
+/**
+ * An item in an answer. Fields that need a scope may be missing; write-only fields are.
+ * @example const title = (note: Row<typeof api, 'notes'>): string => `${note.state}: ${note.text}`
+ */
 export type Row<S, R extends ResourceName<S>> = RowOf<DeclarationOf<S>, R, FieldsOf<DeclarationOf<S>, R>>
 type RowOf<D, R, F> = Flatten<
   { readonly id: string } & { readonly [K in ParentFieldName<D, R>]: string } & {
@@ -44,24 +50,33 @@ type RowOf<D, R, F> = Flatten<
     readonly [K in TimestampName<D>]: string
   }
 >
-/** Fields that only callers with a scope are answered. */
+/** The names of fields that only callers with a scope see. */
 type ScopedNames<D, R> = FieldNamesWith<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly read: string } }>
 
-/** What a caller sends for a new item. */
+/**
+ * The body of a POST.
+ * @example const input: CreateInput<typeof api, 'notes'> = { text: 'Call Ann' }
+ */
 export type CreateInput<S, R extends ResourceName<S>> = Inputs<
   WritableFields<DeclarationOf<S>, R> & { readonly [K in ChosenIdName<DeclarationOf<S>, R>]: Field<'text', object> },
   ConceptsOf<DeclarationOf<S>>,
   'id'
 >
 
-/** What a caller sends in place of an item: the address gives its key, and write-only fields keep their value. R48, R111. */
+/**
+ * The body of a PUT. It may leave out the key, which the URL has, and write-only fields, which keep their values. R48, R111.
+ * @example const input: ReplaceInput<typeof api, 'notes'> = { text: 'Call Bob', state: 'done' }
+ */
 export type ReplaceInput<S, R extends ResourceName<S>> = Inputs<
   WritableFields<DeclarationOf<S>, R>,
   ConceptsOf<DeclarationOf<S>>,
   KeyOf<DeclarationOf<S>, R> | WriteOnlyNames<DeclarationOf<S>, R>
 >
 
-/** What a caller wants changed: null empties an optional field and removes a key of metadata. R113. */
+/**
+ * The body of a PATCH: null clears an optional field, and removes a key of metadata. R113.
+ * @example const patch: Patch<typeof api, 'notes'> = { state: 'done' }
+ */
 export type Patch<S, R extends ResourceName<S>> = Patches<
   Omit<WritableFields<DeclarationOf<S>, R>, KeyOf<DeclarationOf<S>, R>>,
   ConceptsOf<DeclarationOf<S>>
@@ -74,10 +89,10 @@ type NonNullPatch<G, C> = G extends { readonly kind: 'object'; readonly fields: 
     ? Readonly<Record<string, string | null>>
     : SentValue<G, C>
 
-/** The declared fields that a caller may send; the key, even if nobody may change it. */
+/** The declared fields that a body may have: all that are not read-only, and the key. */
 type WritableFields<D, R> = Omit<FieldsOf<D, R>, Exclude<ReadOnlyNames<D, R>, KeyOf<D, R>>>
 
-/** The name of the id, where clients choose it. R91. */
+/** `id` if clients choose it, else nothing. R91. */
 type ChosenIdName<D, R> = [KeyOf<D, R>] extends [never]
   ? IdSetting<ResourceOf<D, R>, IdSetting<D, 'typeid'>> extends 'client'
     ? 'id'
@@ -85,7 +100,10 @@ type ChosenIdName<D, R> = [KeyOf<D, R>] extends [never]
   : never
 type IdSetting<T, Else> = T extends { readonly settings: { readonly resource: { readonly id: infer I } } } ? I : Else
 
-/** The fields that a list can be filtered by, nested ones with dots. R71, R73. */
+/**
+ * The fields that a list can be filtered by, nested ones with dots. R71, R73.
+ * @example const filter: FilterName<typeof api, 'notes'> = 'createdAt'
+ */
 export type FilterName<S, R extends ResourceName<S>> = ExpandUnion<
   | 'id'
   | ParentFieldName<DeclarationOf<S>, R>
@@ -94,16 +112,19 @@ export type FilterName<S, R extends ResourceName<S>> = ExpandUnion<
 >
 type FilterOption = { readonly filter: true | FilterForm | readonly FilterForm[] }
 
-/** The fields that a list can be sorted by. R56. */
+/**
+ * The fields that a list can be sorted by. R56.
+ * @example const sort: SortName<typeof api, 'notes'> = 'updatedAt'
+ */
 export type SortName<S, R extends ResourceName<S>> = ExpandUnion<
   | TimestampName<DeclarationOf<S>>
   | FieldPath<FieldsOf<DeclarationOf<S>, R>, ConceptsOf<DeclarationOf<S>>, { readonly sort: true }>
 >
 
-/** A union without a name of its own, so that an editor lists its members. */
+/** A union without its alias, so that editors list its members. */
 type ExpandUnion<Names> = [Names] extends [infer Each] ? Each : never
 
-/** The paths of the fields whose options are such. */
+/** The paths of the fields whose options extend `Options`. */
 export type FieldPath<F, C, Options> = ExpandUnion<
   { [K in keyof F & string]: FieldPathAt<K, ResolvedField<F[K], C>, C, Options> }[keyof F & string]
 >
@@ -113,7 +134,7 @@ type FieldPathAt<K extends string, G, C, Options> = G extends { readonly kind: '
     ? K
     : never
 
-/** The names that the service itself adds. R41a. */
+/** The names of the times that the service adds. R41a. */
 export type TimestampName<D> = InCase<D, 'created-at' | 'updated-at'>
 export type ParentFieldName<D, R> = InCase<D, `${SingularOf<D, ParentName<ResourceOf<D, R>>>}-id`>
 type ParentName<T> = T extends { readonly parent: infer P }
@@ -132,7 +153,7 @@ type InCase<D, Name extends string> = D extends { readonly settings: { readonly 
 type Snake<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}_${Snake<B>}` : Name
 type Camel<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}${Camel<Capitalize<B>>}` : Name
 
-/** The singular of a name, by the rules that `singular` keeps at run time. */
+/** The singular of a name, by the same rules as `singularOf` at run time. */
 export type Singular<Name extends string> = Name extends `${infer A}-${infer B}`
   ? `${A}-${Singular<B>}`
   : Name extends keyof Irregular
@@ -159,7 +180,7 @@ type Vowel = 'a' | 'e' | 'i' | 'o' | 'u'
 export type VersionName<S> = keyof Get<DeclarationOf<S>, 'versions'> & string
 export type FieldName<D, R> = keyof FieldsOf<D, R> & string
 
-/** What a change tells of a resource, as far as types follow from it. */
+/** The parts of a change that determine the types of older versions. */
 export interface ChangeTypes {
   readonly was: string
   readonly removed: unknown
@@ -204,7 +225,7 @@ type MovedFieldType<D, R, M> = M extends { readonly field: infer F }
       >
     : never
 
-/** The declaration before a change, as far as types need it. */
+/** The declaration before a change, with the parts that types are inferred from. */
 export interface DeclarationBefore<D, R extends ResourceName<D>, T extends ChangeTypes> {
   readonly settings: Get<D, 'settings'>
   readonly concepts: Get<D, 'concepts'>
@@ -216,15 +237,15 @@ export interface DeclarationBefore<D, R extends ResourceName<D>, T extends Chang
 }
 
 type ValuesOf<F, C> = { readonly [K in keyof F]: Value<F[K], C> }
-/** An old document, as functions of a change are given it. */
+/** An old document, the parameter of `request`. */
 export type OldDocument<D, R, T extends ChangeTypes> = ValuesOf<FieldsBefore<D, R, T>, ConceptsOf<D>>
-/** A document of the version itself; null stands for what a caller does not see. */
+/** A document of the version itself, the parameter of `response`; a field that the caller does not see is null. */
 export type NewDocument<D, R> = { readonly [K in keyof FieldsOf<D, R>]: VisibleValue<FieldsOf<D, R>[K], ConceptsOf<D>> }
 type VisibleValue<F, C> = Value<F, C> | (F extends { readonly options: { readonly read: string } } ? null : never)
-/** The fields of a new document that follow from an old one: those that were added or are of another type now. */
+/** The result of `request`: the fields that were added, or have another type now. */
 export type NewFields<D, R, T extends ChangeTypes> = Inputs<
   Pick<FieldsOf<D, R>, Extract<keyof FieldsOf<D, R>, T['added'][number] | keyof T['retyped']>>,
   ConceptsOf<D>
 >
-/** The fields of an old document that follow from a new one. */
+/** The result of `response`: the fields that were removed, or had another type. */
 export type OldFields<D, T extends ChangeTypes> = Inputs<T['removed'] & T['retyped'], ConceptsOf<D>>
