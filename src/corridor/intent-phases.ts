@@ -1,9 +1,11 @@
 /** Intent phases: read what a request wants of a route: representation, content, parameters, body. R1, R19. */
 import { refuseCredentialsInBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
+import { repeatProblem } from '../endpoints/item.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
+import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
-import type { Route } from '../flow/route.ts'
+import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -66,25 +68,35 @@ export const intentPhase = phase({
     const { world, store } = context
     const { carried } = versioned
     const asked = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
-    return parseIntent(asked, route, store)
+    return parseIntent(asked, route, store, versioned.version)
   },
 })
 
 /** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
-function parseIntent(asked: RequestContext, route: Route, store: Store): Intent | Promise<Intent> {
+function parseIntent(
+  asked: RequestContext,
+  route: Route,
+  store: Store,
+  version: ServedVersion,
+): Intent | Promise<Intent> {
   const { content, headers } = asked.call
   if (content !== null || headers.expect !== undefined || route.content.length > 0)
-    return parseWithContent(asked, route, store)
+    return parseWithContent(asked, route, store, version)
   try {
     return route.parse(asked) //                                           400
   } catch (problem) {
-    return admitTargetFirst(asked, route, store).then(() => Promise.reject(problem))
+    return admitTargetFirst(asked, route, store, version).then(() => Promise.reject(problem))
   }
 }
 
 /** What is wanted by a call that has content, or should have. */
-async function parseWithContent(asked: RequestContext, route: Route, store: Store): Promise<Intent> {
-  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store)
+async function parseWithContent(
+  asked: RequestContext,
+  route: Route,
+  store: Store,
+  version: ServedVersion,
+): Promise<Intent> {
+  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store, version)
   let given = asked
   try {
     const body = await readPayload(asked.call, route) //                       400, 413
@@ -92,19 +104,22 @@ async function parseWithContent(asked: RequestContext, route: Route, store: Stor
     refuseCredentialsInBody(body, route) //                                              400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
-    await admitTargetFirst(given, route, store)
+    await admitTargetFirst(given, route, store, version)
     throw problem
   }
 }
 
-async function admitTargetFirst(asked: RequestContext, route: Route, store: Store): Promise<void> {
-  const target = route.target(asked) //                                    404
-  route.admit(asked, target && (await store.execute(target))) //           404, 410, 412, 428
-  const key = asked.body && route.recall?.(asked) //                       400
-  if (key)
-    route.admitKey(
-      asked,
-      key.claim,
-      await executeInTurn(key, { store, world: asked.world }, route.resource.settings.idempotency),
-    ) // 409
+async function admitTargetFirst(
+  asked: RequestContext,
+  route: Route,
+  store: Store,
+  { resources }: ServedVersion,
+): Promise<void> {
+  const { read, admit } = route.target(asked) //                           404
+  admit(read && ((await store.execute(read)) as ReadResult)) //            404, 410, 412, 428
+  const claim = asked.body && route.claim?.(asked) //                      400
+  if (!claim) return
+  const recall = { do: 'recall', claim } as const
+  const known = await executeInTurn(recall, { store, world: asked.world }, route.resource.settings.idempotency) // 409
+  if (known.is === 'claimed') throw repeatProblem({ resources, resource: route.resource }, claim, known, asked.carried)
 }

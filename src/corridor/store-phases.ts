@@ -3,8 +3,8 @@ import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
+import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
-import type { Outcome } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
@@ -87,11 +87,11 @@ function routeRefusals(
 
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
   const { route, asked, store } = way
-  const read = route.target(asked)
-  const found = read && (await store.execute(read))
+  const { read, admit } = route.target(asked)
+  const found = read && ((await store.execute(read)) as ReadResult)
   const others = read && found?.is === 'missing' ? await otherAccounts(way, read) : []
   if (read && found && found.is !== 'found') note(absenceText(read, found, others))
-  route.admit(asked, found)
+  admit(found)
   if (!read) return null
   if (found?.is === 'found') return `${read.key.id} is there`
   // R170: an id that the service made exists in one account only
@@ -108,7 +108,7 @@ async function otherAccounts({ store }: ExplainedWay, { collection, key }: Read)
 }
 
 /** Why an item is missing, including that it belongs to another account, which clients are not told. */
-function absenceText({ collection, key }: Read, found: Outcome, accounts: readonly string[]): string {
+function absenceText({ collection, key }: Read, found: ReadResult, accounts: readonly string[]): string {
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`

@@ -1,6 +1,6 @@
 /** Changes the given fields of an item: PATCH with a merge patch. Part 4, methods. */
+import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Decide } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -14,10 +14,15 @@ import {
   writesRestricted,
 } from './described.ts'
 import { writeRules } from './further-rules.ts'
-import { absentItem, type EndpointContext, itemPermissions, itemRead, restrictedFields } from './item.ts'
-import { admitConditionalWrite } from './preconditions.ts'
+import { absentItem, type EndpointContext, itemPermissions, restrictedFields } from './item.ts'
 import { maskJoined } from './view.ts'
-import { movedFieldWrites, updatePlanner, type WriteDescription, writeItemRoute } from './write-item.ts'
+import {
+  admitConditions,
+  movedFieldWrites,
+  updatePlanner,
+  type WriteDescription,
+  writeItemRoute,
+} from './write-item.ts'
 
 /** In the order of `Accept-Patch`. R115. */
 const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
@@ -33,25 +38,20 @@ export function changeItemRoute(scene: EndpointContext): Route {
     rule: ruleFor(resource.access, 'change') as string,
     content: patchTypes,
     claiming: (asked) => claimOfChange(asked, representation.today, concealed),
-    plan: (intent): Decide => ({
-      do: 'decide',
-      read: itemRead(scene, intent),
-      decide: (seen) => {
-        if (seen.is !== 'found') throw absentItem(scene, seen)
-        admitConditionalWrite(intent.preconditions, seen, view(intent.caller))
-        const before = decodeDocument(representation.today, seen.doc, seen.hidden)
-        const { body, key } = intent
-        const rows = maskJoined(view(intent.caller), seen.joined)
-        const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows)
-        const leads = representation.joined.every(({ by }) => before[by] === after[by])
-        const along = movedFieldWrites(scene, intent, after, leads ? rows : [])
-        return { ...updated(intent, seen, before, after), ...along }
-      },
-    }),
     headers: () => ({}),
-    admit: (given, seen, caller) => {
+    admit: (asked, seen) => {
       if (seen.is !== 'found') throw absentItem(scene, seen)
-      admitConditionalWrite(given, seen, view(caller))
+      admitConditions(scene, asked, seen)
+    },
+    decide: (intent, seen) => {
+      const found = seen as FoundRow
+      const before = decodeDocument(representation.today, found.doc, found.hidden)
+      const { body, key } = intent
+      const rows = maskJoined(view(intent.caller), found.joined)
+      const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows)
+      const leads = representation.joined.every(({ by }) => before[by] === after[by])
+      const along = movedFieldWrites(scene, intent, after, leads ? rows : [])
+      return { ...updated(intent, found, before, after), ...along }
     },
     furtherRules: writeRules(scene),
     claims,

@@ -25,7 +25,6 @@ import {
   itemPermissions,
   itemReply,
   ownerOf,
-  repeatProblem,
   replayReply,
   restrictedFields,
   writeRefusal,
@@ -48,7 +47,13 @@ export function createItemRoute(scene: EndpointContext): Route {
     rule: ruleFor(resource.access, 'create') as string,
     content: ['application/json'],
     query: ({ target }) => refuseParameters(target, resource.settings),
-    target: (asked) => readOfOwner(owner(asked), asked),
+    target: (asked) => ({
+      read: readOfOwner(owner(asked), asked),
+      admit: (seen) => {
+        admitPresent(scene, seen)
+        admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
+      },
+    }),
     parse: (asked) => parseCreate(scene, asked, concealed),
     plan: (intent) => planCreate(scene, intent, owner(intent)),
     render: (intent, outcome) => {
@@ -57,17 +62,7 @@ export function createItemRoute(scene: EndpointContext): Route {
       if (outcome.is !== 'created') throw creationFailure(scene, intent, outcome)
       return createdReply(scene, intent, intent.key, outcome)
     },
-    recall: (asked) => {
-      const { claim } = claimOfCreate(asked, scene.representation.today, concealed)
-      return claim && { do: 'recall', claim }
-    },
-    admitKey: (asked, own, known) => {
-      if (known.is === 'claimed') throw repeatProblem(scene, own, known, asked.carried)
-    },
-    admit: (asked, target) => {
-      admitPresent(scene, target)
-      admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
-    },
+    claim: (asked) => claimOfCreate(asked, scene.representation.today, concealed).claim,
     furtherRules: writeRules(scene),
     claims: resource.settings.idempotency.required ? 'required' : 'optional',
     about: createDescription(scene),
@@ -123,7 +118,7 @@ function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: R
   const key = newRowKey(resource, document, asked, claim)
   stampDocument(resource, document, key, asked.params[0] ?? null, time)
   admitConvertible(scene, asked.caller, document)
-  return { ...asked, key, time, preconditions: null, claim, document }
+  return { ...asked, key, time, claim, document }
 }
 
 /** An id that is made with a key lies where the key does. */

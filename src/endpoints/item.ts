@@ -5,7 +5,7 @@ import type { Representation } from '../changes/representation.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { AbsentRow, JoinedRow, RowKey } from '../flow/found-row.ts'
+import type { AbsentRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read } from '../flow/plan.ts'
@@ -37,8 +37,10 @@ export interface EndpointContext {
 }
 
 /** The resource, as the version has it, that the store knows by a name. */
-const resourceByCollection = ({ resources }: EndpointContext, collection: string): Resource | undefined =>
-  [...resources.values()].find((one) => one.collection.name === collection)
+const resourceByCollection = (
+  { resources }: Pick<EndpointContext, 'resources'>,
+  collection: string,
+): Resource | undefined => [...resources.values()].find((one) => one.collection.name === collection)
 
 /** The key of the addressed item; a text that cannot be one is not looked up. R9. */
 export function itemKey({ resource }: EndpointContext, { params, caller }: RequestContext): RowKey {
@@ -245,7 +247,12 @@ export function changedReferences(
 }
 
 /** The refusal of a repeat, with the way to what was made. R96 */
-export function repeatProblem(scene: EndpointContext, own: Claim, known: PriorClaim, carried: CarriedVersion): Problem {
+export function repeatProblem(
+  scene: Pick<EndpointContext, 'resource' | 'resources'>,
+  own: Claim,
+  known: PriorClaim,
+  carried: CarriedVersion,
+): Problem {
   const made = resourceByCollection(scene, known.collection)
   return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, scene.resource.settings)
 }
@@ -266,6 +273,6 @@ export function replayReply(
 }
 
 /** Refuses where the target, or the owner of what is to be made, is not there. */
-export function admitPresent(scene: EndpointContext, target: Outcome | null): void {
+export function admitPresent(scene: EndpointContext, target: ReadResult | null): void {
   if (target && isAbsent(target)) throw absentItem(scene, target)
 }

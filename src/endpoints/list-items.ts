@@ -43,11 +43,11 @@ export function listItemsRoute(scene: EndpointContext): Route {
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
     query: ({ target }, world, { prefix }) => read(target.slice(prefix.length), world),
-    target: (asked) => readOfOwner(owner(asked), asked),
+    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
       if (veiled.size > 0 || resource.hasScopedFields) admitRestrictedFields(asked, resource, veiled, scene.challenge)
       const key = { id: '', parent: null, account: null }
-      return { ...asked, key, time: 0, preconditions: null, document: null, claim: null }
+      return { ...asked, key, time: 0, document: null, claim: null }
     },
     plan: (intent) => planList(scene, intent, owner(intent)),
     render: (intent, outcome) => {
@@ -55,10 +55,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
       const page = outcome as Page
       return orBrokenPage(scene.representation.today, intent, page, () => pageReply(scene, intent, page))
     },
-    recall: null,
     offer: () => listOffer(accepted),
-    admitKey: () => {},
-    admit: (_, target) => admitPresent(scene, target),
     claims: null,
     about: listDescription(scene),
   }

@@ -19,23 +19,13 @@ export function readItemRoute(scene: EndpointContext): Route {
     rule: ruleFor(resource.access, 'read') as string,
     content: [],
     query: ({ target }) => refuseParameters(target, resource.settings),
-    target: (asked) => itemRead(scene, asked),
-    parse: (asked) => ({
-      ...asked,
-      key: itemKey(scene, asked),
-      time: 0,
-      preconditions: null,
-      document: null,
-      claim: null,
-    }),
+    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
+    parse: (asked) => ({ ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),
     render: ({ caller, world }, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       return itemReply(scene, caller, 200, outcome as FoundRow, world)
     },
-    recall: null,
-    admitKey: () => {},
-    admit: (_, target) => admitPresent(scene, target),
     claims: null,
     about: readDescription(resource),
   }

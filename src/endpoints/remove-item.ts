@@ -3,18 +3,16 @@
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { ReadResult } from '../flow/found-row.ts'
-import type { Preconditions } from '../flow/intent.ts'
-import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { RequestContext } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cascadeRules } from './further-rules.ts'
-import { absentItem, type EndpointContext, itemRead, writeRefusal } from './item.ts'
-import { admitConditionalWrite } from './preconditions.ts'
-import { type WriteDescription, writeItemRoute } from './write-item.ts'
+import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
+import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
-  const { resource, view } = scene
+  const { resource } = scene
   const { name } = resource.collection
   const going = cascadeRules(scene)
   return {
@@ -23,18 +21,13 @@ export function removeItemRoute(scene: EndpointContext): Route {
       method: 'DELETE',
       rule: ruleFor(resource.access, 'remove') as string,
       content: [],
-      plan: (intent): Decide => ({
-        do: 'decide',
-        read: itemRead(scene, intent),
-        decide: (seen): RowWrite => {
-          admit(scene, intent.preconditions, seen, intent.caller)
-          if (seen.is !== 'found') return { do: 'keep' }
-          const takes = new Set([...going].filter(([, rule]) => permits(intent.caller, rule)).map(([one]) => one))
-          return { do: 'remove', collection: name, key: intent.key, revision: seen.revision, time: intent.time, takes }
-        },
-      }),
       headers: () => ({}),
-      admit: (given, seen, caller) => admit(scene, given, seen, caller),
+      admit: (asked, seen) => admitRemoval(scene, asked, seen),
+      decide: ({ caller, key, time }, seen) => {
+        if (seen.is !== 'found') return { do: 'keep' }
+        const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
+        return { do: 'remove', collection: name, key, revision: seen.revision, time, takes }
+      },
       furtherRules: [...new Set(going.values())],
       claims: null,
       about: removeDescription(resource),
@@ -45,13 +38,14 @@ export function removeItemRoute(scene: EndpointContext): Route {
       return { status: 204, headers: {}, body: null }
     },
   }
+}
 
-  /** A repeated removal is as good as the first, whatever the conditions. R133. */
-  function admit({ resource }: EndpointContext, given: Preconditions | null, seen: ReadResult, caller: Caller): void {
-    if (seen.is === 'found') admitConditionalWrite(given, seen, view(caller))
-    const repeated = seen.is === 'gone' && seen.collection === name && resource.settings.delete.repeat === 'no-content'
-    if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
-  }
+/** A repeated removal is as good as the first, whatever the conditions. R133. */
+function admitRemoval(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
+  if (seen.is === 'found') admitConditions(scene, asked, seen)
+  const { collection, settings } = scene.resource
+  const repeated = seen.is === 'gone' && seen.collection === collection.name && settings.delete.repeat === 'no-content'
+  if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
 }
 
 function removeDescription({ title, settings, collection: { dependents } }: Resource): WriteDescription {

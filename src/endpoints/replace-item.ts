@@ -4,7 +4,7 @@ import { allow, isScope } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { AbsentRow, FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
-import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -19,41 +19,31 @@ import {
   writesRestricted,
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
-import {
-  absentItem,
-  admitConvertible,
-  type EndpointContext,
-  itemPath,
-  itemPermissions,
-  itemRead,
-  ownerOf,
-} from './item.ts'
-import { admitConditionalWrite } from './preconditions.ts'
+import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
 import { maskJoined } from './view.ts'
-import { movedFieldWrites, updatePlanner, type WriteDescription, writeItemRoute } from './write-item.ts'
+import {
+  admitConditions,
+  movedFieldWrites,
+  updatePlanner,
+  type WriteDescription,
+  writeItemRoute,
+} from './write-item.ts'
 
 export function replaceItemRoute(scene: EndpointContext): Route {
-  const { resource, view } = scene
+  const { resource } = scene
   const updated = updatePlanner(scene)
   return writeItemRoute(scene, {
     operation: 'replace',
     method: 'PUT',
     rule: ruleFor(resource.access, 'replace') as string,
     content: ['application/json'],
-    plan: (intent): Decide => ({
-      do: 'decide',
-      read: itemRead(scene, intent),
-      decide: (seen) =>
-        seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
-    }),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-    admit: (given, seen, caller) => {
-      if (seen.is === 'found') admitConditionalWrite(given, seen, view(caller))
-      else {
-        admitPutCreate(scene, seen, caller)
-        admitConditionalWrite(given, null, view(caller))
-      }
+    admit: (asked, seen) => {
+      if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
+      admitConditions(scene, asked, seen.is === 'found' ? seen : null)
     },
+    decide: (intent, seen) =>
+      seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
     furtherRules: writeRules(scene),
     claims: null,
     about: replaceDescription(scene),
@@ -93,7 +83,6 @@ function planReplace(
   updated: ReturnType<typeof updatePlanner>,
 ): RowWrite {
   const { representation, view } = scene
-  admitConditionalWrite(intent.preconditions, seen, view(intent.caller))
   const before = decodeDocument(representation.today, seen.doc, seen.hidden)
   const body = { ...omittedMovedFields(scene, intent), ...(intent.body as Document) }
   const rows = maskJoined(view(intent.caller), seen.joined)
@@ -130,10 +119,8 @@ function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller)
 }
 
 function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
-  const { representation, view } = scene
+  const { representation } = scene
   const resource = representation.today
-  admitPutCreate(scene, seen, intent.caller)
-  admitConditionalWrite(intent.preconditions, null, view(intent.caller))
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
   if (resource.key !== null)
     document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)

@@ -4,9 +4,9 @@ import { otherRowsRefusal } from '../auth/allow.ts'
 import { withOlderNames } from '../changes/queries.ts'
 import type { JoinedTexts } from '../changes/representation.ts'
 import { isAlwaysRefused, isConcealed, maskConcealed, versionPermissions } from '../changes/writes.ts'
-import { type Caller, permits } from '../flow/caller.ts'
+import { permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
-import type { Document, Intent, Preconditions, RequestContext } from '../flow/intent.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -32,7 +32,7 @@ import {
   restrictedFields,
   writeRefusal,
 } from './item.ts'
-import { preconditionsOf } from './preconditions.ts'
+import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
 import { tagSecret } from './tag.ts'
 
@@ -42,18 +42,19 @@ export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> &
 interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
     Partial<Pick<Route, 'at'>> {
-  readonly plan: (intent: Intent) => Decide
   /** What the key of a request claims, where the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
   /** Refuses by what is there and by the conditions of the request. */
-  readonly admit: (given: Preconditions | null, seen: ReadResult, caller: Caller) => void
+  readonly admit: (asked: RequestContext, seen: ReadResult) => void
+  /** The write that follows from what is there, once it is admitted. */
+  readonly decide: (intent: Intent, seen: ReadResult) => RowWrite
   readonly about: WriteDescription
 }
 
 export function writeItemRoute(
   scene: EndpointContext,
-  { plan, claiming, headers, admit, about, ...operation }: WriteOperation,
+  { claiming, headers, admit, decide, about, ...operation }: WriteOperation,
 ): Route {
   const { resource } = scene
   return {
@@ -62,24 +63,25 @@ export function writeItemRoute(
     safe: false,
     resource,
     query: ({ target }) => refuseParameters(target, resource.settings),
-    target: (asked) => itemRead(scene, asked),
+    target: (asked) => ({
+      read: itemRead(scene, asked),
+      admit: (seen) => admit(asked, seen as ReadResult),
+    }),
     parse: (asked) => ({
       ...asked,
       key: itemKey(scene, asked),
       time: asked.world.now(),
-      preconditions: preconditionsIn(asked),
       document: null,
       ...(claiming?.(asked) ?? { claim: null }),
     }),
-    plan: (intent) => {
-      const { claim, preconditions: given, caller } = intent
-      if (claim === null) return plan(intent)
-      return { do: 'once', claim, admit: (seen) => admit(given, seen, caller), decide: plan(intent) }
-    },
+    plan: (intent): Decide => ({
+      do: 'decide',
+      read: itemRead(scene, intent),
+      claim: intent.claim,
+      admit: (seen) => admit(intent, seen),
+      decide: (seen) => decide(intent, seen),
+    }),
     render: (intent, outcome) => renderWrite(scene, intent, outcome, headers(intent)),
-    recall: null,
-    admitKey: () => {},
-    admit: (asked: RequestContext, target) => admit(preconditionsIn(asked), target as ReadResult, asked.caller),
     about: {
       notes: [],
       headers: about.body === null ? itemConditions : [...itemConditions, 'prefer'],
@@ -89,8 +91,13 @@ export function writeItemRoute(
   }
 }
 
-const preconditionsIn = ({ call, world }: RequestContext): Preconditions | null =>
-  preconditionsOf(call, world.now(), tagSecret(world))
+/** Refuses by the conditions of a request. */
+export const admitConditions = (scene: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
+  admitConditionalWrite(
+    preconditionsOf(asked.call, asked.world.now(), tagSecret(asked.world)),
+    seen,
+    scene.view(asked.caller),
+  )
 
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')

@@ -53,7 +53,6 @@ export interface RequestContext {
 export interface Intent extends RequestContext {
   readonly key: RowKey
   readonly time: number
-  readonly preconditions: Preconditions | null
   /** The fields of the document to be written, where they can be known before the store is asked. */
   readonly document: Document | null
   /** What its idempotency key claims; null where it has none. */

@@ -174,17 +174,12 @@ interface KeepRow {
 export interface Decide {
   readonly do: 'decide'
   readonly read: Read
+  /** Refuses by what is there, before the key is taken. R1 */
+  readonly admit?: (seen: ReadResult) => void
+  /** The key under which it is carried out once. */
+  readonly claim?: Claim | null
   /** Pure: it may be asked again when the row moved meanwhile. It throws a Problem to refuse. */
   readonly decide: (seen: ReadResult) => RowWrite
-}
-
-/** A decision that is carried out once, under a key. */
-export interface DecideOnce {
-  readonly do: 'once'
-  readonly claim: Claim
-  /** Refuses by what is there, which comes before the key. R1 */
-  readonly admit: (seen: ReadResult) => void
-  readonly decide: Decide
 }
 
 /** Brings up what nodes of the declaration before have written. */
@@ -224,15 +219,7 @@ interface ReadUsage {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that changes what is stored. */
-export type WritePlan =
-  | Create
-  | Decide
-  | DecideOnce
-  | CatchUp
-  | SpendQuota
-  | RecordUse
-  | IssueCredential
-  | RevokeCredentials
+export type WritePlan = Create | Decide | CatchUp | SpendQuota | RecordUse | IssueCredential | RevokeCredentials
 export type Plan = Read | ListRows | Recall | FindCredentials | ListCredentials | FindAccounts | ReadUsage | WritePlan
 
 const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])

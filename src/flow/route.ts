@@ -3,11 +3,19 @@ import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
+import type { ReadResult } from './found-row.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
-import type { Claim, Plan, Read, Recall } from './plan.ts'
+import type { Claim, Plan, Read } from './plan.ts'
 import type { Reply } from './reply.ts'
 import type { ServiceWorld } from './world.ts'
+
+/** What a request needs before it can mean anything: the item, or the owner of a new one. */
+interface Target {
+  readonly read: Read | null
+  /** Refuses by what is there, and by the conditions of the request. */
+  readonly admit: (seen: ReadResult | null) => void
+}
 
 export interface Route {
   /** The name of the operation, as in `methods` and `deprecations` of a declaration. */
@@ -23,21 +31,16 @@ export interface Route {
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
-  /** What has to be there before the request can mean anything: the item, or the owner of a new one. */
-  readonly target: (asked: RequestContext) => Read | null
+  readonly target: (asked: RequestContext) => Target
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
-  /** What is known of the idempotency key of a request, where keys are taken. R99. */
-  readonly recall: ((asked: RequestContext) => Recall | null) | null
-  /** Refuses by what the target turned out to be, and by the conditions; where nothing is refused, the request goes on. */
-  readonly admit: (asked: RequestContext, target: Outcome | null) => void
+  /** What the key of a request that cannot be parsed claims; missing where such keys are not looked up. R99. */
+  readonly claim?: (asked: RequestContext) => Claim | null
   /** The other collections that are read and written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
   /** The rules and scopes that a write can take besides its own rule, by what it does to other rows; undefined for what nobody may. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
-  /** Refuses by what is known of the key. */
-  readonly admitKey: (asked: RequestContext, own: Claim, known: Outcome) => void
   readonly offer?: () => ListOffer
   /** Whether it takes idempotency keys. R108. */
   readonly claims: 'required' | 'optional' | null

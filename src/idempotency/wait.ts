@@ -1,13 +1,13 @@
 /** Wait: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
-import type { Claim, Create, DecideOnce, Plan, Recall } from '../flow/plan.ts'
+import type { Claim, Create, Decide, Plan, Recall } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
-type ClaimingPlan = Create | DecideOnce | Recall
+type ClaimingPlan = Create | Decide | Recall
 
 interface StoreAndWorld {
   readonly store: Store
@@ -95,7 +95,7 @@ function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome
   if (outcome.is === 'claimed') return outcome
   const made = outcome.is === 'kept' ? outcome.seen : outcome
   if (plan.do === 'recall' || (made.is !== 'created' && made.is !== 'changed' && made.is !== 'found')) return null
-  const { collection, key } = plan.do === 'create' ? plan : plan.decide.read
+  const { collection, key } = plan.do === 'create' ? plan : plan.read
   const { doc, revision, joined } = made
   const answer = keeps ? { doc, revision, ...(joined && { joined }) } : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }

@@ -45,15 +45,14 @@ interface LostOutcome {
 }
 
 const lostOutcome = (cause: unknown, local = false): LostOutcome => ({ uncertain: true, cause, local })
-const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? plan.claim : null)
+const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.claim ?? null) : null)
 
 /** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
 export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): Promise<Outcome> {
   const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
-  const read = plan.do === 'decide' ? plan.read : plan.do === 'once' ? plan.decide.read : null
-  if (read === null) return act()
-  const { collection, key } = read
+  if (plan.do !== 'decide') return act()
+  const { collection, key } = plan.read
   return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
 }
 
@@ -227,8 +226,7 @@ async function runFinalStatement(
  * Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again.
  */
 function rejectOvertaken(plan: WritePlan, outcome: Outcome): Outcome {
-  const isOvertaken =
-    (plan.do === 'decide' || plan.do === 'once') && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
+  const isOvertaken = plan.do === 'decide' && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
   if (isOvertaken) throw rowConflict(plan.do)
   return outcome
 }

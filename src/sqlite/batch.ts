@@ -190,7 +190,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
 function collectionsWrittenBy(plan: WritePlan): readonly string[] {
   if (plan.do === 'spend' || plan.do === 'tally' || plan.do === 'raise') return []
   if (plan.do === 'issue' || plan.do === 'revoke') return [credentialTable]
-  const { collection, joined = [] } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
+  const { collection, joined = [] } = plan.do === 'create' ? plan : plan.read
   return [collection, ...joined.map((one) => one.collection)]
 }
 

@@ -38,8 +38,8 @@ export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharac
     },
     invalidate: (plan) => {
       if (plan.do === 'raise') return forget()
-      if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'once') return
-      const { collection, key, joined } = plan.do === 'create' ? plan : (plan.do === 'once' ? plan.decide : plan).read
+      if (plan.do !== 'create' && plan.do !== 'decide') return
+      const { collection, key, joined } = plan.do === 'create' ? plan : plan.read
       if (joined || wide.has(collection)) forget()
       else known.get(collection)?.delete(nameOf(collection, key))
     },

@@ -21,7 +21,7 @@ const noJoins = { joined: [], account: null }
 
 /** The rows that a plan joins, and the account of its caller. */
 export function joinsOf(plan: Plan): { joined: readonly RowJoin[]; account: string | null } {
-  const read = plan.do === 'once' ? plan.decide.read : plan.do === 'decide' ? plan.read : plan
+  const read = plan.do === 'decide' ? plan.read : plan
   if (!('joined' in read) || read.joined === undefined) return noJoins
   return { joined: read.joined, account: read.do === 'list' ? read.account : read.key.account }
 }

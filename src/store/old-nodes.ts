@@ -36,7 +36,7 @@ export const outdatedNodeProblem = (cause: unknown): Problem =>
 
 const readLayoutStatement: Statement = { text: `SELECT value FROM ${metaTable} WHERE name = 'layout'`, values: [] }
 
-const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide', 'once'])
+const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide'])
 
 /** Whether to check for rows written by old nodes before a plan runs. */
 export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolean =>

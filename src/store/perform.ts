@@ -2,7 +2,7 @@
 
 import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
-import type { Create, Decide, DecideOnce, ListRows, Plan, Read, RowWrite, Update } from '../flow/plan.ts'
+import type { Create, Decide, ListRows, Plan, Read, RowWrite, Update } from '../flow/plan.ts'
 import { updateText } from '../sql/compile.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
 import {
@@ -46,12 +46,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* recallClaim(cellar, plan)
     case 'create':
       return yield* performWrite(cellar, plan, null)
-    case 'decide': {
-      const seen = yield* readWithJoined(cellar, plan.read, held)
-      return yield* performWrite(cellar, plan.decide(seen), seen)
-    }
-    case 'once':
-      return yield* performOnce(cellar, plan, held)
+    case 'decide':
+      return yield* performDecision(cellar, plan, held)
     case 'raise':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'raised' }
@@ -75,16 +71,14 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
 }
 
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */
-function* performOnce(
-  cellar: StoreContext,
-  { claim, admit, decide: { read: target, decide } }: DecideOnce,
-  held: boolean,
-): Steps<Outcome> {
+function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
+  const { read: target, claim = null } = plan
   const seen = yield* readWithJoined(cellar, target, held)
-  admit(seen)
+  plan.admit?.(seen)
+  if (claim === null) return yield* performWrite(cellar, plan.decide(seen), seen)
   const taken = yield* takeClaim(cellar, target, claim)
   if (taken) return taken
-  const outcome = yield* performWrite(cellar, decide(seen), seen)
+  const outcome = yield* performWrite(cellar, plan.decide(seen), seen)
   const made = outcome.is === 'kept' ? seen : outcome
   if (made.is === 'found' || made.is === 'changed')
     yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })

@@ -5,17 +5,17 @@ import { operationsOf } from '../../src/cli/routes.ts'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import { describedItem, describedMinimal } from '../../src/endpoints/described.ts'
-import { absentItem, type EndpointContext, itemPermissions, itemRead } from '../../src/endpoints/item.ts'
+import { absentItem, type EndpointContext, itemPermissions } from '../../src/endpoints/item.ts'
 import { standardOperations } from '../../src/endpoints/operations.ts'
-import { admitConditionalWrite } from '../../src/endpoints/preconditions.ts'
-import { updatePlanner, writeItemRoute } from '../../src/endpoints/write-item.ts'
+import { admitConditions, updatePlanner, writeItemRoute } from '../../src/endpoints/write-item.ts'
+import type { FoundRow } from '../../src/flow/found-row.ts'
 import type { Route } from '../../src/flow/route.ts'
 import { decodeDocument } from '../../src/resources/document.ts'
 import { serviceWith } from '../../src/service.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 
 function finishRoute(context: EndpointContext): Route {
-  const { resource, representation, view } = context
+  const { resource, representation } = context
   const update = updatePlanner(context)
   return writeItemRoute(context, {
     operation: 'finish',
@@ -24,20 +24,16 @@ function finishRoute(context: EndpointContext): Route {
     rule: 'public',
     content: [],
     claims: null,
-    plan: (intent) => ({
-      do: 'decide',
-      read: itemRead(context, intent),
-      decide: (seen) => {
-        if (seen.is !== 'found') throw absentItem(context, seen)
-        admitConditionalWrite(intent.preconditions, seen, view(intent.caller))
-        const before = decodeDocument(representation.today, seen.doc, seen.hidden)
-        const after = representation.change({ done: true }, before, intent.key, itemPermissions(context, intent), [])
-        return update(intent, seen, before, after)
-      },
-    }),
     headers: () => ({}),
-    admit: (_, seen) => {
+    admit: (asked, seen) => {
       if (seen.is !== 'found') throw absentItem(context, seen)
+      admitConditions(context, asked, seen)
+    },
+    decide: (intent, seen) => {
+      const found = seen as FoundRow
+      const before = decodeDocument(representation.today, found.doc, found.hidden)
+      const after = representation.change({ done: true }, before, intent.key, itemPermissions(context, intent), [])
+      return update(intent, found, before, after)
     },
     about: {
       id: 'finish',

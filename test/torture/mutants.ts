@@ -109,8 +109,10 @@ import { claimTable } from '../sql/compile.ts'`,
       {
         from: write,
         to: `if (plan.do === 'decide') {
-          const decided = plan.decide(runSqliteRead(looking, plan.read) as never) as { revision: number }
-          return writes.join({ ...plan, decide: (seen) => ({ ...decided, revision: (seen as { revision: number }).revision }) as never })
+          const early = runSqliteRead(looking, plan.read) as never
+          plan.admit?.(early)
+          const decided = plan.decide(early) as { revision: number }
+          return writes.join({ ...plan, admit: () => {}, decide: (seen) => ({ ...decided, revision: (seen as { revision: number }).revision }) as never })
         }
         ${write}`,
       },
