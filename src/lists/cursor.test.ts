@@ -1,4 +1,4 @@
-/** Cursors: the same text for the same position, and none that was not given. Part 4, pagination. */
+/** Cursors: one text for each position, and altered ones are refused. Part 4, pagination. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

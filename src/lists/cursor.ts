@@ -1,20 +1,20 @@
-/** Cursors: opaque, authenticated, bound to the list they belong to. Part 4, pagination. */
+/** Cursors: opaque texts that are signed and bound to their list. Part 4, pagination. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Position } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 
-/** A place in an order, and which way to go from there. */
+/** A position in an order, and the direction from it. */
 export interface CursorContent {
   readonly position: Position
   readonly back: boolean
-  /** Whether the row at the place is wanted too: it is where the page that tells it is empty. */
+  /** Whether the page includes the row at the position itself: only in a cursor that an empty page gave. */
   readonly including: boolean
 }
 
 export type CursorFault = 'invalid-cursor' | 'cursor-mismatch' | 'cursor-expired'
 
-/** What a cursor belongs to: the list itself, and the filters and sort in force. */
+/** The list of a cursor, and its filters and sort: the cursor is refused for any other. */
 export interface CursorBinding {
   readonly list: string
   readonly bound: string
@@ -26,9 +26,9 @@ type CursorPayload = [own: string, way: number, made: number, ...place: (string 
 const plainFormat = 1
 const packedFormat = 2
 const macLength = 12
-const mostPlain = 500 // a cursor has to fit a URL, also when a text that is sorted by is long
+const mostPlain = 500 // longer ones are compressed, so that a cursor with a long text still fits a URL
 
-/** The same position always has the same text, within a quarter of the time to live. R81. */
+/** Within a quarter of the time to live, the same position always has the same text. R81. */
 export function writeCursor(
   { position, back, including }: CursorContent,
   { list, bound, ttl }: CursorBinding,
@@ -49,7 +49,7 @@ export function writeCursor(
   return Buffer.concat([cursorMac(secrets[0] as string, list, body), body]).toString('base64url')
 }
 
-/** The position of a cursor, or why it is none. R82, R83. */
+/** The content of a cursor, or why it is refused. R82, R83. */
 export function readCursor(
   text: string,
   { list, bound, ttl }: CursorBinding,
@@ -61,7 +61,7 @@ export function readCursor(
   const genuine =
     given.length === macLength && secrets.some((secret) => timingSafeEqual(given, cursorMac(secret, list, body)))
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
-  if (body[0] !== plainFormat && body[0] !== packedFormat) return 'invalid-cursor' // made by a release that writes another format
+  if (body[0] !== plainFormat && body[0] !== packedFormat) return 'invalid-cursor' // of another release
   const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)
   const [own, way, made, ...place] = JSON.parse(payload.toString()) as CursorPayload
   if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
@@ -70,7 +70,7 @@ export function readCursor(
 
 let latestDigest = { bound: '', digest: '' }
 
-/** Asked for several times by one request. */
+/** Cached, as one request needs the same digest several times. */
 function boundDigest(bound: string): string {
   if (latestDigest.bound !== bound || latestDigest.digest === '')
     latestDigest = { bound, digest: hash('sha256', bound, 'base64url').slice(0, 8) }

@@ -1,4 +1,4 @@
-/** Turns filter parameters into conditions. Part 4, filtering. */
+/** Filters: turns filter parameters into conditions. Part 4, filtering. */
 import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Condition } from '../flow/plan.ts'
@@ -10,14 +10,14 @@ import { setMembers } from './set.ts'
 
 const bracketPattern = /^([^[\]]+)\[([^[\]]*)\]$/
 
-/** What a parameter filters by; null where it is no filter. R55, R63. */
+/** The field and the operator of a filter parameter; null if the parameter is not a filter. R55, R63. */
 export function parseFilterName(name: string): { field: string; operator: string | null } | null {
   const [, field, operator] = bracketPattern.exec(name) ?? []
   if (field !== undefined && operator !== undefined) return { field, operator }
   return reservedNames.has(name) ? null : { field: name, operator: null }
 }
 
-/** The conditions of all filters; what is wrong with them is reported. */
+/** The conditions of all filters. Adds their mistakes to `faults`. */
 export function filterConditions(given: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
   const filters = given.filter(([name]) => parseFilterName(name) !== null)
@@ -74,7 +74,7 @@ function readComparison(
   return { column: filter.column, is, value: filter.cell(read.value) }
 }
 
-/** R194: an older version may ask what the fields of today cannot answer. */
+/** R194: the current fields cannot answer every filter of an older version. */
 const unanswerableFilter = (name: string): Violation =>
   queryViolation('unsupported-filter', name, `${name} cannot be answered any more in this version.`)
 

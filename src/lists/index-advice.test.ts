@@ -1,4 +1,4 @@
-/** Advice: which declared lists no index serves. Part 4, list parameters. */
+/** Index advice: declared orders that no index serves. Part 4, list parameters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,11 +1,11 @@
-/** Names what lists can be asked that no index serves, and the index that would. Part 4, list parameters. */
+/** Index advice: names filters with orders that no index serves, and the index that would. Part 4, list parameters. */
 
 import { listInWords } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { indexesOf, keyColumns } from '../rows/collection.ts'
 import { type ListRules, listRules, type SortKey } from './list-rules.ts'
 
-/** One sentence for a list with orders that are slow together with a filter; none where all are served by an index. */
+/** One sentence if a filter makes some orders of the list slow; nothing if an index serves all of them. */
 export function listWarning(resource: Resource): string[] {
   const slow = slowOrders(resource)
   if (slow.length === 0) return []
@@ -16,7 +16,7 @@ export function listWarning(resource: Resource): string[] {
   ]
 }
 
-/** The same for each order, with the indexes that would serve it. */
+/** One sentence for each slow order, with the indexes that would serve it. */
 export function indexAdvice(resource: Resource): string[] {
   return slowOrders(resource).map(({ says, terms, fields }) => {
     const indexes = fields.map(
@@ -51,7 +51,7 @@ function slowOrders(resource: Resource): SlowOrder[] {
   })
 }
 
-/** The fields by which rows are picked by one value; a moment picks hardly any, and a unique one picks one. */
+/** The fields whose filters match many rows: not times, which match hardly any, and not unique ones, which match one. */
 function selectiveFilters({ filters, resource }: ListRules): [field: string, column: string][] {
   const { uniques, columns } = resource.collection
   const unique = uniques.filter(({ fields }) => fields.length === 1).map(({ columns }) => columns.at(-1))
@@ -62,7 +62,7 @@ function selectiveFilters({ filters, resource }: ListRules): [field: string, col
     .filter(([, column]) => !known.includes(column))
 }
 
-/** Whether an index begins with what is fixed and goes on in the order, or in its reverse. */
+/** Whether an index begins with the columns of equal values and continues in the order, or in its reverse. */
 function isServed({ collection }: Resource, column: string, keys: readonly SortKey[]): boolean {
   const fixed = [...keyColumns(collection).slice(0, -1), column]
   const wanted = keys
@@ -79,7 +79,7 @@ function isServed({ collection }: Resource, column: string, keys: readonly SortK
   })
 }
 
-/** The terms of an order as an index has them behind a field: one direction needs no signs, mixed ones end in the identifier's. R59. */
+/** The index terms after its first field: without signs if all have one direction, else with that of the id. R59. */
 function signedTerms(terms: readonly string[], field: string): string[] {
   const rest = terms.filter((term) => term.replace(/^-/, '') !== field)
   if (rest.every((term) => term.startsWith('-'))) return rest.map((term) => term.slice(1))

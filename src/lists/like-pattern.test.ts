@@ -1,4 +1,4 @@
-/** Patterns: their literal parts, and what is refused. Part 4, filtering. */
+/** Like patterns: literal parts, and refused patterns. Part 4, filtering. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { likePatternParts } from './like-pattern.ts'

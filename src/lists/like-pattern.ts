@@ -1,9 +1,9 @@
-/** Reads a pattern with % for any run of characters. Part 4, filtering. */
+/** Like pattern: reads a pattern in which % stands for any run of characters. Part 4, filtering. */
 
 const mostWildcards = 5
 const mostLength = 256
 
-/** The literal parts between the wildcards; a sentence where the pattern cannot be read. R69, R70. */
+/** The literal parts between the wildcards, or a message if the pattern is invalid. R69, R70. */
 export function likePatternParts(pattern: string): readonly string[] | string {
   if ([...pattern].length > mostLength) return `A pattern has at most ${mostLength} characters.`
   const found = ['']

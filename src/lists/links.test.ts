@@ -1,4 +1,4 @@
-/** Links: which pages are around a page, and how their URLs are written. Part 4, pagination. */
+/** Links: the pages around a page, and their URLs. Part 4, pagination. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ListQuery, PaginationStyle } from '../flow/intent.ts'

@@ -1,4 +1,4 @@
-/** Links from a page to the pages around it. Part 4, pagination; RFC 8288. */
+/** Links: from a page to the pages around it. Part 4, pagination; RFC 8288. */
 import type { ListQuery } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
 import { windowParameters } from './list-rules.ts'
@@ -7,7 +7,7 @@ import type { QueryParameters } from './query-string.ts'
 
 type PageLinks = Record<string, string>
 
-/** The URLs of a list's pages by relation, each keeping all other parameters. R86. */
+/** The URLs of pages by relation; each keeps all parameters that do not choose the page. R86. */
 export function pageLinks(
   path: string,
   query: ListQuery,
@@ -49,7 +49,7 @@ function numberedLinks(
   }
 }
 
-/** Where the last page begins, in the steps of the present one, the first of which may be short. */
+/** The offset of the last page, in steps of the limit from this page; the first page may be `short`. */
 const lastOffset = (total: number, short: number, limit: number): number =>
   total <= short ? 0 : short + Math.floor((total - 1 - short) / limit) * limit
 
@@ -58,10 +58,10 @@ function listUrl(path: string, parameters: QueryParameters): string {
   return `${path}?${parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`
 }
 
-const mostHeader = 8192 // many clients take 16 KiB for all headers together
+const mostHeader = 8192 // many clients accept 16 KiB for all headers together
 const dispensableLinks = ['first', 'last', 'self', 'prev', 'next']
 
-/** The URLs as a `Link` header; of very long ones only as many as clients can take. R86. */
+/** The URLs as a `Link` header. If it is too long, links are left out, the least important ones first. R86. */
 export function linkHeader(all: PageLinks): string {
   const texts = Object.entries(all).map(([rel, url]) => ({ rel, text: `<${url}>; rel="${rel}"` }))
   for (let i = 0; ; i++) {

@@ -1,4 +1,4 @@
-/** Queries: what was read before is read again in the same way, whatever came between. Part 4, list parameters. */
+/** List queries: a cached query equals one that is read again, whatever was read meanwhile. Part 4, list parameters. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ const { resources } = service({
 const own = listRules(resources.get('orders') as never, resources)
 const world = (time: number) => serviceWorld(testWorld(), { clock: clockOf(() => time), secret: 's' })
 
-/** What comes of a target: the query, or what is wrong with it. */
+/** The query of a target, or its mistakes. */
 function told(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {
   try {
     return read(target, world(time))
@@ -48,7 +48,7 @@ const texts = [
 const lists = ['/orders', '/ord%65rs', '/x&cursor=/orders', '/x&cursor=abc&y/orders', '/x&cursor=&y/orders']
 const ttl = 60_000
 
-/** Cursors that belong to a list and a text. */
+/** Cursors of a list with the filters and sort of a text. */
 function cursorsOf(list: string, text: string): string[] {
   const found = told(listQueryReader(own), `${list}?${text}`, 0) as ListQuery
   if (Array.isArray(found)) return []

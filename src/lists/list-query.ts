@@ -1,4 +1,4 @@
-/** Reads the parameters of a list into a Query: filter, then sort, then paginate. Part 4, list parameters. */
+/** List query: reads the parameters of a list: filter, then sort, then paginate. Part 4, list parameters. */
 import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { ListQuery } from '../flow/intent.ts'
 import type { Term } from '../flow/plan.ts'
@@ -9,10 +9,10 @@ import { nameViolations, parametersOf, type QueryParameters, targetPath } from '
 import { readOrder } from './sort.ts'
 import { readWindow, windowAtCursor } from './window.ts'
 
-/** As many texts are remembered, none of them longer. */
+/** Limits of the cache: the number of its targets, and the length of each. */
 const [mostKnown, mostText] = [500, 500]
 
-/** Reads what targets ask of a list. What the pages of a list have in common is read once, as they differ in their cursors. */
+/** Reads the query of a target, and caches it without its cursor, so that all pages of a walk share one entry. */
 export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
   const known = new Map<string, ListQuery>()
   return (target, world) => {
@@ -22,7 +22,7 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
     const again = before && (at === null ? before : atCursor(before, at.cursor, rules, world))
     if (again) return again
     const found = readListQuery(parametersOf(target), rules, listName(target), world)
-    const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // it is escaped
+    const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
     if (isHidden || text.length > mostText) return found
     if (known.size >= mostKnown) known.clear()
     known.set(text, found)
@@ -30,7 +30,7 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
   }
 }
 
-/** The cursor of a target, and the target without it; null where there is none in plain letters. */
+/** The cursor of a target, and the target without it; null if there is no cursor, or a percent-encoded one. */
 function splitCursor(target: string): { readonly cursor: string; readonly text: string } | null {
   const from = target.indexOf('?') + 1
   const name = target.startsWith('cursor=', from) ? from : target.indexOf('&cursor=', from) + 1
@@ -42,7 +42,7 @@ function splitCursor(target: string): { readonly cursor: string; readonly text: 
   return /^[\w-]*$/.test(cursor) ? { cursor, text: target.slice(0, start) + target.slice(rest) } : null
 }
 
-/** The same list at another cursor; null where that is none of its own, which is told with all else that is wrong. */
+/** The cached query at another cursor; null if that is invalid, so that the caller reads and reports everything. */
 function atCursor(before: ListQuery, cursor: string, rules: ListRules, world: ServiceWorld): ListQuery | null {
   const { list, bound, order, parameters, window } = before
   const faults: Violation[] = []
@@ -55,11 +55,11 @@ function atCursor(before: ListQuery, cursor: string, rules: ListRules, world: Se
   }
 }
 
-/** The path names a list, owner included, however it is escaped. */
+/** The name of a list, with its parent: the decoded path, so that percent-encoding makes no difference. */
 const listName = (target: string): string =>
   targetPath(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
-/** What is asked of a list, or all that is wrong with it. `list` names the very list, owner included. R53, R154. */
+/** The query of a list; throws all its mistakes at once. `list` is its name, with its parent. R53, R154. */
 export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: ServiceWorld): ListQuery {
   const { settings } = rules.resource
   const faults = nameViolations(given, (name) => isKnownParameter(name, rules), rules.parameterNames, settings)
@@ -91,7 +91,7 @@ function isKnownParameter(name: string, { fields, resource }: ListRules): boolea
   return filter === null ? listParameterNames.includes(name) : fields.has(filter.field)
 }
 
-/** Filters and sort in one form, whatever order they were given in, and what they mean today, as declarations change. R83. */
+/** Filters and sort in a canonical order, with the forms of the columns, which a new declaration may change. R83. */
 function cursorBound(asked: QueryParameters, terms: readonly Term[], { columns, major }: ListRules): string {
   const kept = asked
     .filter(([name]) => name !== 'version' && !windowParameters.includes(name))

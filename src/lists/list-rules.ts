@@ -1,4 +1,4 @@
-/** What a list accepts, prepared at start: its filters, its sorts and its parameters. Part 4, list parameters. */
+/** List rules: the filters, sorts and parameters that a list accepts, prepared at start. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field, FilterForm } from '../fields/field.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
@@ -13,23 +13,23 @@ export interface FilterRule {
   readonly column: string
   readonly operators: readonly Operator[]
   readonly cell: (value: unknown) => Cell
-  /** The value of a text in the field's type; a sentence where it is not of that type. */
+  /** The value of a text in the type of the field, or a message if it is not of that type. */
   readonly read: (text: string) => { readonly value: unknown } | string
   /** The text itself, for bounds and patterns of texts. */
   readonly raw: FilterRule['read']
   readonly textual: boolean
   readonly fold: boolean
-  /** What a comparison asks, where an older version asks it of today's columns; null where it cannot be asked. */
+  /** In an older version: the conditions on current columns for a comparison; it returns null for an impossible one. */
   readonly conditions: ((is: Comparison['is'], value: unknown) => readonly Condition[] | null) | null
 }
 
-/** A column that values are compared with. */
+/** A column that filters compare values with. */
 type ComparedColumn = Pick<FilterRule, 'column' | 'cell' | 'fold'>
 
 export type Operator = 'eq' | 'null' | 'in' | FilterOperator
 type FilterOperator = 'gte' | 'lte' | 'gt' | 'lt' | 'ne' | 'like'
 
-/** The parameters of each style of pagination; of several styles that fit, the first one is meant. R76. */
+/** The parameters of each pagination style. If they fit several styles, the first one applies. R76. */
 export const styleParameters: Readonly<Record<PaginationStyle, readonly string[]>> = {
   page: ['page', 'page_size'],
   offset: ['limit', 'offset'],
@@ -38,13 +38,13 @@ export const styleParameters: Readonly<Record<PaginationStyle, readonly string[]
 export const windowParameters: readonly string[] = [...new Set(Object.values(styleParameters).flat())]
 export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
 
-/** Names that are no filters, whatever fields there are. R55. */
+/** Names that are never filters, even if a field has the same name. R55. */
 export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, 'version'])
 
-/** How a field is filtered by: one of a name that means something else with its operator. R55. */
+/** The parameter that filters by a field: with its operator if the name alone is reserved. R55. */
 export const filterParameter = (field: string): string => (reservedNames.has(field) ? `${field}[eq]` : field)
 
-/** What rows can be ordered by: a column, and whether there are rows without a value. */
+/** A column that rows can be sorted by, and whether some rows may have no value in it. */
 interface SortColumn {
   readonly column: string
   readonly type: Column['type']
@@ -55,17 +55,17 @@ interface SortColumn {
 export interface ListRules {
   readonly resource: Resource
   readonly filters: ReadonlyMap<string, FilterRule>
-  /** What only older versions compare, or tell apart, besides: their own columns, and what rows keep for them. */
+  /** The columns that only filters of older versions use: their own columns, and those of write-only and kept values. */
   readonly internalColumns: ReadonlyMap<string, ComparedColumn>
-  /** All fields that there are, to tell those that cannot be filtered by from mere typing mistakes. */
+  /** All fields, so that the message about one without `filter` differs from the one about an unknown name. */
   readonly fields: ReadonlySet<string>
   readonly sorts: ReadonlyMap<string, readonly SortKey[]>
   /** All fields as keys of an order. */
   readonly keys: ReadonlyMap<string, SortKey>
   readonly customSorts: ReadonlyMap<string, readonly SortKey[]>
-  /** The order where none is asked for. */
+  /** The order of a request without `sort`. */
   readonly defaultOrder: readonly SortKey[]
-  /** Columns by name, for reading places from cursors. */
+  /** Columns by name, for reading positions from cursors. */
   readonly columns: ReadonlyMap<string, Pick<Column, 'type' | 'form'>>
   /** The names of all parameters, for messages. */
   readonly parameterNames: readonly string[]
@@ -76,11 +76,11 @@ export interface ListRules {
 /** One key of a declared order. */
 export interface SortKey extends SortColumn {
   readonly descending: boolean
-  /** Where it is a column of another row. */
+  /** Set if it is a column of another row. */
   readonly reach?: JoinedColumn
 }
 
-/** A field with the name it has in lists, dots included. */
+/** A field with its dotted path. */
 interface NamedField {
   readonly name: string
   readonly field: Field
@@ -133,14 +133,14 @@ function withNestedFields({ name, field }: NamedField): NamedField[] {
   ]
 }
 
-/** The column of a field; identifiers stand in those of the primary key. */
+/** The column of a field; those of ids are in the primary key. */
 function listColumnOf(name: string, field: Field, { collection, parent }: Resource): Column {
   const column = columnOf(name, field)
   if (name === 'id') return { ...column, name: 'id' }
   return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
 }
 
-/** A field that is required today may have been none when a row was written: only what the service sets is always there. */
+/** A required field may have been optional when a row was written: only fields that the service sets always have a value. */
 function sortColumnOf({ name, field }: NamedField, resource: Resource): SortColumn {
   const { name: column, type, form } = listColumnOf(name, field, resource)
   const { key, parent, created, updated } = resource
@@ -180,14 +180,14 @@ function filterRuleOf(
   }
 }
 
-/** How the own identifier and that of the owner are read; null for other fields. R72. */
+/** The reader of the id, or of the id of the parent; null for other fields. R72. */
 function idReaderOf(name: string, own: Resource, resources: ReadonlyMap<string, Resource>): FilterRule['read'] | null {
   const named = name === 'id' ? own : name === own.parent?.field ? resources.get(own.parent.resource) : undefined
   if (!named) return null
   return (text) => (named.isId(text) ? { value: text } : `${name} must be the id of one of ${named.name}.`)
 }
 
-/** How a text of the query string is read in the type of a field; bounds do not count. R72. */
+/** The reader of a text of the query in the type of a field, without its bounds. R72. */
 function valueReaderOf(
   name: string,
   field: Field,

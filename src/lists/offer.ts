@@ -1,4 +1,4 @@
-/** What a list can be asked, for those who describe it: an older version is tried, as it may ask what rows of today cannot answer. Part 4, filtering. */
+/** Offer: the filters and sorts of a list for its description. Those of older versions are tried out. Part 4, filtering. */
 
 import type { Field } from '../fields/field.ts'
 import type { ListOffer } from '../flow/route.ts'
@@ -15,19 +15,19 @@ export const listOffer = ({ filters, sorts, customSorts, resource }: ListRules):
   parameters: [...otherParameters(resource)],
 })
 
-/** The field of a name, a nested one by its path. */
+/** The field at a dotted path. */
 function fieldByPath({ byName }: Resource, path: string): Field | undefined {
   const [top = '', ...rest] = path.split('.')
   return rest.reduce((field, name) => field?.fields?.[name], byName.get(top)?.field)
 }
 
-/** One text of each kind of field. */
+/** A sample text for each kind of field. */
 const sampleTexts = [
   ...['a', '1', 'true', '2026-01-31', '2026-01-31T09:30:00Z', 'P1D', '2026-01-31/P1D', 'IT', 'EUR'],
   ...['ann@example.com', 'https://example.com'],
 ]
 
-/** Whether anything can be asked so. What cannot be tried, or fails, is asked as any other. R194. */
+/** Whether an operator can be translated to current columns; assumed if no sample fits or the translation throws. R194. */
 function isAnswered({ conditions, read, raw, textual }: FilterRule, operator: Operator, field?: Field): boolean {
   if (conditions === null) return true
   const compare = textual && !['eq', 'ne', 'in'].includes(operator) ? raw : read

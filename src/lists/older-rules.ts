@@ -1,4 +1,4 @@
-/** What a list of an older version accepts, in its own names, asked of the columns of today. Part 4, list parameters; part 9, versions. */
+/** Older rules: list rules of an older version, translated to current columns. Part 4, list parameters; part 9, versions. */
 import type { Condition } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -6,14 +6,14 @@ import { type Cell, folded } from '../rows/collection.ts'
 import { likePatternParts } from './like-pattern.ts'
 import type { FilterRule, ListRules, SortKey } from './list-rules.ts'
 
-/** How an older version asks: null where something cannot be asked. */
+/** Translates filters and sorts of an older version to current fields; null for an impossible one. */
 export interface QueryTranslation {
   readonly ask: (comparison: Comparison) => readonly (Comparison | JoinedRowQuery<Comparison>)[] | null
   readonly order: (term: string) => readonly (string | JoinedRowQuery<string>)[] | null
   readonly rulesOf: (today: Resource) => ListRules
 }
 
-/** What is asked of a row that a field of the own one leads to; `kept` is the own field that stands in its place where it leads to none. */
+/** A query on the row that the field `by` links to; `kept` is the own field with the value while there is no link. */
 interface JoinedRowQuery<T> {
   readonly by: string
   readonly today: Resource
@@ -22,7 +22,7 @@ interface JoinedRowQuery<T> {
   readonly own: T
 }
 
-/** The rules of an older version over those of today. */
+/** The rules of an older version, based on the current ones. */
 export function olderRules(own: ListRules, today: ListRules, asking: QueryTranslation): ListRules {
   const { order = ['id'], sorts = {} } = own.resource.declaration
   const keys = (terms: readonly string[]) => terms.flatMap((term) => translateOrder(term, today, asking) ?? [])
@@ -65,7 +65,7 @@ function sortKeyIn(term: string, { keys }: ListRules): SortKey | undefined {
   return key && { ...key, descending: term.startsWith('-') }
 }
 
-/** An order by a column of the row that the own one leads to. */
+/** A sort key in the row that this row links to. */
 function joinedSortKey(
   term: string,
   { by, kept, today: other }: JoinedRowQuery<string>,
@@ -80,7 +80,7 @@ function joinedSortKey(
   return { column: `${link} ${column}`, type, form, descending, nullable: true, reach }
 }
 
-/** The column of a field, if it has one. */
+/** The stored column of a field; null if it has none. */
 function storedColumnOf(field: string | null, { keys, resource }: ListRules): string | null {
   const column = field === null ? undefined : keys.get(field)?.column
   return resource.collection.columns.find(({ name }) => name === column)?.name ?? null
@@ -100,7 +100,7 @@ function olderFilterRule(field: string, own: FilterRule, today: ListRules, askin
   }
 }
 
-/** What is asked of another row; where none is led to, what the own one keeps is asked, and nothing is null. */
+/** A condition on the linked row; without a link, on the value that this row keeps, which is null if it keeps none. */
 function joinedCondition(
   { by, asks, today: { collection }, kept, own: plain }: JoinedRowQuery<Comparison>,
   own: ListRules,
@@ -116,7 +116,7 @@ function joinedCondition(
   return plain.is === 'null' && plain.value === true ? { column, is: 'any', of: [[among], [none]] } : among
 }
 
-/** A comparison of a field of today; null where that cannot be filtered by. */
+/** The condition for a comparison with a current field; null if the field has no filter. */
 function conditionOf({ field, is, value }: Comparison, { filters, internalColumns }: ListRules): Condition | null {
   const filter = filters.get(field) ?? internalColumns.get(field)
   if (!filter) return null

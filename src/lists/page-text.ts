@@ -1,16 +1,16 @@
-/** The text of a list: `data`, and the page information beside it. Part 4, pagination. */
+/** Page text: the body of a list, with `data` and the page information. Part 4, pagination. */
 import type { ListQuery, PaginationStyle } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
 import { toCase } from '../formats/naming.ts'
 import type { Settings } from '../settings.ts'
 
-/** Cursors to the pages around this one. */
+/** The cursors of the next and the previous page. */
 export interface PageCursors {
   readonly next: string | null
   readonly prev: string | null
 }
 
-/** What the page information consists of, under the names of the conventions. R75, R76. */
+/** The members of the page information, under their default names. R75, R76. */
 function pageInformation(
   { style, window }: ListQuery,
   page: Page,
@@ -27,11 +27,11 @@ function pageInformation(
   return { currentPage: offset / limit + 1, pageSize: limit, ...pages, ...total, hasMore: page.hasAfter, ...next }
 }
 
-/** The name that a member of the page information has. R75. */
+/** The name of a member of the page information, after the settings. R75. */
 const memberName = (name: string, { naming, list }: Settings): string =>
   list.pagination.names[name] ?? (naming === 'camel' ? name : toCase(name, naming))
 
-/** The schemas of the page information, one for each style that is enabled. */
+/** The schemas of the page information, one for each offered style. */
 export function pageInformationSchemas(settings: Settings): object[] {
   const { styles, totals } = settings.list.pagination
   const counts = ['totalRecords']
@@ -66,14 +66,14 @@ function memberSchema(name: string): object {
   return { type: 'integer', minimum: ['limit', 'pageSize', 'currentPage'].includes(name) ? 1 : 0 }
 }
 
-/** Whether the page shows cursors at all, so that they have to be made. */
+/** Whether the page shows cursors. */
 export function showsCursors({ style, window }: ListQuery, { list }: Settings): boolean {
   return (
     style === 'cursor' || (list.pagination.styles.includes('cursor') && window.from === 'offset' && window.offset === 0)
   )
 }
 
-/** The whole text of a list; `links` stands in it where that is asked for. R52. */
+/** The whole body; `links` are its `_links`, null if the settings do not ask for them. R52. */
 export function pageText(
   settings: Settings,
   query: ListQuery,

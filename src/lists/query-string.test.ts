@@ -1,4 +1,4 @@
-/** Query strings: names and values, and what is wrong with names alone. Part 4, list parameters. */
+/** Query strings: names and values, unknown and repeated names. Part 4, list parameters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../errors/problem.ts'

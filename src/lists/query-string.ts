@@ -1,4 +1,4 @@
-/** Decodes the query string once, into names and values. Part 4, list parameters. */
+/** Query string: decodes the query of a URL into names and values. Part 4, list parameters. */
 import { shortName } from '../errors/pointer.ts'
 import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
 import { nearestName } from '../formats/naming.ts'
@@ -11,13 +11,13 @@ const noQueryParameters: QueryParameters = []
 /** A target without its query. */
 export const targetPath = (target: string): string => target.split('?', 1)[0] as string
 
-/** The query of a target, without its question mark; empty where there is none. */
+/** The query of a target without its question mark; empty if there is none. */
 export function queryStringOf(target: string): string {
   const mark = target.indexOf('?')
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-/** The versions that a query names; what cannot be read is told by whoever reads all of it. R188. */
+/** The versions that a query names; none if it cannot be decoded, which is reported when all of it is read. R188. */
 export function versionsInQuery(target: string): readonly string[] {
   const text = queryStringOf(target)
   if (!text.includes('version') && !text.includes('%')) return []
@@ -31,7 +31,7 @@ export function versionsInQuery(target: string): readonly string[] {
 /** The parameters of a target. */
 export const parametersOf = (target: string): QueryParameters => parsePairs(queryStringOf(target))
 
-/** Names and values in their order. Empty segments mean nothing. R20, R24. */
+/** Names and values in order; empty segments are ignored. R20, R24. */
 export function parsePairs(text: string): QueryParameters {
   if (text === '') return noQueryParameters
   if (/[^\x21-\x7e]/.test(text)) throw malformedQuery()
@@ -67,9 +67,9 @@ export function queryViolation(type: string, name: string, message: string): Vio
   return { message, type, in: 'query', name: name === '' ? name : shortName(name) }
 }
 
-const mostExplained = 50 // no more are ever told, R154
+const mostExplained = 50 // no answer shows more, R154
 
-/** What is wrong with the names alone: unknown ones and repeated ones. R22, R23. */
+/** The unknown and the repeated parameters. R22, R23. */
 export function nameViolations(
   given: QueryParameters,
   isKnown: (name: string) => boolean,
@@ -101,7 +101,7 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
-/** Refuses all parameters: for URLs of items. */
+/** Refuses all parameters except `version`: for URLs of items. */
 export function refuseParameters(target: string, settings: Settings): null {
   if (!target.includes('?')) return null
   const named = settings.versions.carriers.includes('query') ? ['version'] : []

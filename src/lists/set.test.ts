@@ -1,4 +1,4 @@
-/** Sets of values: what is a member, and what is none. Part 4, filtering. */
+/** Sets of values: members, and invalid sets. Part 4, filtering. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

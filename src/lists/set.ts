@@ -1,6 +1,6 @@
-/** Reads a set of values, `in:(a, "b, c")`. Part 4, filtering. */
+/** Set: reads a set of values, `in:(a, "b, c")`. Part 4, filtering. */
 
-/** The members of a set as they were written; a sentence where it cannot be read. R65 to R68. */
+/** The members of a set as texts, or a message if it is invalid. R65 to R68. */
 export function setMembers(text: string, most: number): readonly string[] | string {
   if (!text.endsWith(')')) return 'A set ends with a closing parenthesis and nothing behind it, as in:(a,b).'
   const inner = text.slice('in:('.length, -1)
@@ -18,7 +18,7 @@ export function setMembers(text: string, most: number): readonly string[] | stri
 
 const quotedMember = /"((?:[^"\\]|\\["\\])*)" *(?=,|$)/y
 
-/** A member and where it ends. No step goes back, however many spaces there are. */
+/** A member and its end. It takes linear time, however many spaces there are. */
 function memberAt(text: string, at: number): { value: string; end: number } | string {
   let start = at
   while (text[start] === ' ') start++

@@ -1,4 +1,4 @@
-/** Turns the sort parameters into a total order. Part 4, sorting. */
+/** Sort: turns the sort parameters into a total order. Part 4, sorting. */
 import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
@@ -6,7 +6,7 @@ import { listInWords } from '../formats/naming.ts'
 import type { ListRules, SortKey } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
 
-/** The order of a list; what is wrong with the parameters is reported. R56 to R59. */
+/** The order of a list. Adds mistakes of the parameters to `faults`. R56 to R59. */
 export function readOrder(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
   const keys = sortKeysOf(given, rules, faults)
   const direction = readChoice(given, 'order', ['asc', 'desc'], faults)
@@ -84,7 +84,7 @@ function readChoice(
   return value
 }
 
-/** Every order ends in the identifier, in the direction of its first key. R57, R59. */
+/** Every order ends in the id, in the direction of its first key. R57, R59. */
 function totalOrder(
   keys: readonly SortKey[],
   reversed: boolean,

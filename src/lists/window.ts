@@ -1,4 +1,4 @@
-/** Turns the parameters of the three pagination styles into a window. Part 4, pagination. */
+/** Window: turns the parameters of the three pagination styles into the rows of a page. Part 4, pagination. */
 import type { Violation } from '../errors/problem.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
 import type { Term, Window } from '../flow/plan.ts'
@@ -16,7 +16,7 @@ export interface PageWindow {
   readonly window: Window
 }
 
-/** What is needed to read a cursor. */
+/** The context for reading a cursor. */
 export interface CursorContext {
   readonly rules: ListRules
   readonly list: string
@@ -25,7 +25,7 @@ export interface CursorContext {
   readonly world: ServiceWorld
 }
 
-/** R74 to R80. */
+/** The style and the window of a page. Adds mistakes to `faults`. R74 to R80. */
 export function readWindow(given: ParameterValues, reading: CursorContext, faults: Violation[]): PageWindow {
   const { list } = reading.rules.resource.settings
   const before = faults.length
@@ -43,7 +43,7 @@ export function readWindow(given: ParameterValues, reading: CursorContext, fault
   return { style, window: { from: 'offset', offset: from, limit: size } }
 }
 
-/** The style that all given parameters belong to. R74, R76, R77. */
+/** The style that all parameters of the request belong to. R74, R76, R77. */
 function readStyle(given: ParameterValues, { resource }: ListRules, faults: Violation[]): PaginationStyle {
   const { styles: enabled, style: usual } = resource.settings.list.pagination
   const otherwise = enabled.includes(usual) ? usual : (enabled[0] as PaginationStyle)
@@ -65,7 +65,7 @@ function readStyle(given: ParameterValues, { resource }: ListRules, faults: Viol
   return fitting.find((style) => enabled.includes(style)) ?? otherwise
 }
 
-/** R79. */
+/** The size of a page from `limit` or `page_size`. R79. */
 function readPageSize(given: ParameterValues, name: string, { resource }: ListRules, faults: Violation[]): number {
   const { maxPageSize, pageSize, overMax } = resource.settings.list
   const text = given.get(name)
@@ -79,7 +79,7 @@ function readPageSize(given: ParameterValues, name: string, { resource }: ListRu
   return maxPageSize
 }
 
-/** R78. */
+/** The number of a parameter, or `usual` without it. R78. */
 function readNumber(given: ParameterValues, name: string, usual: number, least: number, faults: Violation[]): number {
   const text = given.get(name)
   if (text === undefined) return usual
@@ -100,7 +100,7 @@ const cursorFaultMessages: Readonly<Record<CursorFault, string>> = {
   'cursor-expired': 'The cursor is too old. Start again with cursor=',
 }
 
-/** R81 to R85. */
+/** The window at a cursor; the first page for an empty one. R81 to R85. */
 export function windowAtCursor(
   text: string,
   limit: number,
