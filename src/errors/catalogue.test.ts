@@ -1,4 +1,4 @@
-/** Tables of error types: their chains, their status, their titles, and what a service adds. Part 7, error body. */
+/** Catalogue: chains, statuses and titles of error types, and the types of a service. Part 7, error body. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catalogue, extendCatalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'

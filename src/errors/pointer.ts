@@ -1,4 +1,4 @@
-/** Names the places of a body: as JSON Pointers, and in messages. Part 7, error body. */
+/** Pointer: places in a body, as JSON Pointers and in messages. Part 7, error body. */
 import type { Violation } from './problem.ts'
 
 /** Adds a violation at a place in the body. */
@@ -9,7 +9,7 @@ export function addViolation(faults: Violation[], at: string, type: string, says
 /** A name as a part of a JSON Pointer. R155. */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The last name of a pointer, with the place in a list: `/items/0/qty` is `qty`, `/tags/0` is `tags[0]`. */
+/** The last name of a pointer, with its index in a list: `/items/0/qty` is `qty`, `/tags/0` is `tags[0]`. */
 function pointerLabel(at: string): string {
   if (at === '') return 'The body'
   const [last = '', before = ''] = at.split('/').reverse()
@@ -17,7 +17,7 @@ function pointerLabel(at: string): string {
   return shortName(name.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** A name of any length in a message. */
+/** A name for a message, cut if it is too long. */
 export function shortName(name: string): string {
   if (name === '') return '""'
   return name.length > 100 ? `${name.slice(0, 100).toWellFormed()}…` : name

@@ -1,4 +1,4 @@
-/** Codes of countries (ISO 3166-1 alpha-2) and currencies (ISO 4217). Part 2, fields. */
+/** Codes: countries (ISO 3166-1 alpha-2) and currencies (ISO 4217). Part 2, fields. */
 
 const assignedCountries =
   'AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK ' +
@@ -8,7 +8,7 @@ const assignedCountries =
   'PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR ' +
   'TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW'
 
-/** Codes in use, and recently withdrawn ones that occur in older documents. Not taken from `Intl`, because its list changes with the engine. */
+/** Current codes, and recently withdrawn ones of older documents. `Intl` has a list too, but it changes with the engine. */
 const usedCurrencies =
   'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP CRC CUC CUP ' +
   'CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY ' +

@@ -1,4 +1,4 @@
-/** Identifiers: their form, their order, and what cannot be one. Part 2. */
+/** Ids: their form, their order, and texts that are not ids. Part 2. */
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ const ones = (bytes: Uint8Array) => void bytes.fill(0xff)
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** The bytes of a suffix, by the definition of TypeID. */
+/** The bytes of a suffix, as TypeID defines them. */
 function bytesOf(id: string): string {
   const digits = [...id.slice(id.lastIndexOf('_') + 1)]
   const value = digits.reduce((sum, digit) => sum * 32n + BigInt(alphabet.indexOf(digit)), 0n)

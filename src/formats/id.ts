@@ -1,32 +1,32 @@
-/** Identifiers: a type prefix and a time-ordered UUIDv7 in 26 base32 characters (TypeID 0.3). Part 2, identifier prefix. */
+/** Ids: a type prefix and a time-ordered UUIDv7 in 26 base32 characters (TypeID 0.3). Part 2, identifier prefix. */
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export const prefixPattern = /^[a-z]([a-z_]{0,61}[a-z])?$/
 
-/** Makes identifiers of a prefix; of two, the later one is the greater. */
+/** Makes ids with a prefix; each is greater than the one before. */
 export type IdSource = (prefix: string) => string
 
-/** A test whether a text can be an identifier at all, so that no store is asked for what cannot be. R9. */
+/** Whether a text has the form of an id, so that other texts need no query. R9. */
 export type IdCheck = (text: string) => boolean
 
 export const typeIdPattern = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 export const chosenIdPattern = (prefix: string): RegExp => new RegExp(`^${prefix}_[A-Za-z0-9_-]{1,100}$`)
 
-/** The identifiers that the service makes itself: 128 bits, hence a first character of at most 7. */
+/** The check of generated ids: 128 bits, so the first character is at most 7. */
 export function typeIdCheck(prefix: string): IdCheck {
   const length = prefix.length + 27
   const pattern = typeIdPattern(prefix)
   return (text) => text.length === length && pattern.test(text)
 }
 
-/** Identifiers chosen by clients or made by a declared generator: the prefix and a short text that is safe in URLs. R91. */
+/** The check of ids that clients or a declared function choose: the prefix and a short text that is safe in URLs. R91. */
 export function chosenIdCheck(prefix: string): IdCheck {
   const pattern = chosenIdPattern(prefix)
   return (text) => text.length <= prefix.length + 101 && pattern.test(text)
 }
 
-/** Identifiers from a clock and random bytes, increasing also within a millisecond. RFC 9562, method 1. */
+/** Makes ids from a clock and random bytes, in increasing order even within a millisecond. RFC 9562, method 1. */
 export function idSource(now: () => number, random: (bytes: Uint8Array) => void): IdSource {
   const pool = new Uint8Array(16 * 256)
   let used = pool.length
@@ -40,7 +40,7 @@ export function idSource(now: () => number, random: (bytes: Uint8Array) => void)
     const bytes = pool.subarray(used, used + 16)
     used += 16
     const time = now()
-    // A new millisecond starts at a random place in the lower half, so that 2,048 more fit behind it.
+    // The counter of a new millisecond starts at a random number in the lower half, so that at least 2,048 more ids fit.
     if (time > last) [last, counter] = [time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0x7ff]
     else if (++counter > 0xfff) [last, counter] = [last + 1, 0]
     return `${prefix}_${encodeBase32(stampUuid(bytes, last, counter))}`
@@ -62,7 +62,7 @@ function stampUuid(bytes: Uint8Array, time: number, counter: number): Uint8Array
   return bytes
 }
 
-/** 128 bits as 26 characters of five bits, the first one of three. */
+/** 128 bits as 26 characters of five bits each; the first has three. */
 function encodeBase32(bytes: Uint8Array): string {
   let text = ''
   let bits = 2 // two leading zero bits make 130
@@ -81,7 +81,7 @@ function encodeBase32(bytes: Uint8Array): string {
 
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** A UUIDv7 in its usual form, for requests. */
+/** A UUIDv7 in its standard form, for request ids. */
 export function uuid(bytes: Uint8Array, time: number): string {
   const counter = ((bytes[6] as number) << 8) | (bytes[7] as number)
   stampUuid(bytes, time, counter & 0xfff)

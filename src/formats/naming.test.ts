@@ -1,4 +1,4 @@
-/** Names: singulars and plurals, cases, verbs, guesses. Part 4, path rules. */
+/** Naming: singulars and plurals, cases, verbs, suggestions. Part 4, path rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -1,8 +1,8 @@
-/** Names: kebab-case plural nouns in paths, camelCase or snake_case in bodies, no verbs. Part 4, path rules. */
+/** Naming: kebab-case plural nouns in paths, camelCase or snake_case in bodies, no verbs. Part 4, path rules. */
 
 export type Naming = 'camel' | 'snake'
 
-/** Words that make a path segment an action. A setting, `path.verbs`, replaces the list. R2. */
+/** Verbs that names of resources may not begin with. The setting `path.verbs` replaces the list. R2. */
 export const actionVerbs: readonly string[] = (
   'accept activate add apply approve archive assign attach authenticate authorize book buy calculate cancel change clear ' +
   'close compute confirm convert copy create deactivate decline delete deliver detach disable do download duplicate edit ' +
@@ -12,7 +12,7 @@ export const actionVerbs: readonly string[] = (
   'unsubscribe update upload validate verify'
 ).split(' ')
 
-/** Nouns that begin with a word of the list above but name a thing: a transfer log, a search result. */
+/** Verbs that are also nouns, so that a name may begin with them: `transfer-logs`, `search-results`. */
 const alsoNouns = new Set(
   'book change close copy download lock login move open patch pay query register reset search set sign start stop store transfer trigger upload'.split(
     ' ',
@@ -60,7 +60,7 @@ const irregular = {
   series: 'series',
   species: 'species',
 } as const satisfies Record<string, string>
-/** The singulars that no rule gives, for those that are inferred as types. */
+/** Plurals with an irregular singular, for the types that infer singulars. */
 export type Irregular = typeof irregular
 const irregularPlural = new Map<string, string>(
   Object.entries(irregular).map(([plural, singular]) => [singular, plural]),
@@ -87,7 +87,7 @@ export function toCase(name: string, naming: Naming): string {
   return parts.map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join('')
 }
 
-/** Splits `order-lines` into what comes before its noun and the noun. */
+/** Splits `order-lines` into `order-` and its noun `lines`. */
 function splitNoun(name: string): [before: string, noun: string] {
   const cut = name.lastIndexOf('-') + 1
   return [name.slice(0, cut), name.slice(cut)]
@@ -120,7 +120,7 @@ function regularSingularOf(word: string): string {
   return word.replace(/s$/, '')
 }
 
-/** The verb a segment is or begins with, if any. R2. */
+/** The verb that a segment is, or begins with; undefined if there is none. R2. */
 export function verbIn(segment: string, list: readonly string[] = actionVerbs): string | undefined {
   if (list.includes(segment)) return segment
   const [first = ''] = segment.split('-')
@@ -133,7 +133,7 @@ export function sentenceCase(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** The name of the list that is most like `name`, for a guess in a message. */
+/** The most similar name, for a suggestion in a message; undefined if none is similar enough. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   if (name.length < 2) return undefined
   let best: string | undefined
@@ -158,7 +158,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number
 }
 
-/** Names as people write a list: `a, b or c`. */
+/** A list in words: `a, b or c`. */
 export function listInWords(names: Iterable<string>, word = 'or'): string {
   const all = [...names]
   const last = all.pop() ?? ''

@@ -1,4 +1,4 @@
-/** Whole numbers of 64 bits and decimals, as texts. Part 2. */
+/** Numbers: whole numbers of 64 bits and decimals, as texts. Part 2. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

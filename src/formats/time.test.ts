@@ -1,9 +1,9 @@
-/** Dates, date-times, durations and intervals: what is one, what is none, and how it is written. Part 2. */
+/** Time: valid and invalid dates, date-times, durations and intervals, and their canonical form. Part 2. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dateText, durationMilliseconds, durationText, intervalText, timestampText } from './time.ts'
 
-/** Rows of a text and what becomes of it. */
+/** Pairs of a text and its canonical form, undefined if it is invalid. */
 function table<T>(read: (text: string) => T, rows: readonly (readonly [text: string, becomes: T])[]): void {
   for (const [text, becomes] of rows) assert.equal(read(text), becomes, JSON.stringify(text))
 }

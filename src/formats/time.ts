@@ -1,4 +1,4 @@
-/** Dates, date-times, durations and intervals of ISO 8601, checked as text before any parser sees them. Part 2, date and time. */
+/** Time: dates, date-times, durations and intervals of ISO 8601, checked as texts. Part 2, date and time. */
 
 const timestampParts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/
 const dateParts = /^(\d{4})-(\d\d)-(\d\d)$/
@@ -6,7 +6,7 @@ const weeksPattern = /^P\d{1,9}(?:\.\d{1,9})?W$/
 const durationParts =
   /^P(?:(\d{1,9}(?:\.\d{1,9})?)Y)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)D)?(?:T(?:(\d{1,9}(?:\.\d{1,9})?)H)?(?:(\d{1,9}(?:\.\d{1,9})?)M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$/
 
-/** As the service writes it, in UTC, or with any offset. */
+/** The accepted forms: as the service writes it (`written`), in UTC, or with any offset. */
 type ZoneForm = 'written' | 'utc' | 'any'
 
 const dateSource = String.raw`\d{4}-\d\d-\d\d`
@@ -17,10 +17,10 @@ const zoneSources = {
 }
 const timestampSource = (zoned: ZoneForm): string => String.raw`${dateSource}T\d\d:\d\d:\d\d` + zoneSources[zoned]
 const amountSource = String.raw`\d{1,9}(?:\.\d{1,9})?`
-/** Something follows each P and T, and nothing a fraction. */
+/** A part must follow each P and T, and only the last part may have a fraction. */
 const durationSource = String.raw`P(?=\d|T\d)(?![^/]*\.\d+[A-Z]T?\d)(?:${amountSource}W|(?:${amountSource}Y)?(?:${amountSource}M)?(?:${amountSource}D)?(?:T(?=\d)(?:${amountSource}H)?(?:${amountSource}M)?(?:${amountSource}S)?)?)`
 
-/** The forms that texts have, for those who describe them: patterns of what is checked here. */
+/** The patterns of accepted texts, for descriptions. */
 export const timestampPattern = (zoned: ZoneForm): string => `^${timestampSource(zoned)}$`
 export const durationPattern = `^${durationSource}$`
 export function intervalPattern(zoned: ZoneForm): string {
@@ -39,13 +39,13 @@ function isCalendarDay(year: string, month: string, dayOfMonth: string): boolean
   return m >= 1 && m <= 12 && d >= 1 && d <= daysIn(Number(year), m)
 }
 
-/** The text of a calendar date, or undefined where it is none. R40. */
+/** The text of a calendar date; undefined if it is invalid. R40. */
 export function dateText(text: string): string | undefined {
   const [, year, month, dayOfMonth] = dateParts.exec(text) ?? []
   return year && isCalendarDay(year, month as string, dayOfMonth as string) ? text : undefined
 }
 
-/** A date-time as the service writes it, with three fraction digits; more are cut. Undefined where it is none. R38, R39. */
+/** A date-time as the service writes it, with three fraction digits (more are cut); undefined if it is invalid. R38, R39. */
 export function timestampText(text: string, offsets = false): string | undefined {
   const [, year, month, dayOfMonth, hour, minute, second, fraction = '', zone] = timestampParts.exec(text) ?? []
   if (!year || !isCalendarDay(year, month as string, dayOfMonth as string)) return undefined
@@ -60,10 +60,10 @@ function inUtc(local: string, zone: string): string | undefined {
   if (hours > 23 || minutes > 59) return undefined
   const offset = (hours * 60 + minutes) * 60_000
   const utc = new Date(Date.parse(local) + (zone[0] === '+' ? -offset : offset)).toISOString()
-  return utc.length === 24 ? utc : undefined // years before 0 or after 9999 are written longer
+  return utc.length === 24 ? utc : undefined // years before 0 or after 9999 have more digits
 }
 
-/** A duration: at least one part, a fraction only in the last one. R40. */
+/** The text of a duration with at least one part, and a fraction only in the last one; undefined if it is invalid. R40. */
 export function durationText(text: string): string | undefined {
   if (weeksPattern.test(text)) return text
   const parts = durationParts
@@ -74,7 +74,7 @@ export function durationText(text: string): string | undefined {
   return parts.slice(0, -1).some((part) => part.includes('.')) ? undefined : text
 }
 
-/** An interval: `start/end`, `start/duration` or `duration/end`, its date-times written as the service writes them. R40. */
+/** An interval (`start/end`, `start/duration` or `duration/end`) with date-times as the service writes them. R40. */
 export function intervalText(text: string, offsets = false): string | undefined {
   const [left = '', right = '', ...more] = text.split('/')
   if (more.length > 0) return undefined
@@ -100,7 +100,7 @@ export function durationMilliseconds(text: string): number | undefined {
 
 let latestTimestamp = { time: Number.NaN, text: '' }
 
-/** A time as documents write it; what one millisecond brings is written once. */
+/** A time as documents have it. The text is cached, as many documents are written in one millisecond. */
 export function timestampOf(time: number): string {
   if (latestTimestamp.time !== time) latestTimestamp = { time, text: new Date(time).toISOString() }
   return latestTimestamp.text

@@ -1,4 +1,4 @@
-/** Collection: a resource as the cellar knows it, a table of documents with index columns. Part 2, resources. */
+/** Collection: a resource as the store sees it: a table of documents with index columns. Part 2, resources. */
 
 export { type Cell, type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
 export type { FieldRules } from './field-rules.ts'
@@ -27,10 +27,10 @@ export interface Unique {
   readonly columns: readonly string[]
 }
 
-/** A collection whose rows refer to this one, and what becomes of them when a row of this one is deleted. R138. */
+/** A collection whose rows refer to this one, and whether they prevent a deletion here or are deleted too. R138. */
 export interface Dependent {
   readonly collection: string
-  /** The column that holds the id; null where lists hold ids, which are then looked for in the documents. */
+  /** The column with the id; null for ids in lists, which are searched for in the documents. */
   readonly column: string | null
   /** The ids of this collection that a document refers to. */
   readonly ids: (document: Record<string, unknown>) => readonly string[]
@@ -40,75 +40,75 @@ export interface Dependent {
 export interface Collection {
   readonly name: string
   readonly table: string
-  /** How its rows are told apart, in words; it cannot change while there are rows. */
+  /** How rows are identified, in words. It cannot change while there are rows. */
   readonly identity: string
-  /** The owning collection, whose row has to exist; `column` holds its id, and documents show it as `field`. */
+  /** The parent collection: its row must exist, its id is in `column`, and in documents as `field`. */
   readonly parent: { readonly collection: string; readonly column: string; readonly field: string } | null
-  /** Rows are identified below their parent: the primary key is the parent's id and the own one. */
+  /** Whether rows are identified below their parent: the primary key is the id of the parent and their own. */
   readonly composite: boolean
-  /** What the account that a row belongs to is called; null where rows belong to nobody. The primary key begins with it. R170. */
+  /** The name of the account that a row belongs to; null without one. The primary key begins with the account. R170. */
   readonly account: string | null
   readonly columns: readonly Column[]
   readonly uniques: readonly Unique[]
   /** Columns of composite indexes, descending ones with a minus sign. */
   readonly indexes: readonly (readonly string[])[]
-  /** Columns by which rows are found from what they refer to, where no other index begins with them. */
+  /** Further indexes that find the rows which refer to a row. */
   readonly referring: readonly (readonly string[])[]
   readonly dependents: readonly Dependent[]
-  /** The fields of a document in their order, for the view and for completing texts of an older shape. */
+  /** The fields of a document in order, for the SQL view and for completing documents of an older shape. */
   readonly fields: readonly ShapedField[]
-  /** Names the structure of the documents; it begins with the version that made it, where that was not the first. */
+  /** The name of the structure of documents; it begins with the version that introduced it, if that is not the first. */
   readonly shape: string
-  /** How documents of former versions are brought up and shown to nodes that serve no later one; missing where no version changed any. */
+  /** Converts documents between former versions and the newest one; absent if no version changed documents. */
   readonly conversions?: VersionConversions
-  /** The versions that are declared, the oldest first; missing where none are. */
+  /** The declared versions, the oldest first; absent if none are declared. */
   readonly versions?: readonly string[]
-  /** The names that it had in former versions. */
+  /** The names of the resource in former versions. */
   readonly formerNames?: readonly string[]
-  /** What deletions and keys are remembered under in a new table, where that is not its name. */
+  /** In a new table: the name in tombstones and idempotency keys, if it is not that of the collection. */
   readonly origin?: string
-  /** All columns that older versions may have, of which nodes of the declaration before may ask some that are asked no more. */
+  /** The columns of all older versions, as old nodes may still query some that this declaration does not. */
   readonly olderColumns?: readonly Column[]
-  /** What deletions and keys are remembered under in a database that knows it by another name. */
+  /** In an existing table: the name in tombstones and idempotency keys, if it is not that of the collection. */
   readonly called?: string
-  /** What values of its fields have to be, by the names of the fields. */
+  /** The rules for stored values, by field. */
   readonly rules: FieldRules
-  /** For how many milliseconds deletions are remembered; null for ever. R134. */
+  /** How many milliseconds a tombstone is kept; null for ever. R134. */
   readonly retention: number | null
 }
 
-/** Documents by the version that made their structure; that of the first one has no name. R196. */
+/** Converts documents by the version that introduced their structure (`''` for the first one). R196. */
 export interface VersionConversions {
   readonly toToday: (epoch: string, document: Members) => Members
   readonly toOlder: (epoch: string, document: Members, rows: readonly (Members | null)[]) => Members
-  /** The other rows that a document of that time is completed from: the field that leads there, and the collection. */
+  /** The other rows that a document of that version needs: the field that links to each, and its collection. */
   readonly joined: (epoch: string) => readonly DocumentJoin[]
-  /** The field of that time whose value a field of today has as it was; null where it is made in another way. */
+  /** The field of that version whose value a current field has unchanged; null if it is computed. */
   readonly sourceField: (epoch: string, field: string) => string | null
   readonly movedValues: (epoch: string, document: Members) => readonly MovedValue[]
-  /** Whether documents of the first version have another structure than those of today. */
+  /** Whether documents of the first version have another structure than the current ones. */
   readonly reshapes: boolean
-  /** The collections that something is given to. */
+  /** The collections that values move to. */
   readonly receivers: readonly string[]
 }
 
-/** The version that made a structure. */
+/** The version that introduced a structure; `''` for the first one. */
 export const storedVersionOf = (shape: string): string => /^(v\d+) /.exec(shape)?.[1] ?? ''
 
-/** An index: the columns that it is made for, and all it has, descending ones with a minus sign, the primary key last. */
+/** An index: the columns it is declared for, and all its columns with the primary key last; a minus sign is descending. */
 export interface Index {
   readonly of: readonly string[]
   readonly columns: readonly string[]
 }
 
-/** The columns of the primary key: what all rows of a list have in common comes first. */
+/** The columns of the primary key. The account and the parent come first, as a list has one of each. */
 export const keyColumns = ({ account, composite }: Pick<Collection, 'account' | 'composite'>): readonly string[] => [
   ...(account === null ? [] : ['account']),
   ...(composite ? ['parent'] : []),
   'id',
 ]
 
-/** Every index of a collection besides those of what is unique; lists are always those of one account, or below one owner. */
+/** All indexes of a collection except the unique ones. They begin with the account and the parent, as every list does. */
 export function indexesOf(collection: Collection): readonly Index[] {
   const { columns, indexes, parent, referring } = collection
   const key = keyColumns(collection)
@@ -125,7 +125,7 @@ export function indexesOf(collection: Collection): readonly Index[] {
 
 const withoutSign = (name: string): string => name.replace(/^-/, '')
 
-/** It ends in the primary key, in the direction of the first column that is not fixed, so that it serves a whole order. R59. */
+/** Ends an index in the primary key, in the direction of its first sorted column, so that it serves a total order. R59. */
 function completeIndex(of: readonly string[], key: readonly string[], fixed: readonly string[]): Index {
   const has = of.map(withoutSign)
   const sign = of.find((name) => !fixed.includes(withoutSign(name)))?.startsWith('-') ? '-' : ''
@@ -146,7 +146,7 @@ export function encodeDocument(
   return { doc: part(false), hidden: part(true) }
 }
 
-/** A row that has to exist, and the place that names it. */
+/** A row that must exist, and the field that refers to it. */
 export interface Reference {
   readonly field: string
   readonly collection: string

@@ -1,35 +1,35 @@
-/** Column: a value of a document in a plain typed column beside it. Part 2, resources. */
+/** Column: a value of the document in a typed column of its own, for indexes. Part 2, resources. */
 import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
 import { scaledInteger, sortableText } from '../formats/numbers.ts'
 import type { Members } from './shape.ts'
 
-/** What a column holds. */
+/** A value in a column. */
 export type Cell = string | number | bigint | null
 
-/** A plain typed column that repeats one value of the document, so that an index can be built over it. */
+/** A typed column with a copy of one value of the document, for an index. */
 export interface Column {
   readonly name: string
   /** The field, with dots for a nested one. */
   readonly field: string
   readonly type: 'text' | 'integer'
-  /** Names how its values are made: where that changes, the column is made anew. */
+  /** Identifies how values are computed. If it changes, a new column replaces this one. */
   readonly form: string
-  /** Turns a value of the field into what the column holds. */
+  /** Converts a value of the field to the value in the column. */
   readonly cell: (value: unknown) => Cell
-  /** Whether every row that is written today has a value; one that was written before may have none. */
+  /** Whether every row that is written now has a value; older rows may have none. */
   readonly required: boolean
-  /** The most characters of a text that callers write; null where values are short by nature. */
+  /** The maximal length of a text that callers write; null for values that are always short. */
   readonly most: number | null
-  /** What it is made of where no field has it: what an older version makes of the document. */
+  /** Computes the value from the document, if no field has it: for a field of an older version. */
   readonly of?: (document: Members) => unknown
 }
 
-/** The text that a folded field is compared by. R60. */
+/** The text by which values of a field with `fold` are compared. R60. */
 export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
-/** The column of a field, which may be optional for what it lies in. */
+/** The column of a field; `optional` if an object around the field may be null. */
 export function columnOf(name: string, field: Field, optional = false): Column {
   return {
     name: `by_${name}`,
@@ -44,13 +44,13 @@ export function columnOf(name: string, field: Field, optional = false): Column {
 
 const writtenKinds: ReadonlySet<Field['kind']> = new Set(['text', 'email', 'url'])
 
-/** Small letters can be more than the large ones were. */
+/** Lower case can have more characters than upper case. */
 function longestText(field: Field): number | null {
   if (!writtenKinds.has(field.kind)) return null
   return lengthsOf(field).max * (field.options.fold ? 3 : 1)
 }
 
-/** A column of a former declaration, which is remembered by what its values are made of. */
+/** A column of a former declaration, restored from its stored form. */
 export function rememberedColumn(
   name: string,
   { type, form, field }: { type: string; form: string; field: string },
@@ -72,7 +72,7 @@ function formOf({ kind, options }: Field): string {
   return options.fold ? `${kind} folded` : kind
 }
 
-/** How a field's values are compared: decimals as whole numbers of their smallest step, booleans as 0 and 1. */
+/** Converts values so that they compare correctly: decimals to whole numbers of their smallest step, booleans to 0 and 1. */
 function cellMaker({ kind, options }: Field): Column['cell'] {
   const { precision = defaultPrecision, scale = 0 } = options
   const number = (value: unknown) => clampToPrecision(scaledInteger(value as string, scale), precision)
@@ -84,7 +84,7 @@ function cellMaker({ kind, options }: Field): Column['cell'] {
   return nullOr((value) => value as Cell)
 }
 
-/** A number of so many digits; rows that were written when there were more are sorted behind all others. */
+/** Limits a number to its digits, as a row of an earlier declaration may have more; such rows are sorted last. */
 function clampToPrecision(value: bigint, precision: number): bigint {
   const most = 10n ** BigInt(precision) - 1n
   return value > most ? most : value < -most ? -most : value
@@ -102,7 +102,7 @@ function valueAt(document: Record<string, unknown>, field: string): unknown {
   return value ?? null
 }
 
-/** What a column holds of a document. */
+/** The value of a column for a document. */
 export const cellIn = (column: Column, document: Record<string, unknown>): Cell =>
   column.cell(column.of ? column.of(document) : valueAt(document, column.field))
 

@@ -1,4 +1,4 @@
-/** Rules: what the stored values of a resource have to be, to judge rows that an earlier declaration allowed. Part 2, fields. */
+/** Field rules: which stored values fit the declaration, as an earlier one may have allowed others. Part 2, fields. */
 import { addViolation } from '../errors/pointer.ts'
 import { type Bounds, boundsOf } from '../fields/bounds.ts'
 import type { ValueCheck } from '../fields/check-members.ts'
@@ -6,11 +6,11 @@ import type { Field } from '../fields/field.ts'
 import type { IdCheck } from '../formats/id.ts'
 import type { Settings } from '../settings.ts'
 
-/** What a value of a field has to be. */
+/** The rule for stored values of a field. */
 interface FieldRule {
   readonly bounds: Bounds
   readonly check: ValueCheck
-  /** Whether items are addressed by it, so that no item could be reached whose value does not fit. */
+  /** Whether it is the id or the key: then an item whose value does not fit could not be addressed. */
   readonly addresses: boolean
 }
 
@@ -23,7 +23,7 @@ interface RuledMember {
   readonly from: 'caller' | 'address' | 'service'
 }
 
-/** The rules of declared fields, and of ids where there is no key. */
+/** The rules of declared fields, and of the id if there is no key. */
 export function fieldRulesOf(
   members: readonly RuledMember[],
   key: string | null,

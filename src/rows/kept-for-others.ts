@@ -1,4 +1,4 @@
-/** Aside: what a row keeps for nodes of another declaration during a rolling upgrade, and how the writes of both are merged. Part 2, resources. */
+/** Kept for others: during a rolling upgrade a row keeps values for nodes of the other declaration. Part 2, resources. */
 
 import { isObject } from '../fields/value-check.ts'
 import {
@@ -17,7 +17,7 @@ import {
 
 export const hasKeptForOthers = (hidden: string | null): boolean => hidden?.includes(`"${keptForOthersKey}":`) === true
 
-/** The texts of a row: what is answered, and what never is. */
+/** The texts of a row: `doc` is answered; `hidden` never is: write-only fields, and values for other nodes. */
 export interface DocumentTexts {
   readonly doc: string
   readonly hidden: string | null
@@ -28,15 +28,15 @@ export interface StoredDocument extends DocumentTexts {
   readonly shape: number
 }
 
-/** How documents of other shapes follow from each other, by the number of the shape, where versions changed them. */
+/** Converts documents between shapes (by their number), if versions changed documents. */
 export interface ShapeConversions {
   readonly toToday?: (shape: number, document: Members) => Members
-  /** Null where no version lies between the two shapes. */
+  /** Null if no version lies between the two shapes. */
   readonly toOlder?: (shape: number, document: Members, rows: readonly (Members | null)[]) => Members | null
   readonly joined?: (shape: number) => readonly DocumentJoin[]
-  /** What rows of former versions give to rows of other collections. */
+  /** The values that a row of a former version passes to rows of other collections. */
   readonly movedValues?: (shape: number, document: Members) => readonly MovedValue[]
-  /** The version that made a shape. */
+  /** The version that introduced a shape. */
   readonly versionAt?: (shape: number) => string
 }
 
@@ -44,30 +44,30 @@ interface WithFields {
   readonly fields: readonly ShapedField[]
 }
 
-/** A stored row as the nodes of one shape see it. */
+/** A stored row as nodes of one shape see it. */
 export interface RowView {
   readonly document: Record<string, unknown>
-  /** What it holds for nodes of other shapes, by their number. */
+  /** The values that it keeps for nodes of other shapes, by the number of the shape. */
   readonly others: Readonly<Record<number, Members>>
   /**
-   * The documents that nodes of this shape saw before they wrote over a row of a newer shape, the first one first. A node of
-   * the newer shape compares them with the document that is there now. Empty where none wrote so, and where an earlier release
-   * wrote that row: it does not compare.
+   * If nodes of this shape wrote over a row of a newer shape: the documents that they saw before, oldest first. A node of
+   * the newer shape compares them with the current document to find the changes. Empty if there was no such write, or if
+   * the row was written by an earlier release, which does not compare.
    */
   readonly views: readonly Members[]
 }
 
-/** The members of a hidden text that are kept for nodes of other shapes. */
+/** The values that a hidden text keeps for nodes of other shapes, by the number of the shape. */
 export const keptForOthers = (hidden: string | null): Readonly<Record<string, Members | readonly Members[]>> =>
   hasKeptForOthers(hidden) ? (JSON.parse(hidden as string)[keptForOthersKey] ?? {}) : {}
 
-/** The documents of `Brought.views` as a hidden text keeps them for a row of a shape. */
+/** The documents of `RowView.views`, as the hidden text of a row of this shape keeps them. */
 export function olderViews(hidden: string | null, shape: number): readonly Members[] {
   const views = keptForOthers(hidden)[shape]
   return Array.isArray(views) ? views : []
 }
 
-/** The document of a row of any shape, older or newer, brought to the one with a number. */
+/** Converts a row of any shape, older or newer, to the shape `own`. */
 export function viewRow(
   { fields, toToday }: WithFields & Pick<ShapeConversions, 'toToday'>,
   own: number,
@@ -85,13 +85,13 @@ export function viewRow(
   const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...whole } }
   const raise = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
   if (views.length === 0) return { document: raise(whole, mine), others, views: [] }
-  // What nodes of the older shape did not change stays as nodes of this one wrote it.
+  // Only the changes that nodes of the older shape made are applied to the document that nodes of this shape wrote.
   const all = [...views, whole].map((one) => raise(one))
   const document = all.reduce((now, is, i) => (i === 0 ? now : mergeAllMembers(now, all[i - 1] as Members, is)), mine)
   return { document: inFieldOrder(fields, document), others, views: [] }
 }
 
-/** Members that are not kept are what the change makes of them. */
+/** Applies the changes from `was` to `is`; a member that `now` lacks is taken from `is`. */
 function mergeAllMembers(now: Members, was: Members, is: Members): Members {
   return Object.fromEntries(
     Object.keys(is).map((name) => [
@@ -104,7 +104,7 @@ function mergeAllMembers(now: Members, was: Members, is: Members): Members {
 const inFieldOrder = (fields: readonly ShapedField[], document: Members): Record<string, unknown> =>
   Object.fromEntries(fields.map(({ name }) => [name, document[name]]))
 
-/** The declaration that is still served beside today's: the number of its shape, and the paths that it knows. */
+/** The former declaration, which old nodes still serve: the number of its shape, and whether it has a field at a path. */
 export interface FormerShape {
   readonly shape: number
   readonly knows: (path: string) => boolean
@@ -112,7 +112,7 @@ export interface FormerShape {
 
 type WritingCollection = WithFields & Pick<ShapeConversions, 'toOlder'>
 
-/** A hidden text that also keeps what nodes of the former and of newer shapes need of a row. */
+/** The hidden text of a row that is written, with the values for nodes of the former shape and of newer shapes. */
 export function withKeptForOthers(
   collection: WritingCollection,
   { own, former }: { readonly own: number; readonly former: FormerShape | null },
@@ -137,7 +137,7 @@ export function withKeptForOthers(
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** The views with one more where a field is again what it was at first, and was not in between: a change back is a change. */
+/** The views, and one more if a field returns to its first value, so that changing it back counts as a change. */
 function withView({ document, views }: RowView, now: Members): readonly Members[] {
   const [first = {}] = views
   const isReturned = (name: string) =>
@@ -153,7 +153,7 @@ interface RowChange {
   readonly rows: readonly (Members | null)[]
 }
 
-/** What nodes of the former shape show of a row, as far as it differs from the document: what a write did not change stays as they wrote it. */
+/** The values of old nodes that differ from the document; those that a write did not change stay as they wrote them. */
 function formerView(collection: WritingCollection, former: FormerShape, { seen, now, rows }: RowChange): Members {
   const { fields } = collection
   const told = (document: Members, beside: RowChange['rows']): Members =>
@@ -178,7 +178,7 @@ function mergeFormerView(given: Members, { seen, was, next }: ThreeViews): Membe
   const own = (name: string): unknown => {
     if (!Object.hasOwn(known, name)) return seen[name]
     const [is, view] = [known[name], was[name]]
-    // A release that kept no views left former values in objects.
+    // Of objects that an earlier release kept, only the members that the document lacks are current.
     return !isCompleteView(given) && isObject(is) && isObject(view) ? { ...is, ...view } : is
   }
   const names = [...new Set([...Object.keys(known), ...Object.keys(next)])]

@@ -1,4 +1,4 @@
-/** Shape: how documents hold the fields of a resource, and how older documents are brought to it. Part 2, resources and their fields. */
+/** Shape: the structure of stored documents, and conversions between structures. Part 2, resources and their fields. */
 
 import { hash } from 'node:crypto'
 import type { Violation } from '../errors/problem.ts'
@@ -8,23 +8,23 @@ import { absentValue, isObject, type ValueRules, valueCheckOf } from '../fields/
 import { decimalText } from '../formats/numbers.ts'
 import type { Settings } from '../settings.ts'
 
-/** A field as documents hold it. */
+/** A field in stored documents. */
 export interface ShapedField {
   readonly name: string
-  /** The name it had before; its values move with it. */
+  /** The former name; stored values move to the new one. */
   readonly was: string | undefined
-  /** The kind, of a reference with the resource that it names. */
+  /** The kind; for a reference with the name of its target. */
   readonly kind: string
-  /** What stands where nothing is stored. */
+  /** The value of documents that lack the field. */
   readonly absent: unknown
   /** Stored and never answered. */
   readonly writeOnly: boolean
   /** The scopes that callers need to see it and to write it. */
   readonly read: string | undefined
   readonly write: string | undefined
-  /** The digits of a decimal: in all, and behind the point. */
+  /** The digits of a decimal: in all, and after the point. */
   readonly digits: readonly [precision: number, scale: number] | null
-  /** What takes the place of stored values that do not fit; null where nothing does. */
+  /** Replaces stored values that do not fit; null without `fill`. */
   readonly fill: FieldFill | null
   /** The fields of an object, or the item of a list. */
   readonly inner: readonly ShapedField[]
@@ -33,7 +33,7 @@ export interface ShapedField {
 interface FieldFill {
   readonly value: unknown
   readonly fits: (value: unknown) => boolean
-  /** Names the value and the bounds it was declared for: rows are filled once for each name. */
+  /** Identifies the value and the bounds of the field: rows are filled once for each name. */
   readonly name: string
 }
 
@@ -67,11 +67,11 @@ function fillOf(field: Field, rules: ValueRules): FieldFill | null {
   return { value: check(fill, '', []), fits, name: fillName(field, rules.settings) }
 }
 
-/** Where the fill or the bounds change, rows and index columns are written anew. */
+/** Identifies a fill: if the value or the bounds change, rows and index columns are rewritten. */
 export const fillName = (field: Field, settings: Settings): string =>
   hash('sha256', JSON.stringify(boundsOf(field, settings))).slice(0, 12)
 
-/** Names a structure: two documents of one name have the same members, held in the same way. */
+/** The name of a structure: documents with the same name have the same members in the same form. */
 export function shapeName(fields: readonly ShapedField[]): string {
   const part = ({ name, kind, writeOnly, digits, inner, fill }: ShapedField): unknown => [
     ...[name, kind, writeOnly, digits, inner.map(part)],
@@ -82,7 +82,7 @@ export function shapeName(fields: readonly ShapedField[]): string {
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** A document of an older shape as one of today's: new fields get their default, renamed ones their value, or what was kept for them. */
+/** Converts a document of an older shape to the current one: new fields get the kept value, or else the default. */
 export function completeDocument(
   fields: readonly ShapedField[],
   document: Members,
@@ -106,19 +106,19 @@ function fitValue(field: ShapedField, value: unknown, kept?: unknown): unknown {
 function convertValue({ digits, inner }: ShapedField, value: unknown, kept?: unknown): unknown {
   if (digits && typeof value === 'string') return rescaleDecimal(value, digits)
   if (Array.isArray(value)) {
-    // A list is kept as long as nobody changed it.
+    // A list is kept only if old nodes did not change it, so the kept one is current.
     return (Array.isArray(kept) ? kept : value).map((one) => fitValue(inner[0] as ShapedField, one))
   }
   return inner.length > 0 && isObject(value) ? completeDocument(inner, value, isObject(kept) ? kept : {}) : value
 }
 
-/** Where hidden texts keep what only nodes of another shape know, by the number of that shape; no field has this name. */
+/** The member of hidden texts with the values for nodes of other shapes; no field can have this name. */
 export const keptForOthersKey = '*'
 
-/** Whether what is kept for a shape is all that its nodes show of the row, with every member of its objects. Earlier releases kept less. */
+/** Whether the kept values are complete. In objects that an earlier release kept, members may be outdated. */
 export const isCompleteView = (kept: Members): boolean => Object.hasOwn(kept, keptForOthersKey)
 
-/** A document of a newer shape as one of today's: what is not known is left out, and what was kept for today's shape wins. */
+/** Converts a document of a newer shape to the current one: without unknown members; values kept for this shape win. */
 export function narrowDocument(
   fields: readonly ShapedField[],
   document: Members,
@@ -142,7 +142,7 @@ function narrowValue({ inner }: ShapedField, value: unknown): unknown {
   return inner.length > 0 && isObject(value) ? narrowDocument(inner, value, {}) : value
 }
 
-/** A document of today as the declaration before shows it, as far as that `knows` its fields: under their former names. */
+/** Converts a current document to the former declaration: only fields that it `knows`, under their former names. */
 export function formerDocument(
   fields: readonly ShapedField[],
   document: Members,
@@ -167,8 +167,8 @@ function formerValue(
 }
 
 /**
- * Merges three ways: `own` is a value of which `was` and `is` are two views. What differs between the views was changed and
- * is as the second view has it; the rest stays as it is, even where the views say less of it.
+ * Three-way merge: `was` and `is` are two views of the value `own`, before and after a change. Differences between them are
+ * applied to `own`; the rest of it stays, even if the views show less of it.
  */
 export function mergeThreeWay(own: unknown, was: unknown, is: unknown): unknown {
   if (JSON.stringify(was) === JSON.stringify(is)) return own
@@ -182,7 +182,7 @@ export function mergeThreeWay(own: unknown, was: unknown, is: unknown): unknown 
   )
 }
 
-/** What a writer keeps of a document of another shape that it writes over: what it does not know or did not change. */
+/** The members of a newer document that an older node keeps when it writes the row: unknown and unchanged ones. */
 export function membersToKeep(
   fields: readonly ShapedField[],
   document: Members,
@@ -194,35 +194,35 @@ export function membersToKeep(
     const field = known.get(name)
     if (!field) return true
     const text = JSON.stringify(seen[name])
-    if (JSON.stringify(value) === text) return false // it is found in the document itself
+    if (JSON.stringify(value) === text) return false // the document has the same value
     return (field.inner.length > 0 && isObject(value)) || JSON.stringify(written[name]) === text
   }
   return Object.fromEntries(Object.entries(document).filter(stays))
 }
 
-/** A decimal with as many digits behind the point as are declared now. One that would lose some stays as it is. */
+/** Writes a decimal with the declared digits after the point; unchanged if it would lose any. */
 function rescaleDecimal(text: string, [precision, scale]: readonly [number, number]): string {
   const least = text.includes('.') ? text.replace(/\.?0+$/, '') : text
   const made = decimalText(least, precision, scale)
   return made === 'format' || made === 'digits' || made === 'range' ? text : made
 }
 
-/** What a document of a former version gives to a row of another resource, which has it today. */
+/** A value of a former version that a row of another resource has now. */
 export interface MovedValue {
-  /** What it was called there. */
+  /** The name of the field in the former version. */
   readonly field: string
   readonly value: unknown
   readonly collection: string
-  /** The row; null where none is led to. */
+  /** The id of that row; null without a link. */
   readonly id: string | null
-  /** The value in that row, as it is today, and what changes of it for another one. */
+  /** Reads the value from the current row; `put` returns the changes of the row for this value. */
   readonly read: (row: Members) => unknown
   readonly put: (row: Members) => Members
-  /** Whether rows of a former version had no such field of their own. */
+  /** Whether the other resource lacked the field in a former version. */
   readonly isNew: (epoch: string) => boolean
 }
 
-/** Another row that a document is completed from: the field that leads to it; `whole` is the own one, with what is never answered. */
+/** A row that a document needs values of: the field that links to it, and whether write-only fields are needed too. */
 export interface DocumentJoin {
   readonly by: string
   readonly collection: string
