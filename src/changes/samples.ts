@@ -1,6 +1,7 @@
 /** Samples: fixed documents with all kinds of values, to tell change functions apart by results. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { digestOf } from '../formats/digest.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { VersionDocument } from './conversion.ts'
 
@@ -14,8 +15,7 @@ type NextNumber = (below: number) => number
 
 /** Seeded by the name alone, so that the samples of a field do not depend on the other declarations. */
 function numbersFor(name: string): NextNumber {
-  let state = 0x811c9dc5
-  for (let i = 0; i < name.length; i++) state = Math.imul(state ^ name.charCodeAt(i), 0x01000193)
+  let state = digestOf(name)
   return (below) => {
     state = (state + 0x9e3779b9) | 0
     let mixed = Math.imul(state ^ (state >>> 16), 0x85ebca6b)

@@ -11,6 +11,7 @@ import {
   replaceDocument,
 } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
+import { isSameJson } from '../rows/collection.ts'
 import type { JoinedTexts } from './answer.ts'
 import type { Conversion, VersionDocument, VersionMapping } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
@@ -45,8 +46,6 @@ export const versionPermissions = (
   ...hand,
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
-
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 export function convertCreate(own: ResourceConversion, body: VersionDocument, hand: Permissions): VersionDocument {
   const { resource, today } = own
@@ -117,7 +116,7 @@ function newItemValues(
   if (closed.length === 0) return values
   const unsent = unsentValues(own, body, document)
   for (const { name, absent } of closed)
-    if (isSame(values[name], absent) || (unsent && isSame(values[name], unsent[name]))) values[name] = undefined
+    if (isSameJson(values[name], absent) || (unsent && isSameJson(values[name], unsent[name]))) values[name] = undefined
   return values
 }
 
@@ -208,7 +207,7 @@ function changeStored(
     const value = (missingScopes(member, hand).length > 0 ? asked : is)[name]
     if (from !== 'caller' || value === undefined) continue
     const isSent = () => own.names(name).some((one) => Object.hasOwn(body, one))
-    if (isAlwaysRefused(member, hand) ? !isSent() : isSame(value, was[name])) continue
+    if (isAlwaysRefused(member, hand) ? !isSent() : isSameJson(value, was[name])) continue
     patch[name] = mergePatchFor(field, seen[name], value)
   }
   return withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))

@@ -4,6 +4,7 @@ import type { Field, Fields } from '../fields/field.ts'
 import { type Change, declarationBefore } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
 import { referencesIn } from '../resources/relations.ts'
+import { isSameJson } from '../rows/collection.ts'
 import { type DeclarationPath, report } from './field-check.ts'
 import { hasMember } from './kind-options.ts'
 import { otherPlainValue, plainValue, valueTerms } from './plain-value.ts'
@@ -141,7 +142,6 @@ const sampleDocument = (
 })
 
 const otherValue = (field: Field): unknown => otherPlainValue(valueTerms(field))
-const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** The `uniques` that contain a retyped field. */
 const jointUniques = ({ path }: ConvertedField, { own }: ChangeCheck): readonly (readonly string[])[] =>

@@ -44,6 +44,9 @@ export interface ValueShift {
   readonly filters: boolean
 }
 
+export const requestsOnly: FieldExposure = { input: true, output: false, filter: false }
+export const answersOnly: FieldExposure = { input: false, output: true, filter: false }
+
 /** Narrowing what may be sent or widening what is answered breaks consumers; the reverse does not. */
 export function weighShift({ input, output, filters }: ValueShift, way: FieldExposure): Weight {
   const sent = way.input || (filters && way.filter) ? input : undefined

@@ -5,7 +5,7 @@ import { type Change, declarationAt, majorOf, versionLabels } from '../resources
 import type { Mistake } from '../resources/declaration.ts'
 import type { Declaration, Service } from '../service.ts'
 import { type Contract, contractOf } from './contract.ts'
-import { type Difference, onlyBreaking, weighShift } from './difference.ts'
+import { answersOnly, type Difference, onlyBreaking, requestsOnly, weighShift } from './difference.ts'
 import { differences } from './differences.ts'
 import { valueShifts } from './field-differences.ts'
 import { functionsAfter } from './functions.ts'
@@ -218,6 +218,3 @@ function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
     })
   })
 }
-
-const answersOnly = { input: false, output: true, filter: false }
-const requestsOnly = { input: true, output: false, filter: false }

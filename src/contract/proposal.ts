@@ -3,7 +3,7 @@ import { listInWords } from '../formats/naming.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
-import { type Difference, weighShift } from './difference.ts'
+import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
 import type { FieldTerms } from './terms.ts'
@@ -109,11 +109,8 @@ function responseSources({ added, removed, retyped }: ChangeParts, after: Resour
   return [...given, ...changed]
 }
 
-const requestsOnly = { input: true, output: false, filter: false }
-const answersOnly = { input: false, output: true, filter: false }
-
 /** Whether values of one field may not fit the other. */
-const mayNotFit = (old: FieldTerms, now: FieldTerms, way: typeof requestsOnly): boolean =>
+const mayNotFit = (old: FieldTerms, now: FieldTerms, way: FieldExposure): boolean =>
   valueShifts(old, now).some((one) => weighShift(one, way) === 'breaking') ||
   old.item !== undefined ||
   old.fields !== undefined

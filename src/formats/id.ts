@@ -1,6 +1,7 @@
 /** Ids: a type prefix and a time-ordered UUIDv7 in 26 base32 characters (TypeID 0.3). Part 2, identifier prefix. */
 
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** The characters of base32, each for five bits. */
+export const base32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export const prefixPattern = /^[a-z]([a-z_]{0,61}[a-z])?$/
 
@@ -72,7 +73,7 @@ function encodeBase32(bytes: Uint8Array): string {
     bits += 8
     while (bits >= 5) {
       bits -= 5
-      text += alphabet[(value >>> bits) & 31]
+      text += base32[(value >>> bits) & 31]
       value &= (1 << bits) - 1
     }
   }

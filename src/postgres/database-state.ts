@@ -33,10 +33,13 @@ export interface DatabaseStates {
   readonly now: () => Promise<string | null>
   /** Parses the answer to `databaseStateQuery`. */
   readonly read: (rows: readonly ResultRow[]) => string | null
+  /** The state that was read last. */
+  readonly last: () => string | null
 }
 
 export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, world: World): DatabaseStates {
   let before: string | null = null
+  let last: string | null = null
   let changes = 0
   let until = 0
   let latest = 0
@@ -52,7 +55,8 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, w
     const next = Number(/ \d+:(\d+):[^ ]*$/.exec(state)?.[1])
     if (next < latest) setbacks++
     latest = next
-    return `${pool.losses()} ${setbacks} ${state}`
+    last = `${pool.losses()} ${setbacks} ${state}`
+    return last
   }
 
   async function asked(): Promise<string | null> {
@@ -71,7 +75,7 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, w
   }
 
   const ask = oncePerTurn(asked, world)
-  return { now: () => (world.monotonic() < until ? Promise.resolve(null) : ask()), read }
+  return { now: () => (world.monotonic() < until ? Promise.resolve(null) : ask()), read, last: () => last }
 }
 
 /** PostgreSQL itself, as built by its project or a distribution: compatible servers may manage transactions differently. */

@@ -33,7 +33,7 @@ import {
   writeSchemaState,
 } from '../schema/state.ts'
 import type { Refill, SchemaStep } from '../schema/step.ts'
-import { leaseTable, metaTable } from '../sql/compile.ts'
+import { leaseTable, metaTable, plainStatement } from '../sql/compile.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { preparedCollection, storeContext } from '../store/context.ts'
@@ -46,7 +46,6 @@ import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
 import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
 
 type AskDatabase = Connection['ask']
-const plainStatement = (text: string) => ({ text, values: [] })
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)

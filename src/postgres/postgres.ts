@@ -11,19 +11,19 @@ import {
   presenceRetryDelay,
   writePresence,
 } from '../schema/presence.ts'
-import { metaTable, type Statement } from '../sql/compile.ts'
+import { metaTable, plainStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { nodeName } from '../sql/merging.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
+import { totalCache } from '../store/totals.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
 import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
 import { databaseStates } from './database-state.ts'
 import type { ConnectionPool } from './pool.ts'
 import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
-import { postgresTotals } from './totals.ts'
 import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
 
 export interface PostgresStoreDeps {
@@ -46,8 +46,6 @@ export interface PostgresStoreDeps {
   /** Deletes copies of dropped values whose retention has ended. */
   readonly expire?: ((due: null) => Steps<void>) | null | undefined
 }
-
-const plainStatement = (text: string): Statement => ({ text, values: [] })
 
 // long because: its parts share the pool and what is known of it
 export function postgresStore({
@@ -78,7 +76,7 @@ export function postgresStore({
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
-  const counts = tells ? { totals: postgresTotals(world), states: databaseStates(pool, world) } : null
+  const counts = tells ? { totals: totalCache<string>(), states: databaseStates(pool, world), until: 0 } : null
   const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
   const presence = nodePresence({ pool, name, expire, world })
   clock.follow(async () => pool.share())

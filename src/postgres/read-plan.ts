@@ -8,12 +8,12 @@ import type { PreparedCollection, StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
 import { resolveList } from '../store/resolve-list.ts'
 import { type ResultRow, runStepsAsync } from '../store/steps.ts'
+import type { TotalCache } from '../store/totals.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import type { Connection } from './connect.ts'
 import { type DatabaseStates, databaseStateQuery } from './database-state.ts'
 import { isConnectionLost, isDenied, isRetryable, postgresFailure } from './failure.ts'
 import type { ConnectionPool } from './pool.ts'
-import type { PostgresTotals } from './totals.ts'
 
 /** A plan that changes nothing. */
 type ReadOnlyPlan = Exclude<Plan, WritePlan>
@@ -26,9 +26,20 @@ interface PostgresReadDeps {
   readonly cellar: StoreContext
   /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
-  /** Cached totals and the database states that they are valid for; null if states cannot be read. */
-  readonly counts: { readonly totals: PostgresTotals; readonly states: DatabaseStates } | null
+  /** Null if states cannot be read. */
+  readonly counts: CountedLists | null
 }
+
+interface CountedLists {
+  /** Totals, each with the state of the database that it was counted in. */
+  readonly totals: TotalCache<string>
+  readonly states: DatabaseStates
+  /** No cached total is expected to be right until this time, as one was wrong a moment ago. */
+  until: number
+}
+
+/** How long no total is expected to be right after one was wrong, in milliseconds. */
+const restAfterFailure = 200
 
 const commit: Statement = { text: 'COMMIT', values: [] }
 /** How long a read is retried after conflicts, and the longest pause between tries, in milliseconds. */
@@ -80,13 +91,16 @@ const performWith =
 /** Reuses a cached total if it was counted in the same database state that the page is read from. */
 async function readCountedList(
   looking: PostgresReadDeps,
-  { totals, states }: NonNullable<PostgresReadDeps['counts']>,
+  counts: CountedLists,
   plan: ListRows,
   short: boolean,
 ): Promise<Outcome> {
+  const { totals, states } = counts
+  const { monotonic } = looking.world
   let unreadable = false
   const answered = inSnapshot(looking, short, async (ask) => {
-    const likely = totals.likely(plan)
+    const found = monotonic() < counts.until ? undefined : totals.get(plan)
+    const likely = found?.state === states.last() ? found : undefined
     const page = performWith(looking, likely ? { ...plan, countTo: null } : plan)
     const asked = ask(databaseStateQuery).catch((error) => {
       unreadable = isDenied(error)
@@ -95,9 +109,9 @@ async function readCountedList(
     const [rows, first] = await Promise.all([asked, page(ask)])
     const state = states.read(rows)
     if (likely && likely.state === state) return first.is === 'page' ? { ...first, total: likely.total } : first
-    if (likely) totals.failed()
+    if (likely) counts.until = monotonic() + restAfterFailure
     const outcome = likely ? await performWith(looking, plan)(ask) : first
-    totals.put(plan, state, outcome)
+    if (state !== null && outcome.is === 'page') totals.put(plan, { state, total: outcome.total })
     return outcome
   })
   // The state may have become unreadable, as when the right to read it was revoked; the list does not depend on it.

@@ -1,11 +1,11 @@
 /** Filter promise: filters find an item by the values that it shows. Part 4, filtering. */
+
 import { filterParameter } from '../lists/list-rules.ts'
+import { isSameJson } from '../rows/collection.ts'
 import { pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import { type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer } from './fixture.ts'
-import { type ItemTrial, isSameJson, labelOf, misfitFault, refusalFault } from './item-trial.ts'
-
-const scalars = new Set(['string', 'number', 'boolean'])
+import { isScalar, type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer } from './fixture.ts'
+import { type ItemTrial, labelOf, misfitFault, refusalFault } from './item-trial.ts'
 
 /** Checks that a list finds an item by one of its own values. */
 export async function checkFilter(at: string, { reader, chance, send }: ItemTrial): Promise<PromiseFault | null> {
@@ -14,7 +14,7 @@ export async function checkFilter(at: string, { reader, chance, send }: ItemTria
   if (!item) return null
   const path = resource.methods.includes('list') ? operationPath(reader, 'list', item) : undefined
   const asked = resource.members.filter(
-    ({ name, field }) => field.options.filter && scalars.has(typeof item[name]) && name !== 'id',
+    ({ name, field }) => field.options.filter && isScalar(item[name]) && name !== 'id',
   )
   if (path === undefined || asked.length === 0) return null
   const { name, field } = pickOne(chance, asked)

@@ -11,6 +11,9 @@ import { makeBody } from './make.ts'
 
 export type JsonBody = Readonly<Record<string, unknown>>
 
+/** Whether a value can be written into a query. */
+export const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)
+
 export interface TrialRequest {
   readonly method: string
   readonly path: string

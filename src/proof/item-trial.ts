@@ -79,6 +79,4 @@ export function misfitFault(stand: ResourceInVersion, document: JsonBody): Promi
   return null
 }
 
-export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 export type SendRequest = (stand: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>

@@ -1,5 +1,7 @@
 /** Promises: what every version promises of its items, checked with one of them. Part 9, versioning. */
+
 import type { Member } from '../resources/resource.ts'
+import { isSameJson } from '../rows/collection.ts'
 import { pickOne } from './chance.ts'
 import { derivedFieldsAt, derivedFieldsFrom } from './derived.ts'
 import type { PromiseFault } from './fault.ts'
@@ -12,7 +14,7 @@ import {
   type TrialAnswer,
   type TrialRequest,
 } from './fixture.ts'
-import { type ItemTrial, isSameJson, labelOf, misfitFault, refusalFault } from './item-trial.ts'
+import { type ItemTrial, labelOf, misfitFault, refusalFault } from './item-trial.ts'
 import { makeValue } from './make.ts'
 import { checkOrder } from './order.ts'
 

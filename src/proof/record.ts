@@ -7,6 +7,7 @@ import {
   type AskVersion,
   creationRequest,
   inDependencyOrder,
+  isScalar,
   type JsonBody,
   operationPath,
   type ResourceInVersion,
@@ -90,10 +91,8 @@ function pageQueries({ settings }: Resource): string[] {
   return [...styles.map((style) => all[style]), `?page_size=${settings.list.maxPageSize + 1}`]
 }
 
-const scalars = new Set(['string', 'number', 'boolean'])
-
 function filterQueries({ members }: Resource, item: JsonBody): string[] {
-  const asked = members.filter(({ name, field }) => field.options.filter && scalars.has(typeof item[name]))
+  const asked = members.filter(({ name, field }) => field.options.filter && isScalar(item[name]))
   return asked
     .slice(0, mostQuestions)
     .map(({ name }) => `?${filterParameter(name)}=${encodeURIComponent(String(item[name]))}`)

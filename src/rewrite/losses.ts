@@ -2,12 +2,12 @@
 import {
   type Collection,
   keptForOthersKey,
-  keyColumns,
   type Members,
   type ShapeConversions,
   type StoredDocument,
   viewRow,
 } from '../rows/collection.ts'
+import { type RowBatch, readBatch } from '../schema/declared-rows.ts'
 import { type Consent, findHazards, type Hazard, type Survey, type SurveyedChange } from '../schema/hazard.ts'
 import { renamingLines } from '../schema/renaming.ts'
 import { earlierReleaseSurvey, formerLayout, writableCollections } from '../schema/state.ts'
@@ -136,7 +136,6 @@ function* remakeHazards(about: string, table: string): Steps<Hazard[]> {
   return [{ about: `The step "${about}" cannot be done: it has rows, which would be lost. ${mend}`, mends: [] }]
 }
 
-const batchSize = 500
 const maxNamed = 3
 /** How long to count rows after the first lost value was found, in milliseconds. */
 const maxCountingTime = 5000
@@ -149,21 +148,17 @@ interface LossCount {
 /** Reads all rows, as no index shows which of them hold a value. */
 function* findLossHazards(lossy: LossyCollection, { dialect, world }: SurveyedChange): Steps<Hazard[]> {
   const { collection } = lossy
-  const keys = keyColumns(collection)
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
-  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
   const counts = new Map<string, LossCount>()
   const until = world.monotonic() + maxCountingTime
-  let after: readonly string[] = keys.map(() => '')
-  for (;;) {
-    const rows = yield { text, values: after }
+  let after: readonly string[] | null = null
+  let isLate = false
+  do {
+    const { rows, last }: RowBatch = yield* readBatch(collection, dialect, after)
     for (const row of rows) countLosses(lossy, row, counts)
-    const last = rows.at(-1)
-    const isLate = counts.size > 0 && world.monotonic() > until
-    if (!last || rows.length < batchSize || isLate)
-      return [...counts].map(([path, one]) => lossHazard(lossy, path, one, isLate))
-    after = keys.map((name) => last[name] as string)
-  }
+    isLate = counts.size > 0 && world.monotonic() > until
+    after = last
+  } while (after && !isLate)
+  return [...counts].map(([path, one]) => lossHazard(lossy, path, one, isLate))
 }
 
 function countLosses(lossy: LossyCollection, row: ResultRow, found: Map<string, LossCount>): void {

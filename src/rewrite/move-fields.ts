@@ -4,6 +4,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import {
   cellsIn,
   encodeDocument,
+  isSameJson,
   keptForOthers,
   keptForOthersKey,
   type Members,
@@ -53,9 +54,7 @@ export function* moveFields(
 }
 
 const isSame = (one: MovedValue, other: MovedValue): boolean =>
-  one.collection === other.collection &&
-  one.field === other.field &&
-  JSON.stringify(one.value) === JSON.stringify(other.value)
+  one.collection === other.collection && one.field === other.field && isSameJson(one.value, other.value)
 
 const mendHint = 'Mend it with the declaration before, so that nothing is lost, and try again.'
 
@@ -89,7 +88,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   yield* moveFields(giving, shelf, { ...row, ...key })
   const seen = namingRowInErrors(place, () => viewRow(collection, shape, stored))
   const has = moved.read(seen.document)
-  const isSame = JSON.stringify(has) === JSON.stringify(moved.value)
+  const isSame = isSameJson(has, moved.value)
   if (isSame && stored.shape === shape && mark === null) return
   const isOwn = mark === null || mark.given.includes(what) || !moved.isNew(collection.versionAt?.(mark.since) ?? '')
   if (has != null && isOwn && !isSame && !latest) {

@@ -1,14 +1,10 @@
 /** Reserve: rebuilds the reservations and links of existing rows on a sharded database. The cellar. */
-import { keyColumns } from '../rows/collection.ts'
+import { readBatch } from '../schema/declared-rows.ts'
 import { linkTable, reservationTable } from '../sql/compile.ts'
-import { quoted } from '../sql/dialect.ts'
 import { uniqueIndexName } from '../sql/layout.ts'
 import { updateRemoteEntries } from '../store/placement.ts'
 import type { Steps } from '../store/steps.ts'
 import type { RefillContext } from './refill.ts'
-
-/** How many rows are read at a time. */
-const batchSize = 500
 
 /** Handles one batch of rows; returns the key of the last one, or null if no rows are left. */
 export function* reserveValues(
@@ -20,7 +16,6 @@ export function* reserveValues(
       'this declaration has them otherwise. Carry this plan out with the declaration that it was made for.',
     )
   const { collection } = shelf
-  const keys = keyColumns(collection)
   if (after === null) {
     // Starts again from nothing, as an earlier run may have been interrupted.
     for (const { columns } of collection.uniques)
@@ -30,11 +25,7 @@ export function* reserveValues(
       }
     yield { text: `DELETE FROM ${linkTable} WHERE collection = ${dialect.mark(1)}`, values: [collection.name] }
   }
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
-  const rows = yield {
-    text: `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`,
-    values: after ?? keys.map(() => ''),
-  }
+  const { rows, last } = yield* readBatch(collection, dialect, after)
   for (const row of rows) {
     const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
     const own = { account, parent, id: id as string }
@@ -42,6 +33,5 @@ export function* reserveValues(
     const clash = yield* updateRemoteEntries(cellar, shelf, { key: own, time: 0 }, null, stored)
     if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Make them differ first.`)
   }
-  const last = rows.at(-1)
-  return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+  return last
 }

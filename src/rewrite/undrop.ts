@@ -8,6 +8,7 @@ import {
   encodeDocument,
   type Members,
   type StoredDocument,
+  storedNameOf,
   viewRow,
 } from '../rows/collection.ts'
 import type { UndropResult } from '../schema/migration.ts'
@@ -66,8 +67,6 @@ export function* undropBatch(cellar: StoreContext, after: readonly string[] | nu
   const last = copies.at(-1)
   return { results: fates, after: last ? [last.called, last.holder, last.field] : null }
 }
-
-const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
 /** Refuses to restore values to tables that are not up to date with the declaration. */
 export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {

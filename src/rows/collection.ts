@@ -14,7 +14,7 @@ export {
   viewRow,
   withKeptForOthers,
 } from './kept-for-others.ts'
-export { completeDocument, keptForOthersKey, type Members, type MovedValue } from './shape.ts'
+export { completeDocument, isSameJson, keptForOthersKey, type Members, type MovedValue } from './shape.ts'
 
 import type { Column } from './column.ts'
 import type { FieldRules } from './field-rules.ts'
@@ -91,6 +91,9 @@ export interface VersionConversions {
   /** The collections that values move to. */
   readonly receivers: readonly string[]
 }
+
+/** The name that deletions, keys and copies of dropped values are stored under. */
+export const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
 /** The version that introduced a structure; `''` for the first one. */
 export const storedVersionOf = (shape: string): string => /^(v\d+) /.exec(shape)?.[1] ?? ''

@@ -6,6 +6,7 @@ import {
   type DocumentJoin,
   formerDocument,
   isCompleteView,
+  isSameJson,
   keptForOthersKey,
   type Members,
   type MovedValue,
@@ -135,15 +136,13 @@ export function withKeptForOthers(
   return JSON.stringify({ ...JSON.parse(written.hidden ?? '{}'), [keptForOthersKey]: Object.fromEntries(some) })
 }
 
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
-
 /** The views, and one more if a field returns to its first value, so that changing it back counts as a change. */
 function withView({ document, views }: RowView, now: Members): readonly Members[] {
   const [first = {}] = views
   const isReturned = (name: string) =>
-    isSame(now[name], first[name]) &&
-    !isSame(document[name], first[name]) &&
-    views.every((one) => isSame(one[name], first[name]))
+    isSameJson(now[name], first[name]) &&
+    !isSameJson(document[name], first[name]) &&
+    views.every((one) => isSameJson(one[name], first[name]))
   return Object.keys(now).some(isReturned) ? [...views, document] : views
 }
 
@@ -162,7 +161,7 @@ function formerView(collection: WritingCollection, former: FormerShape, { seen, 
   const known = seen?.others[former.shape]
   const all = seen && known ? mergeFormerView(known, { seen: seen.document, was: told(seen.document, []), next }) : next
   const differing = Object.entries(all).filter(
-    ([name, value]) => !Object.hasOwn(now, name) || !isSame(now[name], value),
+    ([name, value]) => !Object.hasOwn(now, name) || !isSameJson(now[name], value),
   )
   return { [keptForOthersKey]: true, ...Object.fromEntries(differing) }
 }

@@ -8,6 +8,9 @@ import { absentValue, isObject, type ValueRules, valueCheckOf } from '../fields/
 import { decimalText } from '../formats/numbers.ts'
 import type { Settings } from '../settings.ts'
 
+/** Whether two values are stored as the same text. */
+export const isSameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
 /** A field in stored documents. */
 export interface ShapedField {
   readonly name: string

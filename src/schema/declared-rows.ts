@@ -6,7 +6,7 @@ import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
 import { type PreparedCollection, type StoreContext, storeContext } from '../store/context.ts'
-import type { Steps } from '../store/steps.ts'
+import type { ResultRow, Steps } from '../store/steps.ts'
 
 /** A row converted to the declaration. */
 export interface DeclaredRow {
@@ -55,28 +55,40 @@ export function readableCollections(
 /** How many rows are read at a time. */
 const batchSize = 500
 
+export interface RowBatch {
+  readonly rows: readonly ResultRow[]
+  /** The key of the last row; null if no rows follow. */
+  readonly last: readonly string[] | null
+}
+
+/** Reads the rows that follow a key, from the first one for null. */
+export function* readBatch(collection: Collection, dialect: Dialect, after: readonly string[] | null): Steps<RowBatch> {
+  const keys = keyColumns(collection)
+  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
+  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
+  const rows = yield { text, values: after ?? keys.map(() => '') }
+  const last = rows.length < batchSize ? undefined : rows.at(-1)
+  return { rows, last: last ? keys.map((name) => last[name] as string) : null }
+}
+
 /** Passes rows to `see` until it returns false; returns whether all rows were passed. */
 export function* readEachRow(
   { collection, shape }: PreparedCollection,
   dialect: Dialect,
   see: (row: DeclaredRow) => boolean,
 ): Steps<boolean> {
-  const keys = keyColumns(collection)
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
-  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
-  let after = keys.map(() => '')
-  for (;;) {
-    const rows = yield { text, values: after }
+  let after: readonly string[] | null = null
+  do {
+    const { rows, last }: RowBatch = yield* readBatch(collection, dialect, after)
     for (const row of rows) {
       const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
       const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
       const seen = viewAsDeclared({ collection, shape }, stored)
       if (!see({ collection, key: { account, parent, id: id as string }, ...seen })) return false
     }
-    const last = rows.at(-1)
-    if (!last || rows.length < batchSize) return true
-    after = keys.map((name) => last[name] as string)
-  }
+    after = last
+  } while (after)
+  return true
 }
 
 function viewAsDeclared(

@@ -12,7 +12,7 @@ import {
   tombstoneTable,
   useTable,
 } from '../sql/compile.ts'
-import type { Dialect } from '../sql/dialect.ts'
+import { type Dialect, literal } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
 
 /** For dialects whose steps may run twice. */
@@ -96,8 +96,6 @@ interface ReservationChange {
   /** Whether a version change converts the stored values. */
   readonly converted: boolean
 }
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
  * On a sharded database, reserves the values of fields that become unique or are converted, for all rows. No node may run

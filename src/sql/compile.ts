@@ -21,6 +21,9 @@ export interface Statement {
   readonly pipelined?: true
 }
 
+/** A statement without values. */
+export const plainStatement = (text: string): Statement => ({ text, values: [] })
+
 /** One statement in place of several that differ only in their values. */
 export interface CoalescedStatement {
   /** Takes an array for each value. A result row names the row that it is about in its columns `at0`, `at1` and so on. */

@@ -88,7 +88,8 @@ const databaseTime = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigin
 
 /** The error that the database raises for nodes of an old declaration. */
 const belowFloor = 'The rows of this table are written in a newer shape now.'
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** A text as a literal of SQL. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',

@@ -18,7 +18,7 @@ import {
 } from './failure.ts'
 import type { RowCache } from './row-cache.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { SqliteTotals } from './totals.ts'
+import type { WriteCounts } from './write-counts.ts'
 
 const maxBatchSize = 500
 
@@ -36,15 +36,15 @@ interface BatchDeps {
   readonly cellar: StoreContext
   /** How long a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
-  /** The cached totals, invalidated after the commit. */
-  readonly totals: SqliteTotals
+  /** Counted after the commit. */
+  readonly counts: WriteCounts
   readonly rows: RowCache
   readonly world: World
 }
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
-export function batchedWrites({ db, run, snapshot, cellar, patience, totals, rows, world }: BatchDeps) {
+export function batchedWrites({ db, run, snapshot, cellar, patience, counts, rows, world }: BatchDeps) {
   let waiting: QueuedWrite[] = []
   let planned = false
   /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
@@ -139,7 +139,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, totals, row
       if (cellar.backlog)
         rows.clear() // during a rolling upgrade a write may also change rows of other collections
       else rows.invalidate(plan)
-      for (const one of cellar.backlog ? cellar.collections.keys() : collectionsWrittenBy(plan)) totals.invalidate(one)
+      for (const one of cellar.backlog ? cellar.collections.keys() : collectionsWrittenBy(plan)) counts.add(one)
     }
   }
 

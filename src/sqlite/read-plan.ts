@@ -8,10 +8,11 @@ import { joinedKey, joinedText } from '../store/joined.ts'
 import { perform } from '../store/perform.ts'
 import { resolveList } from '../store/resolve-list.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
+import type { TotalCache } from '../store/totals.ts'
 import type { RowCache } from './row-cache.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { ThreadReader } from './thread-reader.ts'
-import type { SqliteTotals } from './totals.ts'
+import type { WriteCounts } from './write-counts.ts'
 
 /** How many rows may be counted on the event loop; if more match, the thread counts. */
 const maxCountInLoop = 2000
@@ -22,7 +23,9 @@ export interface SqliteReadDeps {
   readonly snapshot: Snapshot
   /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
-  readonly totals: SqliteTotals
+  /** Totals, each with the write count of its collection. */
+  readonly totals: TotalCache<number>
+  readonly counts: WriteCounts
   readonly rows: RowCache
   /** How long a list may take, in milliseconds. */
   readonly patience: number
@@ -64,17 +67,17 @@ function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
 }
 
 function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { cellar, reader, totals } = looking
+  const { cellar, reader } = looking
   const own = cellar.collections.get(plan.collection) as PreparedCollection
-  const total = plan.countTo === null ? null : totals.get(plan)
+  const total = plan.countTo === null ? null : knownTotal(looking, plan)
   if (reader !== null && !isBounded(own.collection, resolveList(cellar, plan), cellar.dialect))
     return readListOnThread(looking, plan, reader, total)
   if (total !== undefined) return withTotal(readInLoop(looking, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= maxCountInLoop)
-    return rememberTotal(totals, plan, readInLoop(looking, plan))
+    return rememberTotal(looking, plan, readInLoop(looking, plan))
   const outcome = readInLoop(looking, { ...plan, countTo: maxCountInLoop })
   if (outcome.is === 'page' && outcome.total === null) return readListOnThread(looking, plan, reader, undefined)
-  return rememberTotal(totals, plan, outcome)
+  return rememberTotal(looking, plan, outcome)
 }
 
 /**
@@ -82,16 +85,17 @@ function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Ou
  * in between; otherwise rows and total are read again together. R54
  */
 async function readListOnThread(
-  { cellar, snapshot, totals, patience, world }: SqliteReadDeps,
+  looking: SqliteReadDeps,
   plan: ListRows,
   reader: ThreadReader,
   total: number | null | undefined,
 ): Promise<Outcome> {
+  const { cellar, snapshot, counts, patience, world } = looking
   const until = world.monotonic() + patience
-  const before = totals.mark([plan.collection])
+  const before = counts.mark([plan.collection])
   const isStill = (): boolean => {
     snapshot.end() // the held snapshot may be older than the one that the thread read
-    return before === totals.mark([plan.collection])
+    return before === counts.mark([plan.collection])
   }
   if (total !== undefined) {
     const rows = await reader.run(perform(cellar, { ...plan, countTo: null }), until)
@@ -99,13 +103,26 @@ async function readListOnThread(
     if (isStill()) return withTotal(rows, total)
   }
   const outcome = await reader.run(perform(cellar, plan), until)
-  return isStill() ? rememberTotal(totals, plan, outcome) : outcome
+  return isStill() ? rememberTotal(looking, plan, outcome) : outcome
 }
 
-function rememberTotal(totals: SqliteTotals, plan: ListRows, outcome: Outcome): Outcome {
-  if (outcome.is === 'page' && plan.countTo !== null) totals.put(plan, outcome.total)
+type TotalDeps = Pick<SqliteReadDeps, 'totals' | 'counts'>
+
+/** The cached total of a list, unless its collection was written to since. */
+function knownTotal({ totals, counts }: TotalDeps, plan: ListRows): number | null | undefined {
+  const found = totals.get(plan)
+  return found?.state === counts.of(plan.collection) ? found.total : undefined
+}
+
+/** Caches the total of a page; the caller checks that nothing was written since it was counted. */
+function rememberTotal({ totals, counts }: TotalDeps, plan: ListRows, outcome: Outcome): Outcome {
+  if (outcome.is === 'page' && plan.countTo !== null && !dependsOnOthers(plan))
+    totals.put(plan, { state: counts.of(plan.collection), total: outcome.total })
   return outcome
 }
+
+/** Whether a total depends on other collections too. */
+const dependsOnOthers = ({ where }: ListRows): boolean => where.some(({ is }) => is === 'among' || is === 'any')
 
 const withTotal = (outcome: Outcome, total: number | null): Outcome =>
   outcome.is === 'page' ? { ...outcome, total } : outcome

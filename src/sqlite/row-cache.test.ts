@@ -1,15 +1,13 @@
-/** Row cache and totals: cached up to a bound, and not at all if the bound is 0. */
+/** Row cache: cached up to a bound, and not at all if the bound is 0. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Read } from '../flow/plan.ts'
 import type { Collection } from '../rows/collection.ts'
 import { rowCache } from './row-cache.ts'
-import { sqliteTotals } from './totals.ts'
 
 const collection = { name: 'orders', dependents: [], account: null, composite: false } as unknown as Collection
 const read: Read = { do: 'read', collection: 'orders', key: { id: 'ord_1', parent: null, account: null }, time: 0 }
 const row = { is: 'found', doc: '{"id":"ord_1"}', hidden: null, revision: 1 } as never
-const list = { do: 'list', collection: 'orders', where: [], parent: null, account: null, countTo: 100 } as never
 
 test('a row is returned from the cache until the collection is cleared', () => {
   const cache = rowCache(new Map([['orders', collection]]))
@@ -27,16 +25,8 @@ test('a row that is larger than the bound is not cached, and leaves the others t
   assert.equal(cache.get(read), row)
 })
 
-test('with a bound of nothing neither rows nor totals are cached', () => {
+test('with a bound of 0 no row is cached', () => {
   const cache = rowCache(new Map([['orders', collection]]), 0)
   cache.put(read, row)
   assert.equal(cache.get(read), undefined)
-  for (const [bound, known] of [
-    [10, 3],
-    [0, undefined],
-  ] as const) {
-    const totals = sqliteTotals([collection], () => 0, bound)
-    totals.put(list, 3)
-    assert.equal(totals.get(list), known)
-  }
 })

@@ -13,6 +13,7 @@ import { nodeName } from '../sql/merging.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
 import { type ResultRow, type RunStatement, runSteps, type Steps } from '../store/steps.ts'
+import { totalCache } from '../store/totals.ts'
 import { batchedWrites } from './batch.ts'
 import { type SqliteClock, sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
@@ -20,7 +21,7 @@ import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
 import { rowCache } from './row-cache.ts'
 import { sqliteSnapshot } from './snapshot.ts'
 import { threadReader } from './thread-reader.ts'
-import { sqliteTotals } from './totals.ts'
+import { writeCounts } from './write-counts.ts'
 
 const maxPrepared = 1000
 
@@ -117,13 +118,14 @@ export function sqliteStore({
   const cellar = { ...shelves, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
   const lately = rowCache(new Map(collections.map((one) => [one.name, one])), caches ? undefined : 0)
-  const known = sqliteTotals(collections, () => snapshot.version(), caches ? undefined : 0)
+  const totals = totalCache<number>(caches ? undefined : 0)
+  const counts = writeCounts(collections, () => snapshot.version())
   const thread = file === null ? null : threadReader(file, world)
   const snapshot = sqliteSnapshot(db, run, () => {
     lately.clear()
-    known.clear()
+    totals.clear()
   })
-  const looking = { cellar, run, snapshot, reader: thread, totals: known, rows: lately, patience, world }
+  const looking = { cellar, run, snapshot, reader: thread, totals, counts, rows: lately, patience, world }
   const writes = batchedWrites({ ...looking, db })
   const presence = nodePresence(looking, { name, expire: expire && (() => expire(time.due())) })
   const keeping = file === null ? null : saveTimeRegularly(time, looking)
@@ -147,7 +149,7 @@ export function sqliteStore({
   /** If the file cannot be read, nothing is cached, and the read that follows fails with the cause. */
   const mark = (names: readonly string[]): string | null => {
     try {
-      return known.mark(names)
+      return counts.mark(names)
     } catch {
       return null
     }

@@ -1,7 +1,7 @@
 /** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
-import { type Collection, type DocumentTexts, keyColumns } from '../rows/collection.ts'
+import { type Collection, type DocumentTexts, keyColumns, storedNameOf } from '../rows/collection.ts'
 import type { Statement } from '../sql/compile.ts'
 import { type Dialect, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
@@ -13,8 +13,6 @@ const copyTable = 'bylaw_dropped'
 /** Identifies a row in a shared table. */
 export const holderOf = ({ account, parent, id }: Pick<RowKey, 'account' | 'parent' | 'id'>): string =>
   JSON.stringify([account, parent, id])
-
-const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
 /** The statements that create the table, which is created when a value is dropped for the first time. */
 export function copyTableStatements(dialect: Dialect): readonly string[] {

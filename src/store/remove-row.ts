@@ -4,7 +4,14 @@ import type { FindAccounts } from '../flow/credential-plan.ts'
 import type { AbsentRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, Remove } from '../flow/plan.ts'
-import { type Collection, type Dependent, keyColumns, type StoredDocument, viewRow } from '../rows/collection.ts'
+import {
+  type Collection,
+  type Dependent,
+  keyColumns,
+  type StoredDocument,
+  storedNameOf,
+  viewRow,
+} from '../rows/collection.ts'
 import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
 import { insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
@@ -214,8 +221,6 @@ export function* findAccounts(cellar: StoreContext, { collection: name, key }: F
     collection.account === null ? [] : yield { text, values: [...names.map((one) => key[one as 'id']), ...at.values] }
   return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
-
-const storedNameOf = ({ called, name }: Collection): string => called ?? name
 
 /** What is known of a row that does not exist; without a remembered deletion, it counts as never created. R134. */
 export function* readAbsentRow(

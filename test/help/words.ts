@@ -41,7 +41,6 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   'clock.ts': ['postgres', 'sqlite'],
   'failure.ts': ['postgres', 'sqlite'],
   'read-plan.ts': ['postgres', 'sqlite'],
-  'totals.ts': ['postgres', 'sqlite'],
   'migrate.ts': ['cli', 'postgres', 'sqlite'],
   'open.ts': ['postgres', 'sqlite', 'terminal'],
   'undrop.ts': ['postgres', 'rewrite'],
