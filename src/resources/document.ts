@@ -1,4 +1,4 @@
-/** Makes the document of a new, a replaced or a changed item from what a caller sent. Part 4, methods. */
+/** Document: builds the document of a created, replaced or changed item from a body. Part 4, methods. */
 import { addViolation, shortName } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers } from '../fields/check-members.ts'
@@ -10,39 +10,39 @@ import { keyValue, type Member, type Resource } from './resource.ts'
 
 type Document = Record<string, unknown>
 
-/** A document as it is stored: its texts, and the cells of its columns. */
+/** A document as it is stored: its texts, and the values of its columns. */
 export interface EncodedRow extends DocumentTexts {
   readonly cells: readonly Cell[]
 }
 
-/** Where an item stands. */
+/** The URL of an item: its id, and that of its parent. */
 export interface ItemAddress {
   readonly id: string
   readonly parent: string | null
 }
 
-/** Who writes: the scopes that were proven, and how a field is refused that takes others. */
+/** The rights of a caller that writes; `refuse` makes the error for a field that needs other scopes. */
 export interface Permissions {
   readonly scopes: ReadonlySet<string>
-  /** Whether the caller may not read the item, so that no refusal may depend on a stored value. */
+  /** Whether the caller may not read the item; then no answer may depend on a stored value. */
   readonly blind: boolean
   readonly refuse: (field: string, scopes: readonly string[]) => Error
 }
 
-/** Whether a caller is shown a value: one that is not shown could be found out by trying, if answers depended on it. R169. */
+/** Whether a caller sees a value. Answers must not depend on other values, or callers could guess them. R169. */
 const canSee = ({ writeOnly, read }: Member, { scopes, blind }: Permissions): boolean =>
   !writeOnly && !blind && (read === null || scopes.has(read))
 
-/** The hand of a caller who makes an item: nothing is stored yet that could be found out. */
+/** The rights of a caller that creates an item: no value is stored yet that it could guess. */
 const asCreator = (hand: Permissions): Permissions => ({ ...hand, blind: false })
 
-/** The scopes that a caller lacks to write a field. */
+/** The scopes that a caller lacks for writing a field. */
 export const missingScopes = ({ write }: Member, { scopes }: Permissions): readonly string[] =>
   write.filter((one) => !scopes.has(one))
 
 /**
- * A field that the caller may not write stays as it is; sent back as it was seen, it is not refused. A value that the
- * caller is not shown is refused whatever it is, or it could be found out by trying. R48, R169.
+ * Keeps the value of a field that the caller may not write. The caller may send back the value that it sees; a value that
+ * it does not see is always refused, or it could guess it. R48, R169.
  */
 function requireUntouched(member: Member, value: unknown, present: unknown, hand: Permissions): unknown {
   const lacks = missingScopes(member, hand)
@@ -51,7 +51,7 @@ function requireUntouched(member: Member, value: unknown, present: unknown, hand
   return present
 }
 
-/** Checks what a caller sent for a new item, and gives its fields. */
+/** The document of a new item. Throws all mistakes of the body. */
 export function createDocument(resource: Resource, body: Document, hand: Permissions): Document {
   const faults: Violation[] = []
   const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
@@ -77,7 +77,7 @@ function checkChosenId({ isId, prefix }: Resource, value: unknown, at: string, f
   )
 }
 
-/** Checks what a caller sent in place of an item (null where there is none yet), and gives all fields. R109, R111. */
+/** The document after a PUT; `seen` is null if there is no item yet. Throws all mistakes of the body. R109, R111. */
 export function replaceDocument(
   resource: Resource,
   body: Document,
@@ -112,7 +112,7 @@ export function replaceDocument(
   })
 }
 
-/** Checks the fields a caller wants changed, and gives all fields. R113, R116, R117. */
+/** The document after a PATCH. Throws all mistakes of the body. R113, R116, R117. */
 export function changeDocument(
   resource: Resource,
   body: Document,
@@ -131,7 +131,7 @@ export function changeDocument(
   return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
 }
 
-/** The value of a field as a caller wrote it, over the one it has, if there is one. */
+/** Checks the value of a field in a body; a stored value that the caller sees may be sent back even if it does not fit. */
 function checkWritten(
   member: Member,
   value: unknown,
@@ -141,13 +141,13 @@ function checkWritten(
   hand: Permissions,
 ): unknown {
   const before = faults.length
-  const known = seen && canSee(member, hand) ? seen[member.name] : undefined // what is not shown could be guessed by it
+  const known = seen && canSee(member, hand) ? seen[member.name] : undefined // else the caller could guess it
   const next = member.check(value, at, faults, known)
   if (faults.length === before) checkImmutable(member, next, at, faults, seen, hand)
   return next
 }
 
-/** R119. Of a field that the caller is not shown even the present value is refused, or it could be found out by trying. */
+/** Refuses a new value of an immutable field; if the caller does not see it, any value, or it could guess it. R119. */
 function checkImmutable(
   member: Member,
   next: unknown,
@@ -163,11 +163,12 @@ function checkImmutable(
     addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
 }
 
-/** A merge of RFC 7396 in which null stays for declared fields, so that their check decides whether they may be empty. */
+/** A merge patch of RFC 7396, except that null stays for declared fields, whose checks accept or refuse it. */
 export function mergePatch({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
   if (!isObject(patch) || (kind !== 'object' && kind !== 'metadata')) return patch
   const before = isObject(seen) ? seen : {}
-  // Fields in the order of the patch, in which mistakes are told; metadata in theirs, so that no change changes nothing.
+  // Fields in the order of the patch, as mistakes are reported in it; metadata in the stored order, so that an unchanged
+  // value has the same text.
   const next = new Map(kind === 'metadata' ? Object.entries(before) : [])
   for (const [name, value] of Object.entries(patch)) {
     const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -201,7 +202,7 @@ function checkBody(
   return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings)
 }
 
-/** `_links` is no member of a document; a caller that sends a fetched object back has it in there. R48. */
+/** `_links` is not stored; a caller that sends back a fetched item may include it. R48. */
 const linksMember: Member = {
   name: '_links',
   field: { kind: 'object', options: {} },
@@ -214,7 +215,7 @@ const linksMember: Member = {
   write: [],
 }
 
-/** Fields of the address have to agree with it; those that the service manages are ignored. R48. */
+/** Fields of the URL must agree with it; fields that the service sets are ignored. R48. */
 function checkManaged(
   resource: Resource,
   { name, from, field }: Member,
@@ -255,12 +256,12 @@ function throwViolations(faults: readonly Violation[]): void {
   if (faults.length > 0) throw invalidBody(faults)
 }
 
-/** A document as the cellar stores it. */
+/** A document as it is stored. */
 export function encodeRow({ collection }: Resource, document: Document): EncodedRow {
   return { ...encodeDocument(collection, document), cells: cellsIn(collection, document) }
 }
 
-/** The document of a stored row, what is never answered included. */
+/** The document of a stored row, write-only fields included. */
 export function decodeDocument(resource: Resource, doc: string, hidden: string | null): Document {
   const document = JSON.parse(doc) as Document
   if (hidden === null) return document
@@ -268,6 +269,6 @@ export function decodeDocument(resource: Resource, doc: string, hidden: string |
   return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(document, name) ? document[name] : more[name]))
 }
 
-/** The time of the last change is the last member, so that it can be read and written without parsing. */
+/** The time of the last change is always the last member, so it can be read and replaced without parsing. */
 export const updatedAtIn = (doc: string): string => doc.slice(-26, -2)
 export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`

@@ -1,9 +1,9 @@
-/** Infer faults: names and values that do not fit a declaration become errors of the compiler. Part 2, fields. */
+/** Infer faults: wrong names and values in a declaration are errors of the type checker. Part 2, fields. */
 import type { Value } from '../fields/field.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
 
-/** What is to stand where a name is wrong, so that the compiler says it there. */
+/** The expected type for a wrong name: the compiler shows its text as the error. */
 type UnknownName<Name> = `Error: '${Name & string}' is not known here`
 
 type KnownName<What extends string, Name, Names> = string extends Name
@@ -12,7 +12,7 @@ type KnownName<What extends string, Name, Names> = string extends Name
     ? Name
     : `Error: no ${What} '${Name & string}'`
 
-/** A declaration as it may be: where it names what it does not have, the reason stands here and refuses it at its place. */
+/** A declaration if it is sound; else a type with the reason in each wrong place, so that the compiler reports it there. */
 export type CheckedDeclaration<D, Allowed> =
   string extends ResourceName<D> ? D : D extends SoundDeclaration<D, Allowed> ? D : SoundDeclaration<D, Allowed>
 
@@ -26,7 +26,7 @@ type SoundDeclaration<D, Allowed> = {
         : OnlyAllowed<K, D[K], Allowed>
 }
 
-/** A number alone is for the hour; features are a list. */
+/** Only `hourly` may be a number; `features` is a list. */
 type SoundQuota<Name, Q> = Q extends number
   ? 'hourly' extends Name
     ? Q
@@ -51,7 +51,7 @@ type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> |
 
 type Unless<Faults, T> = [Faults] extends [never] ? T : Faults
 
-/** What is wrong with who sees or writes a field: a scope that is not declared. */
+/** Undeclared scopes in `read` and `write` of a field. */
 type ScopeFaults<D, F> = F extends { readonly options: { readonly read: string } | { readonly write: string } }
   ? ScopeFault<D, F['options']>
   : never
@@ -60,7 +60,7 @@ type ScopeFault<D, O> = {
   [K in keyof O & ('read' | 'write')]: Exclude<KnownName<'scope', O[K] & string, keyof Get<D, 'scopes'>>, O[K]>
 }[keyof O & ('read' | 'write')]
 
-/** What is wrong with a field: a reference or a concept that is not declared, inside of it too. */
+/** Undeclared targets of references and concepts, also inside a field. */
 type FieldFault<D, F> = F extends { readonly kind: 'ref' | 'concept' | 'list' | 'object' } ? FieldFaultIn<D, F> : never
 
 type FieldFaultIn<D, F> = F extends { readonly kind: 'ref'; readonly target: infer To }
@@ -97,7 +97,7 @@ type SoundAccess<D, T> = T extends string
         : UnknownName<K>
     }
 
-/** Names of fields in lists of any depth. */
+/** Checks names of fields in nested lists. */
 type FieldNameLists<T, Names> = T extends string
   ? KnownName<'field', T, Names | `-${Names & string}`>
   : { readonly [K in keyof T]: FieldNameLists<T[K], Names> }
@@ -108,7 +108,7 @@ type AnyFieldName<D, R> =
   | ParentFieldName<D, R>
   | FieldPath<FieldsOf<D, R>, ConceptsOf<D>, object>
 
-/** A member of an object that has only members of `Allowed`, at every depth. */
+/** A member of an object that may only have members of `Allowed`, at every depth. */
 type OnlyAllowed<K, T, Allowed> = K extends keyof Allowed
   ? T extends readonly unknown[] | ((...given: never) => unknown)
     ? T

@@ -1,4 +1,4 @@
-/** Proves that what is inferred from a declaration is what the service does with it. Part 2, fields. */
+/** Infer: the service behaves as the types that are inferred from its declaration say. Part 2, fields. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from '../fields/field.ts'
@@ -36,7 +36,7 @@ test('a singular is inferred as it is derived', () => {
   same('staff', 'staff')
 })
 
-/** The compiler judges the second word, the test the first. */
+/** The compiler checks the second name, the test the first. */
 function same<const Name extends string>(name: Name, inferred: Singular<Name>): void {
   assert.equal(singularOf(name), inferred)
 }
@@ -78,7 +78,7 @@ function made(name: ResourceName<Shop>, naming: Naming): Resource {
   return makeResource(name, resources[name], { resources, concepts, settings })
 }
 
-/** The members of an item, each of them inferred. */
+/** The fields of an item, with inferred types. */
 type Members<T> = Readonly<Record<keyof T, 'answered'>>
 function answered(resource: Resource, inferred: Readonly<Record<string, 'answered'>>): void {
   const members = resource.members.filter(({ writeOnly }) => !writeOnly)
@@ -106,7 +106,7 @@ test('a row has the members that are answered', () => {
   answered(made('shifts', 'snake'), snakeShift)
 })
 
-/** What may be sent for a new item, and whether it has to be. */
+/** The fields of a body for a new item, and whether each is required. */
 type Sent<T> = { readonly [K in keyof T]-?: object extends Pick<T, K> ? 'free' : 'needed' }
 function sent(resource: Resource, inferred: Readonly<Record<string, 'free' | 'needed'>>): void {
   const members = resource.members.filter(({ name, from }) => from === 'caller' || name === resource.key)

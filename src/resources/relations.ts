@@ -1,4 +1,4 @@
-/** Which resources refer to which, and how the rows that do are found. Part 2, resources. */
+/** Relations: which resources refer to which, and how the referring rows are found. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
 import type { Collection, Dependent, Reference } from '../rows/collection.ts'
@@ -10,13 +10,13 @@ import {
   resolveConcepts,
 } from './declaration.ts'
 
-/** A resource, as far as it refers to others. */
+/** The parts of a resource that refer to others. */
 interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
   readonly members: readonly { readonly name: string; readonly field: Field }[]
   readonly parent: { readonly resource: string; readonly field: string } | null
 }
 
-/** Rows are found from what they refer to: below which no list is, or which rows of several accounts refer to. */
+/** Indexes to find referring rows of all accounts and parents, as the other indexes begin with an account or a parent. */
 export function referringColumns(
   { members, composite, account, parent }: ReferringResource,
   around: DeclarationContext,
@@ -37,7 +37,7 @@ export function referringColumns(
   ]
 }
 
-/** Who refers to a resource: children by their parent, others by their references. */
+/** The collections that refer to a resource: its children, and those with references. */
 export function dependentsOf(name: string, around: DeclarationContext): Dependent[] {
   return Object.entries(around.resources).flatMap(([collection, declaration]) => {
     const parent = parentDeclarationOf(declaration)
@@ -54,7 +54,7 @@ export function dependentsOf(name: string, around: DeclarationContext): Dependen
   })
 }
 
-/** How a field refers to a resource: by the column of its reference, or, in a list, by what its documents hold. */
+/** How a field refers to a resource: by the column of a reference, or by the documents if a list has the references. */
 function referringDependents(collection: string, name: string, field: Field, target: string): Dependent[] {
   return referenceSites(field, target, name).map(({ path, listed, onDelete }) => ({
     collection,
@@ -76,14 +76,14 @@ export function referencesIn(field: Field, value: unknown, at: string): Referenc
   )
 }
 
-/** A place in a field that can refer to a resource: its path with dots, and whether a list stands on the way. */
+/** A reference in a field: its dotted path, and whether it is inside a list. */
 interface ReferenceSite {
   readonly path: string
   readonly listed: boolean
   readonly onDelete: 'restrict' | 'cascade'
 }
 
-/** All places in a field that refer to a resource. */
+/** All references in a field to a resource. */
 export function referenceSites(field: Field, target: string, path: string, listed = false): ReferenceSite[] {
   if (field.kind === 'ref' && field.target === target)
     return [{ path, listed, onDelete: field.options.onDelete ?? 'restrict' }]
@@ -94,5 +94,5 @@ export function referenceSites(field: Field, target: string, path: string, liste
   )
 }
 
-/** The place in a field that a reference stands at, without its numbers in lists. */
+/** The dotted path of a reference, without indexes of lists. */
 const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')

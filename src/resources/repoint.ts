@@ -1,9 +1,9 @@
-/** Repoint: references of a declaration that follow a resource to another name. Part 9, versions. */
+/** Repoint: changes the references of a declaration to a renamed resource. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
 
-/** The name of a parent's id in its children, before and after the parent was renamed. */
+/** The name of the parent's id in its children, before and after the parent was renamed. */
 export function parentFieldRenaming({ resources, settings }: VersionedDeclaration, now: string, was: string): Renaming {
   const link = (name: string) =>
     toCase(`${resources[now]?.singular ?? singularOf(name)}-id`, settings?.naming ?? 'camel')
@@ -12,7 +12,7 @@ export function parentFieldRenaming({ resources, settings }: VersionedDeclaratio
 
 type Renaming = { readonly old: string; readonly now: string }
 
-/** References to a resource under the name that it had, and in its children the name of its id. */
+/** Names a resource by its old name in references and, in its children, in the name of the parent's id. */
 export function repointResource(
   one: ResourceDeclaration,
   now: string,
@@ -36,7 +36,7 @@ function repointField(field: Field, now: string, was: string): Field {
   return fields ? { ...field, fields: repointFields(fields, now, was) } : field
 }
 
-/** A resource whose orders, indexes and key name its fields in another way; those of a field that has no name are left out. */
+/** Renames fields in the key, the orders, indexes and uniques of a resource; null leaves a term out. */
 export function renameTerms(own: ResourceDeclaration, name: (field: string) => string | null): ResourceDeclaration {
   const term = (text: string): string[] => {
     const [, sign = '', top = '', inner = ''] = /^(-?)([^.]*)(.*)$/.exec(text) ?? []
@@ -55,7 +55,7 @@ export function renameTerms(own: ResourceDeclaration, name: (field: string) => s
     ...(usual.length > 0 ? { order: usual } : {}),
     ...(kept.length > 0 ? { sorts: Object.fromEntries(kept) } : {}),
     ...(indexes ? { indexes: several(indexes) } : {}),
-    // Values of some of the fields are not unique without those of the others.
+    // If a field is left out, the other ones alone need not be unique.
     ...(uniques ? { uniques: several(uniques.filter((one) => one.every((field) => term(field).length > 0))) } : {}),
   }
 }

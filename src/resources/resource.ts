@@ -1,4 +1,4 @@
-/** Resource: a declared resource made ready for requests, its members checked and named. Part 2, resources and their fields. */
+/** Resource: a declared resource, prepared for requests. Part 2, resources and their fields. */
 import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
@@ -22,28 +22,28 @@ import {
 } from './declaration.ts'
 import { dependentsOf, referringColumns } from './relations.ts'
 
-/** A field of a resource, declared or made by the service. */
+/** A field of a resource, declared or added by the service. */
 export interface Member {
   readonly name: string
   readonly field: Field
   readonly check: ValueCheck
-  /** What stands where nothing is given; undefined where something has to be. */
+  /** The value of a new item that leaves the field out; undefined if it is required. */
   readonly absent: unknown
-  /** Who gives the value: the caller, the address of the item, or the service. */
+  /** The source of the value: the body of the caller, the URL of the item, or the service. */
   readonly from: 'caller' | 'address' | 'service'
   readonly immutable: boolean
   /** Stored and never answered. */
   readonly writeOnly: boolean
-  /** The scope that callers need to see it; null where all of them do. */
+  /** The scope that a caller needs to see it; null if every caller sees it. */
   readonly read: string | null
-  /** The scopes that callers need to write it: what is not seen is not written, or it could be guessed. R169. */
+  /** The scopes that a caller needs to write it, `read` included, as writing could reveal the old value. R169. */
   readonly write: readonly string[]
 }
 
 export interface Resource {
   readonly name: string
   readonly singular: string
-  /** The singular in words, as messages begin with it. */
+  /** The singular in words, for the beginning of messages. */
   readonly title: string
   readonly settings: Settings
   readonly prefix: string | null
@@ -53,19 +53,19 @@ export interface Resource {
     readonly onDelete: 'restrict' | 'cascade'
   } | null
   readonly key: string | null
-  /** All members in the order of the document. */
+  /** All fields in the order of the document. */
   readonly members: readonly Member[]
   readonly byName: ReadonlyMap<string, Member>
-  /** Whether there are fields that only callers with a scope see. */
+  /** Whether some fields need a scope to be seen. */
   readonly hasScopedFields: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
-  /** The space of its idempotency keys, where versions gave it other names. R100. */
+  /** The scope of its idempotency keys: a path with its first name, so that keys outlive a rename. R100. */
   readonly space?: string
-  /** Names of the members that the service itself makes. */
+  /** The names of the times that the service sets. */
   readonly created: string
   readonly updated: string
 }
@@ -111,7 +111,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
   })
 }
 
-/** The checks of the identifiers of all resources, each made when it is first needed: resources may refer to each other. */
+/** The id checks of all resources, each created on first use, as resources may refer to each other. */
 function idChecks(around: DeclarationContext): ValueRules['isId'] {
   const made = new Map<string, IdCheck>()
   return (name, text) => {
@@ -121,7 +121,7 @@ function idChecks(around: DeclarationContext): ValueRules['isId'] {
   }
 }
 
-/** Whether a text can be an identifier of the resource at all. R9. */
+/** Whether a text has the form of an id or a key of the resource. R9. */
 function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const declaration = around.resources[name]
   if (!declaration) return () => false
@@ -140,12 +140,12 @@ function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   }
 }
 
-/** A key is a part of the address, which must not grow past what an address may be. R9. */
+/** A key is a part of the URL, whose length is limited. R9. */
 function boundedKeyField(field: Field): Field {
   return field.kind === 'text' ? { ...field, options: { max: 255, ...field.options } } : field
 }
 
-/** What names no item in an address is refused: nothing, and the dots that addresses are resolved by. R8. */
+/** Refuses keys that cannot be a segment of a URL: the empty text, `.` and `..`. R8. */
 function keyCheck(check: ValueCheck): ValueCheck {
   return (value, at, faults) => {
     const key = check(value, at, faults)
@@ -156,7 +156,7 @@ function keyCheck(check: ValueCheck): ValueCheck {
   }
 }
 
-/** The value of a key field from the text in the address. */
+/** The value of a key from the text in the URL. */
 export function keyValue(kind: Field['kind'], text: string): unknown {
   return kind === 'integer' ? Number(text) : text
 }
@@ -214,7 +214,7 @@ function collectionOf(
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
   const columns = columnsOf(members, { names: asked, settings }, parent?.field, composite)
   const fields = members.map(({ name, field }) => shapeField(name, field, rules))
-  const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists of owned children
+  const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
   const account = accountNameOf(around.resources, name)
   return {
     name,
@@ -240,10 +240,10 @@ function collectionOf(
   }
 }
 
-/** The field of a term of an order. */
+/** The field of a sort term, without its sign. */
 const fieldOfTerm = (term: string): string => term.replace(/^-/, '')
 
-/** The columns of all fields, but of those that the primary key has. */
+/** The columns of all fields except those of the primary key. */
 function columnsOf(
   members: readonly Member[],
   wanted: IndexedFields,
@@ -253,16 +253,16 @@ function columnsOf(
   return members
     .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent))
-    .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are never long
+    .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are short
 }
 
 interface IndexedFields {
-  /** The fields that orders and uniqueness name. */
+  /** The fields that `order`, `sorts`, `indexes` and `uniques` name. */
   readonly names: ReadonlySet<string>
   readonly settings: Settings
 }
 
-/** The columns a field asks for: its own, or those of its nested fields. */
+/** The columns that a field needs: its own, or those of its nested fields. */
 function columnsOfField(name: string, field: Field, wanted: IndexedFields, below = false): Collection['columns'] {
   const optional = below || field.options.optional === true
   if (field.kind === 'object')
@@ -274,14 +274,14 @@ function columnsOfField(name: string, field: Field, wanted: IndexedFields, below
   return isAsked ? [withFill(columnOf(name, field, optional), field, wanted.settings)] : []
 }
 
-/** A column whose rows get other values is another one, so that nodes of the declaration before keep theirs. */
+/** A `fill` changes values, so its column is a new one: old nodes keep the former column. */
 const withFill = (column: Column, field: Field, settings: Settings): Column =>
   field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, settings)}` }
 
-/** Ids that the service makes are those of one item in all accounts; what another one has is not told of. R110. */
+/** Generated ids are unique across accounts, but no answer reveals that another account has an id. R110. */
 const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }
 
-/** What is unique is so for each account. */
+/** The unique constraints, each per account if items belong to accounts. */
 function uniquesOf(
   members: readonly Member[],
   declaration: ResourceDeclaration,
