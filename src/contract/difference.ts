@@ -2,7 +2,7 @@
 import type { Weight } from './weight.ts'
 
 export interface Difference {
-  /** Where it is in the declaration. */
+  /** The path in the declaration. */
   readonly place: string
   readonly weight: Weight
   readonly says: string

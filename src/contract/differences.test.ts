@@ -1,4 +1,4 @@
-/** Differences: edits of a declaration, each judged in both directions. */
+/** Differences: edits of a declaration, each compared in both directions. */
 // long because: one table of edits
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -68,7 +68,7 @@ const B = 'breaking'
 const A = 'additive'
 const N = 'none'
 
-/** The edit, what it means, what taking it back means, and the changed declaration (with another one before it). */
+/** The edit, its weight, that of the reverse edit, the changed declaration, and its original if that is another. */
 const edits: [name: string, there: string, back: string, after: Declaration, before?: Declaration][] = [
   // fields
   ['an optional field', A, B, withFields({ colour: f.text({ optional: true }) })],

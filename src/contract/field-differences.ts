@@ -162,7 +162,7 @@ function sendingDifferences(
 const notUnique = 'need not be unique any more. Consumers could meet a value twice, and are not refused it.'
 
 // long because: one promise after the other
-/** What consumers may rely on besides the allowed values. */
+/** Compares the promises to consumers other than the allowed values. */
 function promiseDifferences(
   place: string,
   before: FieldTerms,
@@ -210,7 +210,7 @@ function promiseDifferences(
   return found
 }
 
-/** By what lists can be filtered and sorted. */
+/** Compares the filters and sorts of lists. */
 function queryDifferences(
   place: string,
   before: FieldTerms,
@@ -231,7 +231,7 @@ function queryDifferences(
   return found
 }
 
-/** The contents of lists and objects, which are sent and answered whenever their field is. */
+/** Compares items of lists and fields of objects, which are in the same requests and answers as their field. */
 function innerDifferences(
   place: string,
   before: FieldTerms,

@@ -1,4 +1,4 @@
-/** Functions: whether change functions are the locked ones, as old versions' tags use their revision. Part 9, versioning. */
+/** Functions: reports change functions that differ from the locked ones with the same revision. Part 9, versioning. */
 import { hash } from 'node:crypto'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'

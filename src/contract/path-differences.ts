@@ -1,4 +1,4 @@
-/** Path differences: what changed in the paths of a resource, who may use them, and their deprecation. Part 9, versioning. */
+/** Path differences: compares paths of a resource, their access rules and their deprecation. Part 9, versioning. */
 import { type DeprecationDates, isSameValue, type ResourceContract } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 

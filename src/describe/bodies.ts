@@ -1,4 +1,4 @@
-/** Describes the bodies of a resource: as it is answered, created, replaced, changed and listed. Part 13; part 2. */
+/** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
 import type { FieldTerms } from '../contract/terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { pageInformationSchemas } from '../lists/page-text.ts'
@@ -8,7 +8,7 @@ import type { Member, Resource } from '../resources/resource.ts'
 import { type ComponentRef, type Components, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
 import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
 
-/** The schema of the item of a resource. */
+/** The schema of an item in answers. */
 export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
   return putBodySchema(resource, '', around, {
@@ -43,7 +43,10 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
   })
 }
 
-/** What a PUT leaves out keeps its value where it is never answered, takes scopes, or cannot change and some callers may not read it; all else has to be there. R111. */
+/**
+ * A PUT may leave out the fields that then keep their value: write-only ones, those with scopes, and immutable ones if not
+ * every caller that may replace an item may read it. R111.
+ */
 export function replaceRef(resource: Resource, around: SchemaContext): ComponentRef {
   const isRead = isReadByWriters(resource)
   const stays = ({ writeOnly, write, immutable }: Member) => writeOnly || write.length > 0 || (immutable && !isRead)
@@ -100,7 +103,7 @@ export function listRef(resource: Resource, around: SchemaContext): ComponentRef
 
 const schemaName = ({ singular }: Resource): string => pascalCase(singular)
 
-/** Resources may share a singular, or have that of a shared schema. */
+/** Another resource or a shared schema may have the same singular; then the name of the schema is the longer one. */
 function putBodySchema(
   resource: Resource,
   what: string,
@@ -121,7 +124,7 @@ const declaredSchema = (
   around: SchemaContext,
 ): DocumentPart => fieldSchema(around.termsOf(name)[own] as FieldTerms, way, around)
 
-/** A field as rows may have it, in what is answered and in what takes the place of it. */
+/** The schema of a stored value, also of one that does not fit the declaration: for answers, PUT and PATCH. */
 const storedSchema = (
   { name }: Resource,
   own: string,
@@ -137,7 +140,7 @@ function answeredSchema(resource: Resource, { name }: Member, around: SchemaCont
 
 const ignoredSchema = { readOnly: true, description: 'Set by the service; ignored here.' }
 
-/** What a body in place of another may hold: the address has to agree, and what the service sets is ignored. R48. */
+/** A field in a PUT or PATCH: one of the URL must agree with it, one that the service sets is ignored. R48. */
 function returnedSchema(
   resource: Resource,
   member: Member,
@@ -155,7 +158,7 @@ function returnedSchema(
   return { ...schema, readOnly: true, description: 'As in the address, or left out.' }
 }
 
-/** The key that a body may carry. R93. */
+/** The property of the idempotency key, if bodies may have one. R93. */
 function keyProperty({ settings }: Resource, operation: 'create' | 'change'): DocumentPart {
   const name = idempotencyKeyField(settings)
   const takes = operation === 'create' || settings.idempotency.methods.includes('PATCH')
@@ -168,7 +171,7 @@ function keyProperty({ settings }: Resource, operation: 'create' | 'change'): Do
 
 const bodyRefs = new WeakMap<Components, Map<string, ComponentRef>>()
 
-/** A body, which is made once for a document. */
+/** The schema of a body, made once for each OpenAPI document. */
 export function cachedBodyRef(
   make: (resource: Resource, around: SchemaContext) => ComponentRef,
   resource: Resource,
@@ -182,6 +185,6 @@ export function cachedBodyRef(
   return ref
 }
 
-/** One schema as itself. */
+/** The schema itself if there is only one, else `anyOf` of all. */
 const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>
   schemas.length === 1 ? { ...schemas[0] } : { anyOf: schemas }

@@ -1,6 +1,6 @@
-/** Shelf: the shared parts of a description, each kept once and referred to by its name. Part 13. */
+/** Components: the shared parts of an OpenAPI document, each stored once and referred to by name. Part 13. */
 
-/** A part of a description: any object of JSON. */
+/** A part of a document: any JSON object. */
 export interface DocumentPart {
   readonly [member: string]: unknown
 }
@@ -12,9 +12,9 @@ const componentKinds = ['schemas', 'parameters', 'headers', 'responses', 'securi
 type ComponentKind = (typeof componentKinds)[number]
 
 export interface Components {
-  /** Keeps a part under the first of the names that is free, or has the same part already. */
+  /** Stores a part under the first of the names that is free, or already has the same part. */
   readonly put: (kind: ComponentKind, names: readonly [string, ...string[]], part: DocumentPart) => ComponentRef
-  /** All that was kept, in the order of kinds and names. */
+  /** All parts, sorted by kind and name. */
   readonly all: () => DocumentPart
 }
 
@@ -38,18 +38,18 @@ export function openComponents(): Components {
   return { put, all }
 }
 
-/** Of names that all stand for something else, the last one is numbered. */
+/** The first name that fits; if other parts have all of them, the last name with a number. */
 function freeName(names: readonly string[], fits: (name: string) => boolean): string {
   const found = names.find(fits)
   if (found !== undefined) return found
   for (let i = 2; ; i++) if (fits(`${names.at(-1)}${i}`)) return `${names.at(-1)}${i}`
 }
 
-/** A part without the members that say nothing. */
+/** A part without its undefined members. */
 export const withoutUndefined = (part: DocumentPart): DocumentPart =>
   Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined))
 
-/** A name as identifiers are written: `order-lines` is `OrderLines`. */
+/** A name in PascalCase: `order-lines` is `OrderLines`. */
 export const pascalCase = (name: string): string =>
   name
     .split(/[^A-Za-z0-9]+/)

@@ -1,4 +1,4 @@
-/** Describes the bodies of errors: one shape for all of them, in both forms, and that of a repeated idempotency key. Part 13; part 7. */
+/** Errors: the schemas of error bodies in both formats, and of the conflict of a used idempotency key. Part 13; part 7. */
 
 import { type ComponentRef, type Components, type DocumentPart, pascalCase } from './components.ts'
 import type { StatusRefusal } from './refusals.ts'
@@ -19,7 +19,7 @@ const errorsSchema = {
   description: 'All that is wrong, in its order.',
 }
 
-/** Where a violation is, and what else errors carry. */
+/** The place of a violation, and other members of errors. */
 const detailSchemas: DocumentPart = {
   cause: errorRef,
   errors: errorsSchema,
@@ -72,7 +72,7 @@ const errorSchemas: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict',
 const errorSchemaRef = (shelf: Components, name: keyof typeof errorSchemas): ComponentRef =>
   shelf.put('schemas', [name], errorSchemas[name])
 
-/** They have their names whatever resources are called, as they refer to each other by them. R216. */
+/** Stored first: they refer to each other by these names, which schemas of resources must not take. R216. */
 export function putErrorSchemas(shelf: Components): void {
   for (const [name, part] of Object.entries(errorSchemas)) shelf.put('schemas', [name], part)
 }
@@ -80,7 +80,7 @@ export function putErrorSchemas(shelf: Components): void {
 const oneOfTypes = (types: readonly string[]): DocumentPart =>
   types.length === 1 ? { const: types[0] } : { enum: types }
 
-/** The contents of a refusal, by media type. */
+/** The content of a refusal, by media type. */
 export function refusalContent(refusal: StatusRefusal, minimal: boolean, shelf: Components): DocumentPart {
   const { types, violations, repeats } = refusal
   const told = { types: { prefixItems: [oneOfTypes(types)] } }
@@ -96,7 +96,7 @@ export function refusalContent(refusal: StatusRefusal, minimal: boolean, shelf: 
 
 const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 
-/** A repeat has a shape of its own. R96, R97. */
+/** The schema of a 409 that may report a used idempotency key, which has a shape of its own. R96, R97. */
 function repeatSchema(
   types: readonly string[],
   minimal: boolean,

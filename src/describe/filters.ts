@@ -1,4 +1,4 @@
-/** Describes filters: each form a parameter of its own, under its literal name. Part 13; part 4, filtering. */
+/** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
 import type { FieldTerms } from '../contract/terms.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterParameter } from '../lists/list-rules.ts'
@@ -18,7 +18,7 @@ const operatorTexts: Readonly<Record<string, string>> = {
 }
 
 const textSchema = { type: 'string', pattern: '^[^\\u0000]*$' }
-/** At most five wildcards; a backslash stands before a percent sign or another one. R70. */
+/** At most five wildcards; a backslash must precede a percent sign or another backslash. R70. */
 const likeSchema = {
   type: 'string',
   maxLength: 256,
@@ -60,10 +60,10 @@ export function filterParameters(
   return [{ name: field, in: 'query', description, schema }, ...formed]
 }
 
-/** A text that begins like a set is one. */
+/** A text that begins like a set is read as a set. */
 const notASetPattern = '^(?!in:\\()[^\\u0000]*$'
 
-/** The terms of a field, a nested one by its path. */
+/** The terms of the field at a dotted path. */
 function termsAt({ name }: Resource, field: string, around: SchemaContext): FieldTerms {
   const [top = '', ...rest] = field.split('.')
   return rest.reduce((terms, one) => terms.fields?.[one] as FieldTerms, around.termsOf(name)[top] as FieldTerms)
@@ -79,7 +79,7 @@ function valueSchema(resource: Resource, field: string, terms: FieldTerms, aroun
 const bareMember = '[^,()"\\\\ \\u0000](?:[^,()"\\\\\\u0000]*[^,()"\\\\ \\u0000])?'
 const quotedMember = '"(?:[^"\\\\\\u0000]|\\\\["\\\\])*"'
 
-/** A set of values: its members as far as a pattern can say what they are. R65 to R68. */
+/** The schema of a set; the pattern limits its members if it can. R65 to R68. */
 function setSchema({ kind }: FieldTerms, value: DocumentPart, most: number): DocumentPart {
   const inner = memberPattern(kind, value)
   const member = inner === null ? `(?:${bareMember}|${quotedMember})` : `(?:${inner}|"(?:${inner})")`
@@ -88,7 +88,7 @@ function setSchema({ kind }: FieldTerms, value: DocumentPart, most: number): Doc
 
 const escapePattern = (one: string): string => one.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
-/** The pattern of a member; null where it can hold what has to be quoted. */
+/** The pattern of a member; null if a member may contain characters that need quotes. */
 function memberPattern(kind: FieldTerms['kind'], { type, enum: values, pattern }: DocumentPart): string | null {
   if (type === 'boolean') return 'true|false'
   if (type === 'integer') return '-?(?:0|[1-9][0-9]*)'

@@ -1,8 +1,8 @@
-/** Says in words what a description has no members for: limits, quotas, versions, what holds everywhere. Part 13; part 8. */
+/** Introduction: the parts of a description that OpenAPI has no members for: limits, quotas, versions. Part 13; part 8. */
 import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 
-/** The introduction of a document, in Markdown. */
+/** The introduction of a document in Markdown. */
 export function introductionText(service: Service, label: string): string {
   return [generalText(service), versionText(service, label), limitText(service), quotaText(service)]
     .filter(Boolean)
@@ -35,7 +35,7 @@ function versionText({ choice, declaration }: Service, label: string): string {
   return [how, ...deprecationNotes(declaration.versions?.[label] ?? {})].join(' ')
 }
 
-/** How something that is published goes. R202. */
+/** The deprecation, the end and the successor of a version or an operation, in words. R202. */
 export function deprecationNotes({ deprecated, sunset, guide, policy, successor }: Partial<Deprecation>): string[] {
   return [
     ...(deprecated === undefined ? [] : [`To be left from ${deprecated} on.`]),

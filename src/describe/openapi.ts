@@ -1,4 +1,4 @@
-/** Writes the OpenAPI document of a version of a service, from what serves its requests. Part 13. */
+/** OpenAPI: the document of a version, made from the routes that serve its requests. Part 13. */
 import { fieldTermsOf } from '../contract/terms.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { ServedVersion } from '../flow/route.ts'
@@ -14,17 +14,17 @@ import { operationSecurity } from './security.ts'
 import { storedTerms } from './stored-terms.ts'
 
 export interface OpenapiOptions {
-  /** The version of OpenAPI; that of the settings unless given. */
+  /** The version of OpenAPI; by default that of the settings. */
   readonly openapi?: '3.1' | '3.2'
-  /** The full number of the contract; `<major>.0.0` where it is not known. R187. */
+  /** The full number of the contract; by default `<major>.0.0`. R187. */
   readonly version?: string
-  /** Rows that do not fit what is declared: what is answered, and may be sent back, is described as it is. */
+  /** Stored values that do not fit the declaration: schemas allow them too, as they are answered. */
   readonly misfits?: Misfits
 }
 
 const fullVersions = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
-/** The document of a version; the same one for the same declaration, whenever it is made. R214, R218. */
+/** The document of a version. The same declaration always gives the same document. R214, R218. */
 export function openapiDocument(
   service: Service,
   label: string,
@@ -66,7 +66,7 @@ export function openapiDocument(
   })
 }
 
-/** The terms of each resource, made once. */
+/** The terms of each resource, cached. */
 function termsByResource({ resources }: ServedVersion): (name: string) => ReturnType<typeof fieldTermsOf> {
   const known = new Map<string, ReturnType<typeof fieldTermsOf>>()
   return (name) => {
@@ -76,7 +76,7 @@ function termsByResource({ resources }: ServedVersion): (name: string) => Return
   }
 }
 
-/** Where the version is, relative to the service. R188. */
+/** The base URLs of the version. R188. */
 function serverParts({ choice, declaration }: Service, label: string): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
   const root = { url: '/', description: carriers.includes('path') ? 'Where no version is named.' : 'The service.' }
@@ -86,7 +86,7 @@ function serverParts({ choice, declaration }: Service, label: string): DocumentP
   return declaration.versions ? [own, root] : [root, own]
 }
 
-/** The text of a document. */
+/** The document as JSON. */
 export const openapiText = (
   service: Service,
   label: string,

@@ -1,4 +1,4 @@
-/** Describes operations: the places of a version with what can be done at each of them. Part 13; part 4, endpoints. */
+/** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
@@ -10,14 +10,14 @@ import { endpointParameters, headerParameters, listQueryParameters, queryForm } 
 import { type ResponseContext, responsesOf } from './responses.ts'
 import type { OperationSecurity } from './security.ts'
 
-/** How operations are told. */
+/** The context for describing operations. */
 export interface OperationContext extends ResponseContext {
   readonly security: OperationSecurity
-  /** Whether QUERY can be said: not before OpenAPI 3.2. */
+  /** Whether QUERY can be described: only from OpenAPI 3.2 on. */
   readonly queries: boolean
 }
 
-/** The paths of a version, a collection before its items. */
+/** The paths of a version, sorted, so that each collection comes before its items. */
 export function pathItems(telling: OperationContext): DocumentPart {
   const places = telling.version.endpoints.toSorted((a, b) => (a.template < b.template ? -1 : 1))
   return Object.fromEntries(places.map((place) => [place.template, pathItem(telling, place)]))
@@ -46,7 +46,7 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
   })
 }
 
-/** What is below an owner is named after both: `orders.order-lines`. */
+/** The first part of operation ids; below a parent it names both: `orders.order-lines`. */
 function operationScope({ template }: Endpoint, { name, collection, parent }: Resource): string {
   const below = parent !== null && (template.startsWith(`/${parent.resource}/`) || collection.composite)
   return below ? `${parent?.resource}.${name}` : name
@@ -65,7 +65,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     summary: about.summary(below),
     description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || undefined,
     tags: [resource.name],
-    deprecated: left || undefined, // from when on is told beside it: a document does not change with time
+    deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
     security: security(route),
     parameters: parameters.length > 0 ? parameters : undefined,
@@ -74,7 +74,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   })
 }
 
-/** What the parts of an operation do not say. */
+/** The notes on access, accounts and the operation itself. */
 function operationNotes({ resource: { collection }, rule, about }: Route): string[] {
   return [
     ...(rule === 'public'

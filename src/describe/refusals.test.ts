@@ -1,4 +1,4 @@
-/** Tables of refusals: which statuses an operation can have, by what is declared. */
+/** Refusals: the statuses that an operation can have, by its declaration. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardCorridor } from '../corridor/handle.ts'

@@ -1,18 +1,18 @@
-/** Tells which errors an operation can be refused with, in the order of the corridor. Part 13; part 7, errors. */
+/** Refusals: the errors that an operation can be refused with, in the order of the phases. Part 13; part 7, errors. */
 import { type Catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 
-/** What can be refused with one status: the types of errors, and those of the violations that are told with them. */
+/** The refusals with one status: the types of the errors, and of the violations in them. */
 export interface StatusRefusal {
   readonly status: number
   readonly types: readonly string[]
   readonly violations: readonly string[]
-  /** Whether it may say which resource was made with an idempotency key. R96. */
+  /** Whether it may name the item that was created with an idempotency key. R96. */
   readonly repeats: boolean
 }
 
-/** An operation; without a route it is OPTIONS. */
+/** An operation; OPTIONS has no route. */
 export interface DescribedOperation {
   readonly service: Service
   readonly version: ServedVersion
@@ -20,16 +20,16 @@ export interface DescribedOperation {
   readonly route: Route | null
 }
 
-/** The phases of the corridor, as far as descriptions read them. */
+/** The parts of the request phases that descriptions read. */
 export interface DescribedCorridor {
   readonly phases: readonly {
     readonly name: string
-    /** The types of errors that it refuses an operation with. */
+    /** The types of errors with which the phase can refuse an operation. */
     readonly refuses?: (operation: DescribedOperation) => readonly RefusalType[]
   }[]
 }
 
-/** The refusals of an operation: those that the phases of the corridor name, in its order. */
+/** The refusals of an operation by all phases, by status. */
 export function refusalsOf(operation: DescribedOperation, { phases }: DescribedCorridor): StatusRefusal[] {
   const { service, version: edition, route } = operation
   const { errors: types } = service
@@ -53,7 +53,7 @@ const keyReused = 'idempotency-key-reused'
 const statusOfType = (types: Catalogue, one: RefusalType): number =>
   typeof one === 'string' ? typeStatus(types, one) : typeStatus(types, one[0], one[1])
 
-/** What is wrong one by one, where that is told. R154. */
+/** The types of the violations that an error of a type lists. R154. */
 function violationTypes(type: string, types: Catalogue): string[] {
   if (type === 'already-exists') return [type]
   if (type !== 'validation-failed' && type !== 'invalid-query') return []

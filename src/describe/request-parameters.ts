@@ -1,4 +1,4 @@
-/** Describes the parameters of operations: what stands in the path, in headers, and what lists can be asked. Part 13; part 4. */
+/** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -7,7 +7,7 @@ import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
 import { idSchema, type SchemaContext } from './schemas.ts'
 
-/** What all methods of a place take: what stands in the path, and what names the version and the request. */
+/** The parameters of all methods of an endpoint: those of the path, the version, and `Request-Id`. */
 export function endpointParameters(
   service: Service,
   edition: ServedVersion,
@@ -35,7 +35,7 @@ const requestIdParameter = (shelf: Components): DocumentPart => ({
   }),
 })
 
-/** Where the path does not name the version, something else has to, unless it is the usual one. R188, R192. */
+/** The parameters that can name the version; one is required if neither the path nor the default names it. R188, R192. */
 function versionParameters({ choice }: Service, label: string, shelf: Components): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
   const named = carriers.includes('path') || (usual === label && fromFeatures === null)
@@ -101,7 +101,7 @@ export function headerParameters(route: Route, shelf: Components): DocumentPart[
 
 const secondsText = (milliseconds: number): string => `${milliseconds / 1000} seconds`
 
-/** R93 to R107. */
+/** The header `Idempotency-Key`. R93 to R107. */
 function keyParameter({ resource: { settings, name }, claims }: Route, shelf: Components): DocumentPart {
   const { mode, retention } = settings.idempotency
   const repeat =
@@ -123,7 +123,7 @@ function keyParameter({ resource: { settings, name }, claims }: Route, shelf: Co
   return { ...shelf.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascalCase(name)}`], part) }
 }
 
-/** What a list can be asked. R216. */
+/** The query parameters of a list. R216. */
 export function listQueryParameters({ offer, resource }: Route, around: SchemaContext): DocumentPart[] {
   if (!offer) return []
   const offered = offer()

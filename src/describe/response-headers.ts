@@ -1,4 +1,4 @@
-/** Describes the headers of answers: what each of them means, and which answers have it. Part 13; parts 5, 7, 8 and 9. */
+/** Response headers: the meaning of each header, and the answers that have it. Part 13; parts 5, 7, 8 and 9. */
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { ComponentRef, Components, DocumentPart } from './components.ts'
@@ -12,7 +12,7 @@ const patternHeader = (description: string, pattern: string): DocumentPart => ({
 const countHeader = (description: string): DocumentPart => ({ description, schema: { type: 'integer', minimum: 0 } })
 const methodPattern = '(?:GET|HEAD|OPTIONS|QUERY|POST|PUT|PATCH|DELETE)'
 
-/** All headers that answers may have, besides those of every message of HTTP. */
+/** All headers that answers may have, except those of every HTTP message. */
 const headerParts: Readonly<Record<string, DocumentPart>> = {
   Accept: textHeader('The media types that are taken here.'),
   'Accept-Encoding': textHeader('The content codings that are taken here.'),
@@ -77,7 +77,7 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'X-RateLimit-Reset': countHeader('In how many seconds it begins anew.'),
 }
 
-/** Makes the headers of an answer from their names; those of every answer of the version come with them. */
+/** The headers of an answer by their names, with those of every answer of the version. */
 export type HeaderRefs = (names: readonly string[], content: boolean) => Record<string, ComponentRef>
 
 export function headerRefs(service: Service, edition: ServedVersion, shelf: Components): HeaderRefs {
@@ -96,7 +96,7 @@ export function headerRefs(service: Service, edition: ServedVersion, shelf: Comp
   }
 }
 
-/** What every answer may have. */
+/** The headers that every answer may have. */
 function commonHeaders({ settings, quotas, going, notices }: Service, { label, endpoints }: ServedVersion): string[] {
   const routes = endpoints.flatMap((place) => [place, ...place.methods.values()])
   const told = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
@@ -117,7 +117,7 @@ function commonHeaders({ settings, quotas, going, notices }: Service, { label, e
   ]
 }
 
-/** What is told with a refusal of a status. */
+/** The headers of a refusal, by its status. */
 export function refusalHeaders({ status, types }: StatusRefusal, route: Route | null): readonly string[] {
   const accepted = ['Accept', ...(route?.method === 'PATCH' ? ['Accept-Patch'] : [])]
   const queried = route?.method === 'QUERY' ? ['Accept', 'Accept-Query'] : []

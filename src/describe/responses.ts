@@ -1,4 +1,4 @@
-/** Describes the answers of an operation: what it does where it succeeds, and everything that it can be refused with. Part 13. */
+/** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { cachedBodyRef, itemRef, listRef } from './bodies.ts'
@@ -8,18 +8,18 @@ import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusa
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
 
-/** What answers are made from. */
+/** The context for describing answers. */
 export interface ResponseContext {
   readonly service: Service
   readonly version: ServedVersion
   readonly corridor: DescribedCorridor
   readonly around: SchemaContext
   readonly headers: HeaderRefs
-  /** The refusals that are written already. */
+  /** The refusals that are already stored, by their content. */
   readonly refusals: Map<string, ComponentRef>
 }
 
-/** The answers of a route; those of OPTIONS where there is none. */
+/** The answers of a route, or of OPTIONS if it is null. */
 export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route | null): DocumentPart {
   const done = route === null ? optionsResponse(scene, place) : successResponses(scene, route)
   const { service, version, corridor } = scene
@@ -30,7 +30,7 @@ export function responsesOf(scene: ResponseContext, place: Endpoint, route: Rout
   return Object.fromEntries([...Object.entries(done), ...refused])
 }
 
-/** Most operations are refused alike, so that each refusal is written once. */
+/** Many operations have the same refusals, so each is stored once. */
 function refusalRef(
   { around: { components }, headers, refusals }: ResponseContext,
   refusal: StatusRefusal,
@@ -58,7 +58,7 @@ function optionsResponse({ around, headers, service }: ResponseContext, { option
 
 const bodyRefs = { item: itemRef, page: listRef }
 
-/** The answers of a route that does what it is asked for. */
+/** The successful answers of a route. */
 function successResponses({ headers, around }: ResponseContext, { resource, safe, about }: Route): DocumentPart {
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {

@@ -1,4 +1,4 @@
-/** Schemas of values against the checks that they describe: what one takes the other takes too. */
+/** Schemas: a schema accepts the same values as the check that it describes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'

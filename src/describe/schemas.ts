@@ -1,4 +1,4 @@
-/** Describes values: the schema of a field as it is answered, sent, patched or asked for. Part 13; part 2, fields. */
+/** Schemas: the schema of a field in answers, requests, patches and filters. Part 13; part 2, fields. */
 import type { FieldTerms } from '../contract/terms.ts'
 import { countryCodes, currencyCodes } from '../formats/codes.ts'
 import { chosenIdPattern, typeIdPattern } from '../formats/id.ts'
@@ -9,7 +9,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { type Components, type DocumentPart, withoutUndefined } from './components.ts'
 
-/** In answers, in a whole body, in a merge patch, or in a filter, where bounds do not count. R72. */
+/** The use of a value: in an answer, a body, a merge patch, or a filter (`asked`), which ignores bounds. R72. */
 export type SchemaUse = 'answered' | 'sent' | 'patched' | 'asked'
 
 export interface SchemaContext {
@@ -18,7 +18,7 @@ export interface SchemaContext {
   /** The resources of the version. */
   readonly resources: ReadonlyMap<string, Resource>
   readonly termsOf: (resource: string) => Readonly<Record<string, FieldTerms>>
-  /** The same as stored rows have them. */
+  /** The terms with those of stored rows that do not fit the declaration. */
   readonly storedTermsOf: (resource: string) => Readonly<Record<string, FieldTerms>>
 }
 
@@ -51,7 +51,7 @@ function valueSchema(terms: FieldTerms, way: SchemaUse, around: SchemaContext): 
       return { type: 'string', ...lengths }
     case 'email':
       return { type: 'string', format: 'email', pattern: emailPattern.source, ...lengths }
-    case 'url': // what is answered may be written in more ways than a URI
+    case 'url': // stored URLs need not be valid URIs
       return { type: 'string', ...(exact ? {} : { format: 'uri' }), pattern: urlPattern.source, ...lengths }
     case 'integer':
       return {
@@ -79,7 +79,7 @@ function valueSchema(terms: FieldTerms, way: SchemaUse, around: SchemaContext): 
     case 'interval':
       return { type: 'string', pattern: intervalPattern(exact ? 'written' : offsets ? 'any' : 'utc'), maxLength: 100 }
     case 'enum':
-      return { type: 'string', ...(values.length > 0 && { enum: values }) } // stored ones may not all be known
+      return { type: 'string', ...(values.length > 0 && { enum: values }) } // empty if not all stored values are known
     case 'country':
       return {
         ...components.put(
@@ -132,11 +132,11 @@ function objectSchema(
 
 export const requiredNames = (names: readonly string[]): DocumentPart => (names.length === 0 ? {} : { required: names })
 
-/** What is not named is refused, or dropped. R47. */
+/** Unknown members are refused, or else ignored. R47. */
 export const unnamedMembers = ({ body }: Settings): DocumentPart =>
   body.unknownFields === 'reject' ? { additionalProperties: false } : {}
 
-/** A key of metadata that is patched with null is taken out. R117. */
+/** In a patch, null removes a key of metadata. R117. */
 function metadataSchema({ keys, keyLength, valueLength }: FieldTerms, way: SchemaUse): DocumentPart {
   return {
     type: 'object',
@@ -146,7 +146,7 @@ function metadataSchema({ keys, keyLength, valueLength }: FieldTerms, way: Schem
   }
 }
 
-/** The identifiers of a resource, as texts. */
+/** The schema of the ids or keys of a resource, as texts. */
 export function idSchema(resource: Resource, around: SchemaContext): DocumentPart {
   const { key, prefix, settings, name } = resource
   if (key === null) {
@@ -159,14 +159,14 @@ export function idSchema(resource: Resource, around: SchemaContext): DocumentPar
   return addressSchema(value)
 }
 
-/** A key that is a text names something in an address: it is not empty, and none of the dots that addresses are resolved by. R8. */
+/** The schema of a key in a URL: a text must not be empty, `.` or `..`. R8. */
 export function addressSchema(schema: DocumentPart): DocumentPart {
   if (schema.type !== 'string' || schema.enum !== undefined || schema.format !== undefined) return schema
   const { minLength = 1, pattern = '^(?!\\.{1,2}$)' } = schema
   return { ...schema, minLength: Math.max(1, Number(minLength)), pattern }
 }
 
-/** What a schema cannot say. */
+/** The parts of a field that JSON Schema has no keyword for, in words. */
 function schemaDescription(
   { kind, min, max, immutable, unique, fold, read, write, precision, scale }: FieldTerms,
   way: SchemaUse,

@@ -1,10 +1,10 @@
-/** Describes how callers say who they are, and what each operation takes of them. Part 13; part 5. */
+/** Security: describes the credentials, and the scope that each operation needs. Part 13; part 5. */
 import { isScope } from '../auth/allow.ts'
 import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { Components, DocumentPart } from './components.ts'
 
-/** What an operation takes; nothing where it is public. */
+/** The security requirements of an operation; none if it is public. */
 export type OperationSecurity = (route: Route) => readonly DocumentPart[]
 
 export function operationSecurity({ settings, declaration }: Service, shelf: Components): OperationSecurity {

@@ -1,4 +1,4 @@
-/** Stored: the terms of fields as rows may have them that were written under wider bounds than those declared now. Part 13. */
+/** Stored terms: terms of fields that also allow stored values which do not fit the declaration. Part 13. */
 import type { FieldTerms } from '../contract/terms.ts'
 import type { Bounds, Misfits } from '../fields/bounds.ts'
 import type { ServedVersion } from '../flow/route.ts'
@@ -6,7 +6,7 @@ import { decimalPattern } from '../formats/numbers.ts'
 
 type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
 
-/** The terms of what is answered, and may be sent back unchanged: those declared, or wider ones where rows do not fit. */
+/** The terms for answers, and for values that are sent back: wider than declared if rows do not fit. */
 export function storedTerms({ resources, namesOf }: ServedVersion, termsOf: TermsOf, misfits: Misfits): TermsOf {
   const all = Object.entries(misfits).flatMap(([collection, fields]) =>
     Object.entries(fields).map(([field, { wide }]) => ({ collection, field, wide })),
@@ -22,7 +22,7 @@ export function storedTerms({ resources, namesOf }: ServedVersion, termsOf: Term
   return (resource) => known.get(resource) ?? termsOf(resource)
 }
 
-/** Terms that allow stored values too. What a version makes of such a value has no bounds that are known. */
+/** Widens terms to stored values. If a version converts the field to another kind, its bounds are unknown. */
 function widenTerms(terms: FieldTerms, wide: Bounds): FieldTerms {
   const { min: _, max: __, pattern: ___, keys, keyLength, valueLength, ...rest } = terms
   if (terms.kind !== wide.kind) return { ...rest, nullable: true }
@@ -53,6 +53,6 @@ function widenTerms(terms: FieldTerms, wide: Bounds): FieldTerms {
 
 const metadataSizes = ({ keys, keyLength, valueLength }: Bounds) => ({ keys, keyLength, valueLength })
 
-/** The values of an enum; none where not all stored ones are known. */
+/** The values of an enum; none if not all stored values are known. */
 const allValues = (own: readonly string[], stored: readonly string[] | undefined): readonly string[] =>
   stored === undefined ? [] : [...new Set([...own, ...stored])].toSorted()
