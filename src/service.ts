@@ -113,7 +113,7 @@ interface ChangeTypesOf<
 /** A service to which changes between versions can be added. */
 export interface ServiceWithChanges<D extends Declaration, At = D> extends Service<D> {
   /**
-   * Declares what a version changed in a resource (under its name in that version). The newest change comes first. Older
+   * Adds the change of a resource in a version, under its name in that version. The newest change comes first. Older
    * versions follow from the changes: their fields, bodies, filters, errors and descriptions.
    * @example
    * export default service(declaration).change('v2', 'customers', {

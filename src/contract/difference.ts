@@ -1,4 +1,4 @@
-/** Difference: one thing that two contracts declare differently, and what that means to a consumer. Part 9, versioning. */
+/** Difference: a difference between two contracts, and its effect on consumers. Part 9, versioning. */
 import type { Weight } from './weight.ts'
 
 export interface Difference {
@@ -13,7 +13,7 @@ export interface Difference {
   readonly part?: string
 }
 
-/** What differs, as far as a change of a version could claim it. */
+/** The kind of a difference; it determines whether a change of a version can claim it. */
 export type DifferenceKind =
   | 'field-removed'
   | 'field-added'
@@ -47,7 +47,7 @@ export interface ValueShift {
 export const requestsOnly: FieldExposure = { input: true, output: false, filter: false }
 export const answersOnly: FieldExposure = { input: false, output: true, filter: false }
 
-/** Narrowing what may be sent or widening what is answered breaks consumers; the reverse does not. */
+/** Fewer values in requests or more values in answers break consumers; the reverse does not. */
 export function weighShift({ input, output, filters }: ValueShift, way: FieldExposure): Weight {
   const sent = way.input || (filters && way.filter) ? input : undefined
   const answered = way.output ? output : undefined

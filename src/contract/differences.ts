@@ -25,7 +25,7 @@ export function differences(before: Contract, after: Contract): Difference[] {
   ]
 }
 
-/** Consumers plan by the announced end: it may be put off or withdrawn, but not brought forward. */
+/** Consumers plan by the announced end: it may be postponed or withdrawn, but not moved to an earlier date. */
 function sunsetDifferences({ sunset: had }: Contract, { sunset: has }: Contract): Difference[] {
   if (had === undefined || has === undefined || had === has) return []
   const says =
@@ -119,7 +119,7 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
   })
 }
 
-/** Fewer requests for a caller break, and so does a quota where there was none. */
+/** A lower quota or a new one breaks consumers. */
 function tierDifferences(before: Contract, after: Contract): Difference[] {
   const broken = (place: string, says: string) => makeDifference(place, 'breaking', says, 'Leave it as it was.')
   const [was, is] = [before.usualTier, after.usualTier]

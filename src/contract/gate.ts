@@ -158,7 +158,7 @@ function nextLabel({ declaration }: Service, locks: LocksByLabel): string {
   return locks.has(newest) ? `v${majorOf(newest) + 1}` : newest
 }
 
-/** Finds changes that claim nothing: without them, the declaration differs no more from the locked versions. */
+/** Finds changes without effect: without them, the declaration has no further difference from the locked versions. */
 function uselessChanges(service: Service, locks: LocksByLabel): Mistake[] {
   return service.changes
     .filter((change) => isUseless(change, service, locks))

@@ -32,7 +32,7 @@ export function pathDifferences(place: string, before: Paths, after: Paths): Dif
   )
 }
 
-/** Deprecating an operation breaks nothing; its announced end may be put off, but not brought forward. */
+/** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */
 export function deprecationDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [was, is] = [before.deprecations ?? {}, after.deprecations ?? {}]
   return compareMembers(was, is, (operation, had, has) => {

@@ -1,4 +1,4 @@
-/** Terms: what a field promises its consumers, with every bound in force, declared or not. Part 9, versioning. */
+/** Terms: the promises of a field to consumers, with all effective bounds, declared or not. Part 9, versioning. */
 
 import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
 import type { Field, Kind } from '../fields/field.ts'

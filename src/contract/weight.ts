@@ -1,4 +1,4 @@
-/** Weight: for every setting, what a change of it means to a consumer. Part 9, versioning. */
+/** Weight: the effect that a change of each setting has on consumers. Part 9, versioning. */
 
 import { isObject } from '../fields/value-check.ts'
 import { toCase } from '../formats/naming.ts'

@@ -18,7 +18,7 @@ import { defaultPrefix } from './resource.ts'
  * @example const gold: Comparison = { field: 'tier', is: 'eq', value: 'gold' }
  */
 export interface Comparison {
-  /** The field: an old one in what `filters` receives, a new one in what it returns. */
+  /** The field: `filters` receives the name of an old one and returns names of new ones. */
   readonly field: string
   /** The operator. */
   readonly is: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'null' | 'like'
@@ -39,7 +39,7 @@ interface FieldMove {
 type Document = Readonly<Record<string, unknown>>
 
 /**
- * What a version changed in a resource. Old names are those of the version before, new names those of the version itself.
+ * The change of a resource in a version. Old names are those of the version before, new names those of the version itself.
  * @example
  * const change: ResourceChange = {
  *   about: '`name` replaces `title`, and `note` is new.',
@@ -180,7 +180,7 @@ function withoutMigration(field: Field): Field {
   return was === undefined && fill === undefined ? field : { ...field, options }
 }
 
-/** Whether a sort by the new values sorts the old ones too, each for a single new one, as equal values are sorted by id. */
+/** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {
   const down = [...oldValuesByNew(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
   return down.every((old, i) => i === 0 || (down[i - 1] as string) < old)

@@ -12,7 +12,7 @@ export type Operation = 'list' | 'read' | 'create' | 'replace' | 'change' | 'rem
 export const operations: readonly Operation[] = ['list', 'read', 'create', 'replace', 'change', 'remove']
 
 /**
- * Who may use a resource: one rule for all operations, or a rule for each. `read` is for lists and items, `write` for all
+ * The access rules of a resource: one for all operations, or one for each. `read` is for lists and items, `write` for all
  * changes; `create`, `replace`, `change` and `remove` override `write`.
  * @example access: { read: 'public', write: 'orders:write', remove: 'orders:admin' }
  */
@@ -87,7 +87,7 @@ export interface ResourceDeclaration {
   readonly key?: string
   /** The fields of an item; `id`, `createdAt` and `updatedAt` are added: `fields: { text: f.text() }`. */
   readonly fields: Fields
-  /** Who may use it: `access: { read: 'public', write: 'orders:write' }`. */
+  /** The access rules: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: Access
   /** The name of the account that items belong to; callers see only items of their account: `owner: 'customerId'`. R170. */
   readonly owner?: string

@@ -225,7 +225,7 @@ export interface MovedValue {
   readonly isNew: (epoch: string) => boolean
 }
 
-/** A row that a document needs values of: the field that links to it, and whether write-only fields are needed too. */
+/** A row that a document needs values of, and the field that links to it; with `withWriteOnly` it is the row itself. */
 export interface DocumentJoin {
   readonly by: string
   readonly collection: string
