@@ -50,8 +50,8 @@ export function changeItemRoute(scene: EndpointContext): Route {
       const rows = maskJoined(view(intent.caller), found.joined)
       const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows)
       const leads = representation.joined.every(({ by }) => before[by] === after[by])
-      const along = movedFieldWrites(scene, intent, after, leads ? rows : [])
-      return { ...updated(intent, found, before, after), ...along }
+      const moved = movedFieldWrites(scene, intent, after, leads ? rows : [])
+      return { ...updated(intent, found, before, after), ...moved }
     },
     furtherRules: writeRules(scene),
     claims,

@@ -8,7 +8,7 @@ import { permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Decide, RowWrite } from '../flow/plan.ts'
+import type { Decide, RowChange, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { timestampOf } from '../formats/time.ts'
@@ -134,10 +134,10 @@ export function movedFieldWrites(
   intent: Intent,
   document: Document,
   rows: JoinedTexts = [],
-): { along?: readonly Decide[] } {
+): { effects?: readonly RowChange[] } {
   const others = scene.representation.joinedWrites(intent.body as Document, document, rows)
   if (others.length === 0) return {}
-  const along = others.flatMap(({ by, today, patch }): Decide[] => {
+  const effects = others.flatMap(({ by, today, patch }): RowChange[] => {
     const id = document[by]
     if (typeof id !== 'string') return [] // the row itself keeps what no other one has
     const key = { id, parent: null, account: intent.caller.account }
@@ -145,9 +145,10 @@ export function movedFieldWrites(
     const hand = versionPermissions({ names }, itemPermissions(scene, intent, today))
     return [
       {
-        do: 'decide',
-        read: { do: 'read', collection: today.name, key, time: intent.time },
-        decide: (seen) => {
+        collection: today.name,
+        key,
+        time: intent.time,
+        change: (seen) => {
           if (seen.is !== 'found') return { do: 'keep' }
           const before = decodeDocument(today, seen.doc, seen.hidden)
           const wanted = patch(
@@ -164,7 +165,7 @@ export function movedFieldWrites(
       },
     ]
   })
-  return { along }
+  return { effects }
 }
 
 /** Refuses to write a field to a row that the caller could not change directly. R169. */

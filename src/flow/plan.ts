@@ -121,11 +121,18 @@ export interface Recall {
   readonly claim: Claim
 }
 
+/** A change of another row, which is committed together with the write that it belongs to, and decided again with it. */
+export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
+  /** The revision that it was made from; missing where it holds for any. */
+  readonly expectedRevision?: number
+  readonly change: (seen: ReadResult) => RowWrite
+}
+
 /** A new row. */
 export interface Create {
   readonly do: 'create'
   readonly joined?: readonly RowJoin[]
-  readonly along?: readonly Decide[]
+  readonly effects?: readonly RowChange[]
   readonly collection: string
   readonly key: RowKey
   /** The owner, which has to exist. */
@@ -141,8 +148,7 @@ export interface Create {
 /** New content for a row that is still at the revision that was seen. */
 export interface Update {
   readonly do: 'update'
-  /** What is written along with it, in the same transaction. */
-  readonly along?: readonly Decide[]
+  readonly effects?: readonly RowChange[]
   readonly collection: string
   readonly key: RowKey
   readonly revision: number
@@ -162,12 +168,13 @@ export interface Remove {
   readonly time: number
   /** The collections whose rows may be removed with it: rows of others stay, and so does the row itself. */
   readonly takes: ReadonlySet<string>
+  readonly effects?: readonly RowChange[]
 }
 
 /** Nothing to do: the row is as it should be. */
 interface KeepRow {
   readonly do: 'keep'
-  readonly along?: readonly Decide[]
+  readonly effects?: readonly RowChange[]
 }
 
 /** A read, and the write that follows from what was read: decided and written with nothing in between. */

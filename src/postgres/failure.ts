@@ -5,7 +5,7 @@ import { truncatedName } from '../sql/dialect.ts'
 import { uniqueIndexName } from '../sql/layout.ts'
 import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
-import { isRowConflict } from '../store/steps.ts'
+import { conflictProblem, isRowConflict } from '../store/steps.ts'
 
 /** An error of the driver: its code is an SQLSTATE of PostgreSQL, or a code of the network. */
 interface DriverFailure {
@@ -62,7 +62,6 @@ const isOutage = (error: unknown): boolean =>
   /^(?:08|53|57|58|XX)/.test(sqlStateOf(error)) ||
   ['25006', '28000', '28P01', '3D000'].includes(sqlStateOf(error))
 
-const tooBusy = 'Others keep changing the same rows; nothing was changed. Try again later.'
 const tooLate = 'The store took too long; nothing was changed. Try again later, or ask for less.'
 const unavailable = 'The store cannot do this at the moment; nothing was changed. Try again later.'
 
@@ -70,7 +69,7 @@ const unavailable = 'The store cannot do this at the moment; nothing was changed
 export function postgresFailure(error: unknown): unknown {
   if (codeOf(error) === '23514') return outdatedNodeProblem(error) // the floor against old nodes is the only CHECK
   if (isTimeout(error) || isStatementUnprepared(error)) return new Problem('timeout', tooLate, { cause: error })
-  if (isRetryable(error)) return new Problem('overloaded', tooBusy, { cause: error })
+  if (isRetryable(error)) return conflictProblem(error)
   return isOutage(error) ? new Problem('dependency-unavailable', unavailable, { cause: error }) : error
 }
 

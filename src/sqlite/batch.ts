@@ -4,9 +4,9 @@ import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
 import type { World } from '../flow/world.ts'
 import { credentialTable, type Statement } from '../sql/compile.ts'
-import type { StoreContext } from '../store/context.ts'
+import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
-import { type RunStatement, runSteps } from '../store/steps.ts'
+import { isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'
 import {
   isBusy,
   isCorruptFile,
@@ -21,12 +21,15 @@ import type { Snapshot } from './snapshot.ts'
 import type { WriteCounts } from './write-counts.ts'
 
 const maxBatchSize = 500
+const mostRetries = 4
 
 interface QueuedWrite {
   readonly plan: WritePlan
   readonly until: number
   readonly done: (outcome: Outcome) => void
   readonly fail: (error: unknown) => void
+  /** How often it was decided again after a conflict. */
+  retries: number
 }
 
 interface BatchDeps {
@@ -44,7 +47,7 @@ interface BatchDeps {
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
-export function batchedWrites({ db, run, snapshot, cellar, patience, counts, rows, world }: BatchDeps) {
+export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, counts, rows, world }: BatchDeps) {
   let waiting: QueuedWrite[] = []
   let planned = false
   /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
@@ -55,10 +58,13 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, counts, row
   /** The write that hit an unreadable part of the file; SQLite cannot commit a transaction after that. */
   let unreadable: { readonly member: QueuedWrite; readonly cause: unknown } | null = null
   const idle: (() => void)[] = []
+  /** The rows that were written since the last commit. */
+  const written: WrittenKey[] = []
+  const cellar: StoreContext = { ...shelves, onWrite: (row) => written.push(row) }
 
   function join(plan: WritePlan): Promise<Outcome> {
     return new Promise((done, fail) => {
-      waiting.push({ plan, until: world.monotonic() + Math.min(maxLockWait, patience), done, fail })
+      waiting.push({ plan, until: world.monotonic() + Math.min(maxLockWait, patience), done, fail, retries: 0 })
       if (!planned) schedule()
     })
   }
@@ -130,17 +136,21 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, counts, row
   /** Rolls the whole batch back and retries its members in the next batch, each in a savepoint. */
   function separately(members: readonly QueuedWrite[]): void {
     db.exec('ROLLBACK')
+    written.length = 0
     apart = true
     waiting = [...members, ...waiting]
   }
 
   function forget(members: readonly QueuedWrite[]): void {
-    for (const { plan } of members) {
-      if (cellar.backlog)
-        rows.clear() // during a rolling upgrade a write may also change rows of other collections
-      else rows.invalidate(plan)
-      for (const one of cellar.backlog ? cellar.collections.keys() : collectionsWrittenBy(plan)) counts.add(one)
+    for (const row of written) {
+      rows.invalidate(row)
+      counts.add(row.collection)
     }
+    written.length = 0
+    for (const { plan } of members) if (plan.do === 'issue' || plan.do === 'revoke') counts.add(credentialTable)
+    if (!cellar.backlog) return
+    rows.clear() // during a rolling upgrade a write may also change rows of other collections
+    for (const name of cellar.collections.keys()) counts.add(name)
   }
 
   /** Runs one write and returns a function that answers it; throws if the whole transaction failed. */
@@ -161,6 +171,7 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, counts, row
       }
       undo()
       if (apart) run(release)
+      if (isRowConflict(error) && own.retries++ < mostRetries) return attempt(own)
       const taken = sqliteDuplicate(error, cellar)
       return taken ? () => done(taken) : () => fail(sqliteFailure(error))
     }
@@ -184,14 +195,6 @@ export function batchedWrites({ db, run, snapshot, cellar, patience, counts, row
   const whenIdle = (): Promise<void> =>
     waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
   return { join, idle: whenIdle }
-}
-
-/** The collections that a plan may have written to, joined ones included. */
-function collectionsWrittenBy(plan: WritePlan): readonly string[] {
-  if (plan.do === 'spend' || plan.do === 'tally' || plan.do === 'raise') return []
-  if (plan.do === 'issue' || plan.do === 'revoke') return [credentialTable]
-  const { collection, joined = [] } = plan.do === 'create' ? plan : plan.read
-  return [collection, ...joined.map((one) => one.collection)]
 }
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }

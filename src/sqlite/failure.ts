@@ -4,6 +4,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
+import { conflictProblem, isRowConflict } from '../store/steps.ts'
 
 /** How long a write or a read waits for a lock of another process, in milliseconds. */
 export const maxLockWait = 5000
@@ -19,6 +20,7 @@ export const isCorruptFile = (error: unknown): boolean => [11, 26].includes(code
 /** Maps an error of the database to a client error. */
 export function sqliteFailure(error: unknown): unknown {
   if (codeOf(error) === 1811) return outdatedNodeProblem(error) // raised by the trigger that refuses rows of an old shape
+  if (isRowConflict(error)) return conflictProblem(error)
   if (!isOutage(error) && !isCorruptFile(error)) return error
   return new Problem(
     'dependency-unavailable',

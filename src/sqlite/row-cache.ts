@@ -2,23 +2,21 @@
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Read, WritePlan } from '../flow/plan.ts'
+import type { Read } from '../flow/plan.ts'
 import type { Collection } from '../rows/collection.ts'
 import { tombstoneId } from '../sql/compile.ts'
+import type { WrittenKey } from '../store/context.ts'
 
 export interface RowCache {
   readonly get: (plan: Read) => FoundRow | undefined
   readonly put: (plan: Read, outcome: Outcome) => void
-  /** Forgets the rows that a plan may have changed. */
-  readonly invalidate: (plan: WritePlan) => void
+  readonly invalidate: (row: WrittenKey) => void
   readonly clear: () => void
 }
 
 /** Caches rows up to a total number of characters; beyond it, starts again with an empty cache. */
 export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharacters = 2_097_152): RowCache {
   const known = new Map<string, Map<string, FoundRow>>()
-  /** The collections whose deletes cascade to other collections. */
-  const wide = new Set([...collections.values()].filter(cascades).map(({ name }) => name))
   let characters = 0
   const nameOf = (collection: string, key: RowKey) => tombstoneId(collections.get(collection) as Collection, key)
   const forget = () => {
@@ -36,15 +34,7 @@ export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharac
       const own = known.get(collection) ?? new Map()
       known.set(collection, own.set(nameOf(collection, key), outcome))
     },
-    invalidate: (plan) => {
-      if (plan.do === 'raise') return forget()
-      if (plan.do !== 'create' && plan.do !== 'decide') return
-      const { collection, key, joined } = plan.do === 'create' ? plan : plan.read
-      if (joined || wide.has(collection)) forget()
-      else known.get(collection)?.delete(nameOf(collection, key))
-    },
+    invalidate: ({ collection, key }) => known.get(collection)?.delete(nameOf(collection, key)),
     clear: forget,
   }
 }
-
-const cascades = ({ dependents }: Collection): boolean => dependents.some(({ onDelete }) => onDelete === 'cascade')

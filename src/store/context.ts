@@ -1,6 +1,6 @@
 /** Store context: the collections, what is prepared for them, and their layouts in the database. The cellar. */
 
-import type { FoundRow } from '../flow/found-row.ts'
+import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import {
   type Collection,
@@ -47,6 +47,13 @@ export interface StoreContext {
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly collections: ReadonlyMap<string, PreparedCollection>
+  /** Called for each row that is written; the transaction may still be rolled back. */
+  readonly onWrite?: (row: WrittenKey) => void
+}
+
+export interface WrittenKey {
+  readonly collection: string
+  readonly key: RowKey
 }
 
 /** The layout of the current declaration, and that of the old one as long as old nodes may run. */

@@ -3,7 +3,7 @@
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
-import type { Create, Decide, Plan, RowJoin, RowWrite, Update } from '../flow/plan.ts'
+import type { Create, Plan, RowJoin, Update } from '../flow/plan.ts'
 import { type Cell, type Collection, cellIn, keptForOthers, keyColumns, type Members } from '../rows/collection.ts'
 import type { Statement } from '../sql/compile.ts'
 import { type Dialect, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
@@ -15,7 +15,7 @@ import {
   viewStoredRow,
 } from './context.ts'
 import { checkBacklog, oldNodesMayRead } from './old-nodes.ts'
-import type { ResultRow, Steps } from './steps.ts'
+import { type ResultRow, type Steps, withoutAutocommit } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
 
@@ -243,30 +243,4 @@ function* writeOldNodeColumns(
   )
   const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
   yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
-}
-
-/** Runs the writes that belong to a write, in the same transaction; if one is refused, all are. */
-export function* runJoinedWrites(
-  plan: RowWrite,
-  outcome: Outcome,
-  decided: (one: Decide) => Steps<Outcome>,
-): Steps<Outcome> {
-  const others = plan.do === 'remove' ? [] : (plan.along ?? [])
-  if (!isCommitted(outcome)) return outcome
-  for (const one of others) {
-    const other = yield* decided(one)
-    if (other.is === 'duplicate' || other.is === 'unmet') return { ...other, collection: one.read.collection }
-    if (!isCommitted(other)) return other
-  }
-  return outcome
-}
-
-/** Runs steps without committing any write by itself, as others follow in the same transaction. */
-export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {
-  let step = steps.next()
-  while (!step.done) {
-    const { text, values } = step.value
-    step = steps.next(yield step.value.autocommit === 'write' ? { text, values } : step.value)
-  }
-  return step.value
 }

@@ -1,9 +1,9 @@
 /** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
 
 import type { FindAccounts } from '../flow/credential-plan.ts'
-import type { AbsentRow, RowKey } from '../flow/found-row.ts'
+import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { ListRows, Remove } from '../flow/plan.ts'
+import type { Remove } from '../flow/plan.ts'
 import {
   type Collection,
   type Dependent,
@@ -18,6 +18,7 @@ import { type PreparedCollection, preparedCollection, type StoreContext } from '
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-keys.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
+import { readAbsentRow } from './read-row.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 interface RowToRemove {
@@ -52,6 +53,7 @@ export function* removeRow(cellar: StoreContext, { collection, key, revision, ti
     const values = [...rowKeyValues(row.collection, row.key, cellar.dialect), row.revision]
     const [gone] = yield { text: own.texts.remove, values }
     if (!gone) throw rowConflict(row.collection.name)
+    cellar.onWrite?.({ collection: row.collection.name, key: row.key })
     if (cellar.dialect.distribute)
       yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentIn(gone), null)
     if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, cellar.dialect)
@@ -187,26 +189,6 @@ const rowToRemove = (
   revision: Number(revision),
 })
 
-/** The owner of a row that is identified below it. */
-export const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['parent']> => ({
-  collection: parent?.collection as string,
-  id: key.parent as string,
-})
-
-/** The owner if it does not exist, else null. With `existsShared`, it cannot be deleted before the transaction ends. */
-export function* absentOwner(
-  cellar: StoreContext,
-  { collection: name, id }: NonNullable<ListRows['parent']>,
-  account: string | null,
-  time: number,
-  how: 'exists' | 'existsShared' = 'exists',
-): Steps<AbsentRow | null> {
-  const { collection, texts } = preparedCollection(cellar, name)
-  const key = { id, parent: null, account }
-  const [row] = yield { text: texts[how], values: rowKeyValues(collection, key, cellar.dialect) }
-  return row ? null : yield* readAbsentRow(cellar, collection, key, time)
-}
-
 const maxNamed = 10
 
 /** The accounts that have a row with a key, up to a limit. */
@@ -220,22 +202,6 @@ export function* findAccounts(cellar: StoreContext, { collection: name, key }: F
   const rows =
     collection.account === null ? [] : yield { text, values: [...names.map((one) => key[one as 'id']), ...at.values] }
   return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
-}
-
-/** What is known of a row that does not exist; without a remembered deletion, it counts as never created. R134. */
-export function* readAbsentRow(
-  cellar: StoreContext,
-  collection: Collection,
-  key: RowKey,
-  now: number,
-): Steps<AbsentRow> {
-  const { dialect } = cellar
-  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
-  const text = `SELECT time, revision FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
-  const [stone] = yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
-  const { name, retention } = collection
-  const gone = stone !== undefined && (retention === null || expiresBy(cellar, now) < Number(stone.time) + retention)
-  return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
 }
 
 function* writeTombstone(

@@ -1,4 +1,5 @@
 /** Steps: an operation of the store yields statements and receives their rows, whoever runs them. The cellar. */
+import { Problem } from '../errors/problem.ts'
 import type { Statement } from '../sql/compile.ts'
 
 export type ResultRow = Readonly<Record<string, unknown>>
@@ -36,3 +37,17 @@ export function rowConflict(collection: string): Error {
 }
 
 export const isRowConflict = (error: unknown): boolean => rowConflicts.has(error as object)
+
+/** The refusal of an operation that met a conflict each time it was tried. */
+export const conflictProblem = (cause: unknown): Problem =>
+  new Problem('overloaded', 'Others keep changing the same rows; nothing was changed. Try again later.', { cause })
+
+/** Runs steps without committing any write by itself, as others follow in the same transaction. */
+export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const { text, values } = step.value
+    step = steps.next(yield step.value.autocommit === 'write' ? { text, values } : step.value)
+  }
+  return step.value
+}

@@ -39,7 +39,7 @@ const everywhere: Mutants = {
   },
   'stale-columns': {
     about: 'a change leaves the columns as they were',
-    file: 'store/perform.ts',
+    file: 'store/write-row.ts',
     changes: [
       {
         from: 'const which = seen.shape === shape ? plan.changedCells : [...cells.keys()]',
@@ -121,7 +121,7 @@ import { claimTable } from '../sql/compile.ts'`,
   'stale-rows': {
     about: 'a row that is remembered stays so when it is written',
     file: 'sqlite/batch.ts',
-    changes: [{ from: 'else rows.invalidate(plan)', to: '' }],
+    changes: [{ from: 'rows.invalidate(row)', to: '' }],
   },
   'nobody-undone': {
     about: 'what is refused after it wrote stays in the batch',
@@ -171,8 +171,12 @@ const postgres: Mutants = {
   },
   'key-looked-up': {
     about: 'a key is looked up before it is written, and whoever else writes it is not noticed',
-    file: 'store/perform.ts',
+    file: 'store/write-row.ts',
     changes: [
+      {
+        from: "import { keepAnswer, takeClaim } from './idempotency-keys.ts'",
+        to: "import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'",
+      },
       { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
       {
         from: 'const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))',

@@ -1,0 +1,73 @@
+/** Reads a row by its key, or what is known of one that is not there. The cellar. */
+import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { ListRows, Read } from '../flow/plan.ts'
+import { type Collection, storedNameOf } from '../rows/collection.ts'
+import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
+import { rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { coalescableRead } from './combined.ts'
+import { preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
+import { expiresBy } from './idempotency-keys.ts'
+import { withJoinedRows } from './joined.ts'
+import type { Steps } from './steps.ts'
+
+/** With `held`, the row is locked until the transaction ends. */
+export function* readRow(
+  cellar: StoreContext,
+  { collection, key, time }: Omit<Read, 'do'>,
+  held = false,
+): Steps<ReadResult> {
+  const own = preparedCollection(cellar, collection)
+  const values = rowKeyValues(own.collection, key, cellar.dialect)
+  const [row] = yield held
+    ? { text: own.texts.readForUpdate, values }
+    : { ...coalescableRead(own.collection, own.texts.read, cellar.dialect), values, autocommit: 'read' }
+  if (row) return viewStoredRow(own, row)
+  if (own.collection.composite) {
+    const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time)
+    if (owner) return owner
+  }
+  return yield* readAbsentRow(cellar, own.collection, key, time)
+}
+
+/** A row with its joined rows, which its tag depends on too. */
+export const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
+  const steps = readRow(cellar, plan, held)
+  const { joined = [], key } = plan
+  return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
+}
+
+/** The owner of a row that is identified below it. */
+const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['parent']> => ({
+  collection: parent?.collection as string,
+  id: key.parent as string,
+})
+
+/** The owner if it does not exist, else null. With `existsShared`, it cannot be deleted before the transaction ends. */
+export function* absentOwner(
+  cellar: StoreContext,
+  { collection: name, id }: NonNullable<ListRows['parent']>,
+  account: string | null,
+  time: number,
+  how: 'exists' | 'existsShared' = 'exists',
+): Steps<AbsentRow | null> {
+  const { collection, texts } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  const [row] = yield { text: texts[how], values: rowKeyValues(collection, key, cellar.dialect) }
+  return row ? null : yield* readAbsentRow(cellar, collection, key, time)
+}
+
+/** What is known of a row that does not exist; without a remembered deletion, it counts as never created. R134. */
+export function* readAbsentRow(
+  cellar: StoreContext,
+  collection: Collection,
+  key: RowKey,
+  now: number,
+): Steps<AbsentRow> {
+  const { dialect } = cellar
+  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
+  const text = `SELECT time, revision FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
+  const [stone] = yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
+  const { name, retention } = collection
+  const gone = stone !== undefined && (retention === null || expiresBy(cellar, now) < Number(stone.time) + retention)
+  return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
+}

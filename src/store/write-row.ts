@@ -1,0 +1,112 @@
+/** Writes one row, with everything that is kept about it: references, tombstones, entries on other shards, old nodes. The cellar. */
+import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
+import type { Duplicate, Outcome } from '../flow/outcome.ts'
+import type { Create, RowWrite, Update } from '../flow/plan.ts'
+import { updateText } from '../sql/compile.ts'
+import { rowKeyValues } from '../sql/dialect.ts'
+import { coalescableUpdate, combinedCreate } from './combined.ts'
+import { hiddenColumn, preparedCollection, type StoreContext, type ViewedRow } from './context.ts'
+import { markWrittenFields } from './dropped-copies.ts'
+import { keepAnswer, takeClaim } from './idempotency-keys.ts'
+import { writeForOldNodes } from './joined.ts'
+import { updateRemoteEntries } from './placement.ts'
+import { absentOwner, readAbsentRow } from './read-row.ts'
+import { deleteTombstone, removeRow } from './remove-row.ts'
+import { rowConflict as movedRow, type Steps } from './steps.ts'
+
+type RequiredReference = Create['references'][number]
+type RowCell = Update['row']['cells'][number]
+
+export function* writeRow(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): Steps<Outcome> {
+  if (plan.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
+  if (plan.do === 'remove') return yield* removeRow(cellar, plan)
+  cellar.onWrite?.(plan)
+  const steps = plan.do === 'create' ? createRow(cellar, plan) : updateRow(cellar, plan, seen as ViewedRow)
+  return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
+}
+
+function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
+  const own = preparedCollection(cellar, plan.collection)
+  const { collection, texts, shape } = own
+  const least = collection.retention === null ? 1 : plan.time
+  const { doc, cells } = plan.row
+  const hidden = hiddenColumn(own, null, plan.row)
+  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, least)
+  if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
+  if (plan.parent) {
+    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
+    if (owner) return owner
+  }
+  const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))
+  if (taken) return taken
+  const references = yield* missingReferences(cellar, plan, plan.references)
+  if (references.length > 0) return { is: 'unmet', references }
+  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan)
+  if (before && before.is !== 'missing') return before
+  const revision = Math.max(least, (before?.revision ?? 0) + 1)
+  const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
+  if (clash) return clash
+  const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
+  const last = before === null && plan.claim === null
+  yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
+  if (before && cellar.dialect.rowLocks) {
+    // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
+    const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
+    if (since.revision > 0) throw movedRow(plan.collection)
+  }
+  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
+  return { is: 'created', doc, revision }
+}
+
+/** Whether a chosen id is in use, or was and is remembered by a tombstone. R36, R91. */
+function* lookUpChosenId(
+  cellar: StoreContext,
+  { collection: name, key, id, time }: Create,
+): Steps<AbsentRow | Duplicate> {
+  const { collection, texts } = preparedCollection(cellar, name)
+  const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
+  if (row) return { is: 'duplicate', fields: ['id'] }
+  const before = yield* readAbsentRow(cellar, collection, key, time)
+  if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
+  yield* deleteTombstone(cellar, collection, key)
+  return { ...before, is: 'missing' }
+}
+
+/** The references to rows that do not exist; a row may refer to itself. */
+function* missingReferences(
+  cellar: StoreContext,
+  { collection, key }: Create | Update,
+  references: readonly RequiredReference[],
+): Steps<RequiredReference[]> {
+  const missing: RequiredReference[] = []
+  for (const reference of references) {
+    if (reference.collection === collection && reference.id === key.id) continue
+    const { collection: target, texts } = preparedCollection(cellar, reference.collection)
+    const named = { id: reference.id, parent: null, account: key.account }
+    const [row] = yield { text: texts.existsShared, values: rowKeyValues(target, named, cellar.dialect) }
+    if (!row) missing.push(reference)
+  }
+  return missing
+}
+
+function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<Outcome> {
+  const own = preparedCollection(cellar, plan.collection)
+  const { collection, shape } = own
+  const references = yield* missingReferences(cellar, plan, plan.references)
+  if (references.length > 0) return { is: 'unmet', references }
+  const { doc, cells } = plan.row
+  const hidden = hiddenColumn(own, seen, plan.row)
+  const was = { doc: seen.doc, hidden: seen.hidden, shape }
+  if (cellar.dropped) yield* markWrittenFields(cellar, collection, plan.key, [was, plan.row])
+  const clash = yield* updateRemoteEntries(cellar, own, plan, was, { doc, hidden, shape })
+  if (clash) return clash
+  const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
+  const moved = which.map((i) => cells[i] as RowCell)
+  const [row] = yield {
+    ...coalescableUpdate(collection, which, updateText, cellar.dialect),
+    values: [shape, doc, hidden, ...moved, ...rowKeyValues(collection, plan.key, cellar.dialect), plan.revision],
+    autocommit: 'write',
+  }
+  if (!row) throw movedRow(plan.collection)
+  return { is: 'changed', doc, revision: Number(row.revision) }
+}
