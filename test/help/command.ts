@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 export const checkout = fileURLToPath(new URL('../../', import.meta.url))
 const main = join(checkout, 'src/cli/main.ts')
 const patience = 60_000
-/** Sources are stripped and compiled once, not by every process. */
-const cache = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
+/** Each source file is stripped and compiled once, not once in every process: most of a short test is the loading of `src`. */
+export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
 
 /** A folder outside of the checkout, removed when the tests of the file are done. */
 export function folder(files: Readonly<Record<string, string>> = {}): string {
@@ -53,7 +53,7 @@ export function launch(words: readonly string[], { cwd, env = {}, script = main 
   const { NODE_ENV, PORT, HOST, DATABASE_URL, LOG_LEVEL, DRAIN, NODE_TEST_CONTEXT, FORCE_COLOR, ...rest } = process.env
   const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...words], {
     cwd,
-    env: { ...rest, ...cache, ...env },
+    env: { ...rest, ...compiled, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { stdout: '', stderr: '' }

@@ -1,6 +1,7 @@
 /** One PostgreSQL server for all tests of a run, and a place of its own in it for each store. */
 import pg from 'pg'
 import { type Cluster, cluster } from './cluster.ts'
+import { compiled } from './command.ts'
 
 /** Nothing is to survive a test, so nothing waits for a disk. */
 const quick = [
@@ -51,13 +52,14 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
   }
 }
 
-/** Before the first file of a run, in the process that starts them all. */
+/** Runs before the first test file, in the process that starts them all. */
 export async function globalSetup(): Promise<void> {
   own = cluster(quick)
   process.env[variable] = (await own).url
+  if (process.env.NODE_V8_COVERAGE === undefined) Object.assign(process.env, compiled) // coverage would be less precise
 }
 
-/** Behind the last one. */
+/** Runs after the last test file. */
 export async function globalTeardown(): Promise<void> {
   await (await own)?.close()
 }
