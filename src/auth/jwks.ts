@@ -19,23 +19,19 @@ export const textFetcher =
   ({ inBackground }: World): FetchText =>
   async (url) => {
     const timeout = new AbortController()
-    const cancel = inBackground(patience, () => timeout.abort(new Error(`${url} did not answer in time.`)))
-    try {
-      const answer = await fetch(url, {
-        redirect: 'error',
-        signal: timeout.signal,
-        headers: { accept: 'application/jwk-set+json, application/json' },
-      })
-      if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`)
-      let text = ''
-      for await (const chunk of (answer.body ?? new Blob().stream()).pipeThrough(new TextDecoderStream())) {
-        text += chunk
-        if (text.length > mostBytes) throw new Error(`${url} sent more than ${mostBytes} bytes.`)
-      }
-      return text
-    } finally {
-      cancel()
+    inBackground(patience, () => timeout.abort(new Error(`${url} did not answer in time.`)))
+    const answer = await fetch(url, {
+      redirect: 'error',
+      signal: timeout.signal,
+      headers: { accept: 'application/jwk-set+json, application/json' },
+    })
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`)
+    let text = ''
+    for await (const chunk of (answer.body ?? new Blob().stream()).pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (text.length > mostBytes) throw new Error(`${url} sent more than ${mostBytes} bytes.`)
     }
+    return text
   }
 
 /** Finds the key that a token was signed with. */

@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockOf, testWorld } from '../../test/help/world.ts'
+import { testWorld } from '../../test/help/world.ts'
 import { catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import { serviceWorld, type World } from '../flow/world.ts'
+import { serviceWorld, trustedClock, type World } from '../flow/world.ts'
 import { service } from '../service.ts'
 import { refuse } from './refuse.ts'
 
 const call = { headers: {}, id: 'r-1' } as unknown as Call
 const shop = service({ name: 'shop', resources: { notes: { fields: {}, access: 'public' } } })
 const log = { error: () => {}, warn: () => {}, info: () => {} }
-const worldOf = (world: World) => serviceWorld(world, { clock: clockOf(world.now), secret: 'a secret' })
+const worldOf = (world: World) => serviceWorld(world, { clock: trustedClock(world.now), secret: 'a secret' })
 const bodyOf = (thrown: unknown, exposed: boolean) =>
   JSON.parse(
     String(

@@ -1,5 +1,5 @@
 /** World: time, chance and turns of the event loop, handed in to everything that needs them. Part 1. */
-import { idSource, uuid } from '../formats/id.ts'
+import { idSource, requestIdSource } from '../formats/id.ts'
 
 export type Cancel = () => void
 
@@ -48,6 +48,9 @@ export interface ServiceWorld extends World, Clock {
   readonly secrets: readonly string[]
 }
 
+/** A clock that nobody doubts. */
+export const trustedClock = (now: () => number): Clock => ({ now, due: now, issued: now, ahead: null })
+
 export function serviceWorld(
   world: World,
   { clock, secret }: { readonly clock: Clock; readonly secret: string },
@@ -55,21 +58,23 @@ export function serviceWorld(
 ): ServiceWorld {
   const { now } = clock
   const { fillRandom } = world
-  const bytes = new Uint8Array(16 * 256)
-  let used = bytes.length
-  const newRequestId = (): string => {
-    if (used === bytes.length) {
-      fillRandom(bytes)
-      used = 0
-    }
-    used += 16
-    return uuid(bytes.subarray(used - 16, used), now())
-  }
-  return { ...world, ...clock, newId: idSource(now, fillRandom), newRequestId, secrets }
+  const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
+  return { ...world, ...clock, newId, newRequestId, secrets }
 }
 
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
   new Promise((resolve) => void after(time, resolve))
+
+/** Waits for a promise; after a time, for what `late` gives instead. */
+export async function within<T>({ after }: World, time: number, promise: Promise<T>, late: () => T): Promise<T> {
+  const timeout = Promise.withResolvers<void>()
+  const cancel = after(time, timeout.resolve)
+  try {
+    return await Promise.race([promise, timeout.promise.then(late)])
+  } finally {
+    cancel()
+  }
+}
 
 /** The time since `started` on the monotonic clock, with two digits. */
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>

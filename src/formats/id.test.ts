@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
 import { test } from 'node:test'
-import { chosenIdCheck, idSource, prefixPattern, typeIdCheck, uuid } from './id.ts'
+import { chosenIdCheck, idSource, prefixPattern, requestIdSource, typeIdCheck } from './id.ts'
 
 const random = (bytes: Uint8Array) => void randomFillSync(bytes)
 const zeros = (bytes: Uint8Array) => void bytes.fill(0)
@@ -101,6 +101,9 @@ test('prefixes are small letters with underscores inside', () => {
 })
 
 test('a request is known by a UUIDv7', () => {
-  const bytes = new Uint8Array(16).fill(0xab)
-  assert.match(uuid(bytes, 1_763_629_440_000), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const newRequestId = requestIdSource(
+    () => 1_763_629_440_000,
+    (bytes) => bytes.fill(0xab),
+  )
+  assert.match(newRequestId(), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })

@@ -28,23 +28,32 @@ export function chosenIdCheck(prefix: string): IdCheck {
 }
 
 /** Makes ids from a clock and random bytes, in increasing order even within a millisecond. RFC 9562, method 1. */
-export function idSource(now: () => number, random: (bytes: Uint8Array) => void): IdSource {
-  const pool = new Uint8Array(16 * 256)
-  let used = pool.length
+export function idSource(now: () => number, random: FillRandom): IdSource {
+  const draw = byteSource(random)
   let last = 0
   let counter = 0
   return (prefix) => {
-    if (used === pool.length) {
-      random(pool)
-      used = 0
-    }
-    const bytes = pool.subarray(used, used + 16)
-    used += 16
-    const time = now()
+    const [bytes, time] = [draw(), now()]
     // The counter of a new millisecond starts at a random number in the lower half, so that at least 2,048 more ids fit.
     if (time > last) [last, counter] = [time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0x7ff]
     else if (++counter > 0xfff) [last, counter] = [last + 1, 0]
     return `${prefix}_${encodeBase32(stampUuid(bytes, last, counter))}`
+  }
+}
+
+type FillRandom = (bytes: Uint8Array) => void
+
+/** Gives sixteen random bytes at a time, of many that are drawn at once. */
+function byteSource(random: FillRandom): () => Uint8Array {
+  const pool = new Uint8Array(16 * 256)
+  let used = pool.length
+  return () => {
+    if (used === pool.length) {
+      random(pool)
+      used = 0
+    }
+    used += 16
+    return pool.subarray(used - 16, used)
   }
 }
 
@@ -82,8 +91,13 @@ function encodeBase32(bytes: Uint8Array): string {
 
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** A UUIDv7 in its standard form, for request ids. */
-export function uuid(bytes: Uint8Array, time: number): string {
+/** Makes UUIDv7s in their standard form, for request ids. */
+export function requestIdSource(now: () => number, random: FillRandom): () => string {
+  const draw = byteSource(random)
+  return () => uuid(draw(), now())
+}
+
+function uuid(bytes: Uint8Array, time: number): string {
   const counter = ((bytes[6] as number) << 8) | (bytes[7] as number)
   stampUuid(bytes, time, counter & 0xfff)
   const two = (i: number) => (hexPairs[bytes[i] as number] as string) + hexPairs[bytes[i + 1] as number]

@@ -98,10 +98,5 @@ export function durationMilliseconds(text: string): number | undefined {
   return total
 }
 
-let latestTimestamp = { time: Number.NaN, text: '' }
-
-/** A time as documents have it. The text is cached, as many documents are written in one millisecond. */
-export function timestampOf(time: number): string {
-  if (latestTimestamp.time !== time) latestTimestamp = { time, text: new Date(time).toISOString() }
-  return latestTimestamp.text
-}
+/** A time as documents have it. */
+export const timestampOf = (time: number): string => new Date(time).toISOString()

@@ -28,11 +28,7 @@ export function fetchDoor(house: ServerContext): (request: Request) => Promise<R
 }
 
 /** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
-function streamOf(
-  body: string | Uint8Array,
-  stay: Reply['held'],
-  { service, world }: ServerContext,
-): ReadableStream<Uint8Array> {
+function streamOf(body: string | Uint8Array, stay: Reply['held'], house: ServerContext): ReadableStream<Uint8Array> {
   const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
   let cancel: Cancel | undefined
@@ -54,7 +50,7 @@ function streamOf(
         over()
         return control.close()
       }
-      cancel = world.inBackground(service.settings.limits.writeTimeout, () => {
+      cancel = house.world.inBackground(house.service.settings.limits.writeTimeout, () => {
         over()
         control.error(new Error('The answer was not read in time.'))
       })

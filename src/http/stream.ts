@@ -40,10 +40,7 @@ export function readersOf(store: Pick<Store, 'hold'>, world: World): AnswerReade
 }
 
 // long because: its steps share what is not read yet
-export function answerReaders(
-  isWanted: () => boolean,
-  { monotonic, every }: Pick<World, 'monotonic' | 'every'>,
-): AnswerReaders {
+export function answerReaders(isWanted: () => boolean, { monotonic, every }: World): AnswerReaders {
   /** In the order in which they began to wait. */
   const unread = new Map<Socket, UnreadAnswer>()
   let unreadBytes = 0

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
-import { clockOf, testWorld } from '../../test/help/world.ts'
+import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Document, RequestContext } from '../flow/intent.ts'
 import type { PriorClaim } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
-import { serviceWorld } from '../flow/world.ts'
+import { serviceWorld, trustedClock } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { ResourceSettings } from '../settings.ts'
 import { claimOfChange, claimOfCreate, keptAnswer, keyReuseProblem } from './claim.ts'
@@ -30,7 +30,7 @@ function shop(idempotency: ResourceSettings['idempotency'] = {}): (name: string)
 
 function asked(body: Document, { key = 'k1', params = [] as string[], time = 5000 } = {}): RequestContext {
   const call = { method: 'POST', target: '/', authority: null, http: '1.1', id: '', content: null, address: '' }
-  const world = serviceWorld(testWorld(), { clock: clockOf(() => time), secret: 'a secret' })
+  const world = serviceWorld(testWorld(), { clock: trustedClock(() => time), secret: 'a secret' })
   const header = { headers: { 'idempotency-key': key }, raw: ['idempotency-key', key] }
   return {
     call: { ...call, ...header },

@@ -3,16 +3,12 @@ import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Create, Decide, Plan, Recall } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { World } from '../flow/world.ts'
+import { type World, within } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
+type StoreAndWorld = { readonly store: Store; readonly world: World }
 type ClaimingPlan = Create | Decide | Recall
-
-interface StoreAndWorld {
-  readonly store: Store
-  readonly world: World
-}
 
 /** A running plan with a key. */
 interface RunningClaim {
@@ -24,13 +20,12 @@ interface RunningClaim {
 const runningClaims = new WeakMap<Store, Map<string, RunningClaim>>()
 
 /** Executes a plan; if another plan is using the same key, waits for its end first. R102. */
-export function executeInTurn(plan: Plan, on: StoreAndWorld, patience: WaitLimits): Outcome | Promise<Outcome> {
-  const { store } = on
-  if (!('claim' in plan) || !plan.claim) return store.execute(plan)
-  const all = runningClaimsOf(store)
+export function executeInTurn(plan: Plan, on: StoreAndWorld, limits: WaitLimits): Outcome | Promise<Outcome> {
+  if (!('claim' in plan) || !plan.claim) return on.store.execute(plan)
+  const all = runningClaimsOf(on.store)
   return all.has(plan.claim.hash)
-    ? executeAfterOthers(plan, plan.claim, on, all, patience)
-    : executeAlone(plan, plan.claim, store, all)
+    ? executeAfterOthers(plan, plan.claim, on, all, limits)
+    : executeAlone(plan, plan.claim, on.store, all)
 }
 
 function runningClaimsOf(store: Store): Map<string, RunningClaim> {
@@ -52,23 +47,16 @@ async function executeAfterOthers(
   const until = world.monotonic() + wait
   for (let first = all.get(claim.hash); first; first = all.get(claim.hash)) {
     if (first.waiting >= waiters) throw inProgressProblem()
-    const made = await waitForEnd(first, until - world.monotonic(), world)
-    if (made) return made
+    first.waiting++
+    first.ended ??= Promise.withResolvers()
+    try {
+      const made = await within(world, until - world.monotonic(), first.ended.promise, refuseWaiting)
+      if (made) return made
+    } finally {
+      first.waiting--
+    }
   }
   return executeAlone(plan, claim, store, all)
-}
-
-async function waitForEnd(first: RunningClaim, most: number, { after }: World): Promise<PriorClaim | null> {
-  first.waiting++
-  first.ended ??= Promise.withResolvers()
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const cancel = after(most, () => reject(inProgressProblem()))
-  try {
-    return await Promise.race([first.ended.promise, late])
-  } finally {
-    cancel()
-    first.waiting--
-  }
 }
 
 async function executeAlone(
@@ -105,3 +93,7 @@ const inProgressProblem = (): Problem =>
   new Problem('idempotency-in-progress', 'The first request with this key is still running.', {
     headers: { 'Retry-After': '1' },
   })
+
+const refuseWaiting = (): never => {
+  throw inProgressProblem()
+}

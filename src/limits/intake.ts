@@ -1,6 +1,6 @@
 /** Intake: bounds the memory of incomplete request bodies, so that stalled senders cannot fill it. Part 8, body size. */
 import { Problem } from '../errors/problem.ts'
-import type { Cancel, World } from '../flow/world.ts'
+import { type Cancel, type World, within } from '../flow/world.ts'
 
 const MiB = 1024 * 1024
 /** The bound for all incomplete bodies of a service together. */
@@ -38,7 +38,8 @@ export function intakeOf(store: object, world: World): Intake {
 }
 
 // long because: its functions share the counter and the waiting uploads
-function makeIntake({ monotonic, after, every }: World): Intake {
+function makeIntake(world: World): Intake {
+  const { monotonic, every } = world
   /** In the order of their first piece. */
   const uploads = new Set<Upload>()
   const waiting = new Set<() => void>()
@@ -78,21 +79,14 @@ function makeIntake({ monotonic, after, every }: World): Intake {
   }
 
   /** Waits until another upload ends; meanwhile aborts uploads that are too slow. */
-  function room(until: number): Promise<void> {
+  function room(until: number): Promise<unknown> {
     stopSweeping ??= every(500, sweep)
-    return new Promise((resolve, reject) => {
-      const go = (): void => {
-        cancel()
-        waiting.delete(go)
-        resolve()
-      }
-      const cancel = after(until - monotonic(), () => {
-        waiting.delete(go)
-        reject(intakeFull())
-      })
-      waiting.add(go)
-      sweep()
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting.add(resolve)
+    sweep()
+    return within(world, until - monotonic(), promise, () => {
+      throw intakeFull()
+    }).finally(() => waiting.delete(resolve))
   }
 
   function sweep(): void {

@@ -2,36 +2,28 @@
 
 import type { World } from '../flow/world.ts'
 
-interface ErrorLog {
-  readonly error: (about: object, message: string) => void
+interface ThrottleContext {
+  readonly log: { readonly error: (about: object, message: string) => void }
+  readonly world: World
 }
 
-const refusalCounts = new WeakMap<ErrorLog, Map<string, number>>()
+const refusalCounts = new WeakMap<ThrottleContext['log'], Map<string, number>>()
 const throttleTime = 1000
 
 /** Logs a refusal, or counts it if one with the same type and message was logged less than a second ago. */
-export function logThrottled(
-  { log, world }: { readonly log: ErrorLog; readonly world: World },
-  type: string,
-  about: object,
-  message: string,
-): void {
+export function logThrottled({ log, world }: ThrottleContext, type: string, about: object, message: string): void {
   const own = refusalCounts.get(log) ?? new Map<string, number>()
   refusalCounts.set(log, own)
   const key = `${type} ${message}`
   const before = own.get(key)
   if (before !== undefined) return void own.set(key, before + 1)
   log.error({ ...about, refused: 1 }, message)
-  const tell = (): void => {
-    const refused = own.get(key) as number
-    own.delete(key)
-    if (refused === 0) return
-    log.error({ type, refused }, message)
-    wait()
-  }
-  const wait = (): void => {
+  own.set(key, 0)
+  const stop = world.every(throttleTime, () => {
+    const refused = own.get(key)
     own.set(key, 0)
-    world.inBackground(throttleTime, tell)
-  }
-  wait()
+    if (refused !== 0) return log.error({ type, refused }, message)
+    own.delete(key)
+    stop()
+  })
 }

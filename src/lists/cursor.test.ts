@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { clockOf, testWorld } from '../../test/help/world.ts'
-import { type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { testWorld } from '../../test/help/world.ts'
+import { type ServiceWorld, serviceWorld, trustedClock } from '../flow/world.ts'
 import { type CursorBinding, readCursor, writeCursor } from './cursor.ts'
 
 const world = (time = 0, ...secrets: string[]): ServiceWorld =>
-  serviceWorld(testWorld(), { clock: clockOf(() => time), secret: 's' }, secrets.length > 0 ? secrets : ['s'])
+  serviceWorld(testWorld(), { clock: trustedClock(() => time), secret: 's' }, secrets.length > 0 ? secrets : ['s'])
 const binding: CursorBinding = { list: 'orders', bound: 'status=paid', ttl: null }
 const position = { position: ['a', null, 'ord_1'], back: false, including: false }
 const given = writeCursor(position, binding, world())

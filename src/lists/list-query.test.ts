@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
-import { clockOf, testWorld } from '../../test/help/world.ts'
+import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
 import type { ListQuery } from '../flow/intent.ts'
-import { serviceWorld } from '../flow/world.ts'
+import { serviceWorld, trustedClock } from '../flow/world.ts'
 import { writeCursor } from './cursor.ts'
 import { listQueryReader } from './list-query.ts'
 import { listRules } from './list-rules.ts'
@@ -26,7 +26,7 @@ const { resources } = service({
   },
 })
 const own = listRules(resources.get('orders') as never, resources)
-const world = (time: number) => serviceWorld(testWorld(), { clock: clockOf(() => time), secret: 's' })
+const world = (time: number) => serviceWorld(testWorld(), { clock: trustedClock(() => time), secret: 's' })
 
 /** The query of a target, or its mistakes. */
 function told(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {

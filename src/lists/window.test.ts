@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import { clockOf, testWorld } from '../../test/help/world.ts'
+import { testWorld } from '../../test/help/world.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Term } from '../flow/plan.ts'
-import { serviceWorld } from '../flow/world.ts'
+import { serviceWorld, trustedClock } from '../flow/world.ts'
 import type { ResourceSettings } from '../settings.ts'
 import { writeCursor } from './cursor.ts'
 import { type ListRules, listRules } from './list-rules.ts'
@@ -23,7 +23,7 @@ function made(list: ResourceSettings['list'] = {}): ListRules {
   return listRules(resources.get('orders') as never, resources)
 }
 
-const world = serviceWorld(testWorld(), { clock: clockOf(() => 0), secret: 's' })
+const world = serviceWorld(testWorld(), { clock: trustedClock(() => 0), secret: 's' })
 const byTotal: Term[] = [
   { column: 'by_total', descending: false, nulls: 'last' },
   { column: 'id', descending: false, nulls: 'none' },

@@ -1,5 +1,5 @@
 /** Clock: the database's time, which all nodes share, by its measured offset from the monotonic clock. The cellar. */
-import type { Cancel, Clock, World } from '../flow/world.ts'
+import { type Cancel, type Clock, trustedClock, type World } from '../flow/world.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'
 
@@ -16,12 +16,8 @@ export async function postgresClock(connection: Pick<Connection, 'ask'>, world: 
   const { monotonic, every } = world
   let offset = await measureOffset(connection, world)
   let stop: Cancel = () => {}
-  const now = () => Math.floor(monotonic() + offset)
   return {
-    now,
-    due: now,
-    issued: now,
-    ahead: null,
+    ...trustedClock(() => Math.floor(monotonic() + offset)),
     follow: (share) => {
       const again = async (): Promise<void> => {
         try {

@@ -1,9 +1,7 @@
 /** Concurrent index: builds and drops indexes while others read and write. The cellar. */
 import { plainStatement } from '../sql/compile.ts'
 import { quoted } from '../sql/dialect.ts'
-import type { Connection } from './connect.ts'
-
-type AskDatabase = Connection['ask']
+import type { AskDatabase } from './connect.ts'
 
 /** Builds or drops an index concurrently. A failed build leaves an invalid index, which has to be dropped before a retry. */
 export async function changeIndexConcurrently(ask: AskDatabase, text: string): Promise<void> {

@@ -28,6 +28,8 @@ export interface DatabaseQuery {
   readonly flush?: true
 }
 
+export type AskDatabase = Connection['ask']
+
 export interface Connection {
   /** Sends a statement. Several are pipelined: sent without waiting for the answers in between. */
   readonly ask: (question: DatabaseQuery) => Promise<readonly ResultRow[]>

@@ -4,9 +4,7 @@ import { indexStep } from '../schema/table-steps.ts'
 import { postgresDialect, truncatedName } from '../sql/dialect.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
 import type { ResultRow } from '../store/steps.ts'
-import type { Connection } from './connect.ts'
-
-type AskDatabase = Connection['ask']
+import type { AskDatabase } from './connect.ts'
 
 const columnsQuery = `SELECT table_name AS "table", column_name AS name FROM information_schema.columns WHERE table_schema = current_schema()`
 const indexesQuery = `SELECT tablename AS "table", indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`

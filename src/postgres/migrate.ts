@@ -1,11 +1,10 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
 import type { World } from '../flow/world.ts'
-import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
-import { lossSurvey } from '../rewrite/losses.ts'
-import { type RefillContext, refill } from '../rewrite/refill.ts'
+import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
+import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { reserveValues } from '../rewrite/reserve.ts'
 import type { Collection } from '../rows/collection.ts'
-import { type Consent, requireNoHazards } from '../schema/hazard.ts'
+import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
   type MigrationPlan,
@@ -18,8 +17,6 @@ import type { SchemaChange, SchemaState } from '../schema/schema-change.ts'
 import { sharedTables } from '../schema/shared-tables.ts'
 import {
   compareSchema,
-  earlierReleaseSurvey,
-  formerLayout,
   layoutName,
   readProgress,
   readSchemaState,
@@ -28,24 +25,19 @@ import {
   stateAfter,
   stepsOfPhase,
   withoutFormer,
-  writableCollections,
   writeProgress,
   writeSchemaState,
 } from '../schema/state.ts'
-import type { Refill, SchemaStep } from '../schema/step.ts'
+import type { SchemaStep } from '../schema/step.ts'
 import { leaseTable, metaTable, plainStatement } from '../sql/compile.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
-import { preparedCollection, storeContext } from '../store/context.ts'
-import { copyTableStatements, findCopyTable } from '../store/dropped-copies.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { changeIndexConcurrently } from './concurrent-index.ts'
-import type { Connection } from './connect.ts'
+import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
 import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
 import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
-
-type AskDatabase = Connection['ask']
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
@@ -94,7 +86,7 @@ export function migratePostgres(site: MigrationContext): Promise<MigrationResult
     const { ask, collections } = work
     const { change, state } = await comparePostgresSchema(ask, collections)
     const { steps } = change
-    const drops = await admitChange(work, change)
+    const drops = await admit(work, surveyedChange(work, change))
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
     const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
     const seen = async () =>
@@ -126,7 +118,7 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
     const change = changeOfPlan(plan, before, collections)
-    const drops = await admitChange(work, change)
+    const drops = await admit(work, surveyedChange(work, change))
     await runPhase(
       { ...work, drops },
       { ...change, steps: is === 'ready' ? plan.steps : [] },
@@ -140,22 +132,17 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
   })
 }
 
-/** Refuses a change before its first step, or returns what it may drop. */
-async function admitChange(work: LeasedMigration, change: SchemaChange): Promise<AllowedDrops> {
-  const { ask, consent } = work
-  const { allowLoss = [], surveys = [] } = consent
-  const dialect = dialectOf(change.after)
-  const surveyed = { ...work, change, dialect }
-  await runStepsAsync(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), ask)
-  const found = await runStepsAsync(
-    prepareDrops(surveyed, consent, () => null),
+const surveyedChange = (site: MigrationContext, change: SchemaChange): SurveyedChange => ({
+  ...site,
+  change,
+  dialect: dialectOf(change.after),
+})
+
+const admit = ({ ask, consent }: LeasedMigration, surveyed: SurveyedChange): Promise<AllowedDrops> =>
+  runStepsAsync(
+    admitChange(surveyed, consent, () => null),
     ask,
   )
-  const isUsed = await runStepsAsync(needsCopyTable(found, surveyed), ask)
-  const missing = isUsed && (await ask(findCopyTable(dialect))).length === 0
-  if (missing) for (const text of copyTableStatements(dialect)) await ask(plainStatement(text))
-  return found
-}
 
 /** Runs an action while no other node can change the schema. */
 export async function withSchemaLease<T>(
@@ -179,7 +166,7 @@ export async function withSchemaLease<T>(
 async function runPhase(work: StepContext, change: SchemaChange, is: string, end: () => Steps<void>): Promise<void> {
   const key = `${is}:${layoutName(change.after)}`
   const begun = await runStepsAsync(readProgress(postgresDialect, key), work.ask)
-  const made = prepareRefills(change, work.collections, work.drops)
+  const made = prepareRefills(surveyedChange(work, change), work.drops)
   for (const [i, step] of change.steps.entries())
     if (i >= begun) await runSchemaStep(work, step, made, { key, done: i + 1 })
   const finish = function* (): Steps<void> {
@@ -187,22 +174,6 @@ async function runPhase(work: StepContext, change: SchemaChange, is: string, end
     yield* writeProgress(postgresDialect, '-', 0)
   }
   await inFencedTransaction(work, () => runStepsAsync(finish(), work.ask))
-}
-
-type RefillFor = (fill: Refill) => RefillContext
-
-function prepareRefills(
-  { before, after: layout }: SchemaChange,
-  collections: readonly Collection[],
-  dropping: AllowedDrops,
-): RefillFor {
-  const dialect = dialectOf(layout)
-  const known = writableCollections(collections, layout, dialect)
-  const cellar = storeContext(known, { layout, former: formerLayout(before) }, dialect, () => false)
-  return (fill) => {
-    const [shelf, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
-    return { shelf, table, fill, dialect, cellar, dropping }
-  }
 }
 
 /** Sends statements whose rows nobody reads without waiting for each other: one round trip instead of one per row. */

@@ -4,7 +4,7 @@ import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 import { withBacklog } from '../rewrite/backlog.ts'
-import { copyExpiry, type ExpireCopies, prepareCopies } from '../rewrite/copies.ts'
+import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
@@ -15,16 +15,17 @@ import {
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
 import type { Collection } from '../rows/collection.ts'
-import { type Consent, isChangeRefusal, refusalOfDatabase, reportSteps, requireNoHazards } from '../schema/hazard.ts'
+import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
+import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, readAppliedPlans, type SchemaComparison, stateToOpenAsIs } from '../schema/state.ts'
-import { blankStatement, metaTable } from '../sql/compile.ts'
+import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { type Layout, mapCollections } from '../sql/layout.ts'
-import { type StoreContext, type StoreLayouts, storeContext } from '../store/context.ts'
+import { type StoreLayouts, storeContext } from '../store/context.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
-import { type PostgresClock, postgresClock } from './clock.ts'
+import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
 import { type ConnectionParams, parseConnectionUrl, withoutPassword } from './connection-url.ts'
 import { canReadState } from './database-state.ts'
@@ -38,7 +39,7 @@ import {
   readPostgresSchemaState,
 } from './migrate.ts'
 import { connectionPool } from './pool.ts'
-import { postgresStore } from './postgres.ts'
+import { type PostgresStoreDeps, postgresStore } from './postgres.ts'
 import { undropPostgres } from './undrop.ts'
 
 const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
@@ -56,32 +57,30 @@ export async function openPostgres(
   { patience = 10_000, caches = true, world = realWorld }: StoreOptions = {},
   consent: Consent = {},
 ): Promise<Store> {
-  return explainErrors(url, world, async (address) => {
+  return explainErrors(url, async () => {
+    const address = parseConnectionUrl(url, world.environment)
     const site = await connectForMigration(address, { collections, pace: usual, consent, world })
-    const { shelves, secret, misfits, name, tells, time, expire } = await prepareStore(site, mode)
+    const prepared = await prepareStore(site, mode)
+    const { distribute, coalesces } = prepared.cellar.dialect
     // With Citus the values decide which shards are queried, so a plan is not reused for other values.
-    const short = shelves.dialect.distribute ? connect : connectShort
-    const connections = connectionPool(
+    const short = distribute ? connect : connectShort
+    const pool = connectionPool(
       { own: () => connect(address, requestTimeouts, world), shared: () => short(address, sharedTimeouts, world) },
       {
         connections: address.connections,
         patience: maxConnectionWait,
-        coalesces: shelves.dialect.coalesces && !address.pooled,
+        coalesces: coalesces && !address.pooled,
       },
       world,
     )
+    const tells = caches && prepared.tells
     return postgresStore({
+      ...prepared,
       world,
-      pool: connections,
-      cellar: shelves,
-      secret,
-      misfits,
+      pool,
       patience,
-      name,
       caches,
-      tells: caches && tells,
-      clock: time,
-      expire,
+      tells,
       times: address.pooled ? requestTimeouts : null,
     })
   })
@@ -94,8 +93,13 @@ export async function openPostgresMigration(
   consent: Consent = {},
   world: World = realWorld,
 ): Promise<Migration> {
-  return explainErrors(url, world, async (address) => {
-    const site = await connectForMigration(address, { collections, pace, consent, world })
+  return explainErrors(url, async () => {
+    const site = await connectForMigration(parseConnectionUrl(url, world.environment), {
+      collections,
+      pace,
+      consent,
+      world,
+    })
     const { ask } = site.connection
     try {
       return migrationOf(site, await comparePostgresSchema(ask, collections), url)
@@ -107,13 +111,13 @@ export async function openPostgresMigration(
 }
 
 function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
-  const { collections, consent, connection, world } = site
+  const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const misfitReport = async () => (serves === 'former' ? emptyMisfitReport : run(findMisfits(surveyed)))
   /** Applies a change that takes the misfits into account, and remembers them afterwards. */
   const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
-    explainErrors(url, world, async () => {
+    explainErrors(url, async () => {
       const misfits = await misfitReport()
       const made = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
       await run(rememberMisfits(postgresDialect, misfits))
@@ -123,16 +127,14 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     serves,
     steps: change.steps,
     survey: () =>
-      explainErrors(url, world, async () =>
-        run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport()))),
-      ),
+      explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
     admit: () => withMisfits((own) => run(requireNoHazards(surveyed, own.consent.surveys ?? []))),
     apply: () => withMisfits(migratePostgres),
     appliedPlans: () =>
-      explainErrors(url, world, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
+      explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
-    inspect: (see) => explainErrors(url, world, () => run(inspectRows(change, collections, surveyed.dialect, see))),
-    undrop: () => explainErrors(url, world, () => undropPostgres(site)),
+    inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    undrop: () => explainErrors(url, () => undropPostgres(site)),
     close: () => closeConnections(site),
   }
 }
@@ -161,15 +163,7 @@ function closeConnections({ connection, beating }: MigrationContext): void {
 async function prepareStore(
   site: MigrationContext,
   mode: SchemaMode,
-): Promise<{
-  shelves: StoreContext
-  secret: string
-  misfits: Misfits
-  name: string
-  tells: boolean
-  time: PostgresClock
-  expire: ExpireCopies
-}> {
+): Promise<Omit<PostgresStoreDeps, 'world' | 'pool' | 'patience' | 'caches' | 'times'>> {
   const { collections, consent, world } = site
   try {
     const { ask } = site.connection
@@ -190,13 +184,13 @@ async function prepareStore(
           ask,
         )
     return {
-      shelves: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
+      cellar: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
       expire: copyExpiry(shelves.dialect, copies, consent),
-      secret: await secretOf(site),
+      secret: await runStepsAsync(storeSecret(postgresDialect, world), ask),
       misfits,
       name: layoutName(ground.layout),
       tells,
-      time: await postgresClock({ ask }, world),
+      clock: await postgresClock({ ask }, world),
     }
   } finally {
     closeConnections(site)
@@ -238,27 +232,10 @@ async function blankColumns({ ask }: Connection, collections: readonly Collectio
   return new Set(all.flatMap(({ one, name }, i) => (rows[i]?.length ? [`${one.name} ${name}`] : [])))
 }
 
-/** The secret of this store, created by the first node that opens it. */
-async function secretOf({ connection: { ask }, world }: MigrationContext): Promise<string> {
-  const text = `INSERT INTO ${metaTable} (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING`
-  await ask({ text, values: [Buffer.from(world.fillRandom(new Uint8Array(32))).toString('base64url')] })
-  return (await ask({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] }))[0]?.value as string
-}
-
-async function explainErrors<T>(
-  url: string,
-  { environment }: World,
-  act: (address: ConnectionParams) => Promise<T>,
-): Promise<T> {
+async function explainErrors<T>(url: string, act: () => Promise<T>): Promise<T> {
   try {
-    return await act(parseConnectionUrl(url, environment))
+    return await act()
   } catch (error) {
-    if (isChangeRefusal(error)) throw refusalOfDatabase(withoutPassword(url), error)
-    throw new Error(`The database ${withoutPassword(url)} cannot be used. ${asSentence((error as Error).message)}`, {
-      cause: error,
-    })
+    throw startError(withoutPassword(url), error)
   }
 }
-
-const asSentence = (text: string): string =>
-  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')

@@ -1,22 +1,15 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
-import { hostname } from 'node:os'
 import type { Misfits } from '../fields/bounds.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Cancel, World } from '../flow/world.ts'
-import {
-  deletePresence,
-  forgetLostNodes,
-  presenceInterval,
-  presenceRetryDelay,
-  writePresence,
-} from '../schema/presence.ts'
+import type { World } from '../flow/world.ts'
+import type { ExpireCopies } from '../rewrite/copies.ts'
+import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { metaTable, plainStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import { nodeName } from '../sql/merging.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
-import { runStepsAsync, type Steps } from '../store/steps.ts'
+import { runStepsAsync } from '../store/steps.ts'
 import { totalCache } from '../store/totals.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
@@ -44,24 +37,12 @@ export interface PostgresStoreDeps {
   /** Names the declaration of this node, for nodes that change the schema. */
   readonly name: string
   /** Deletes copies of dropped values whose retention has ended. */
-  readonly expire?: ((due: null) => Steps<void>) | null | undefined
+  readonly expire?: ExpireCopies
 }
 
 // long because: its parts share the pool and what is known of it
-export function postgresStore({
-  world,
-  pool,
-  cellar,
-  secret,
-  patience,
-  caches,
-  times,
-  name,
-  tells,
-  clock,
-  misfits = {},
-  expire,
-}: PostgresStoreDeps): Store {
+export function postgresStore(deps: PostgresStoreDeps): Store {
+  const { world, pool, cellar, patience, caches, times, name, clock, expire = null } = deps
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
@@ -76,9 +57,19 @@ export function postgresStore({
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
-  const counts = tells ? { totals: totalCache<string>(), states: databaseStates(pool, world), until: 0 } : null
+  const counts = deps.tells ? { totals: totalCache<string>(), states: databaseStates(pool, world), until: 0 } : null
   const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
-  const presence = nodePresence({ pool, name, expire, world })
+  const presence = nodePresence({
+    world,
+    dialect: postgresDialect,
+    name,
+    run: async (steps) => runStepsAsync(steps, (await pool.share()).ask),
+    expire: expire && (() => expire(null)),
+    leave: function* (node) {
+      yield* deletePresence(postgresDialect, node)
+      yield* forgetLostNodes(postgresDialect)
+    },
+  })
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
   const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
@@ -86,10 +77,10 @@ export function postgresStore({
   const keepUp = sharedCatchUp(lags, () => runPostgresWrite(writing, { do: 'raise' }))
   return {
     execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
-    secret,
+    secret: deps.secret,
     caches,
     clock,
-    misfits,
+    misfits: deps.misfits ?? {},
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
     ready: () => unreadyReason(pool),
@@ -121,37 +112,3 @@ const timeoutSettings = (times: ConnectionTimeouts | null): readonly string[] =>
         `lock_timeout = ${times.lock}`,
         `idle_in_transaction_session_timeout = ${times.idle}`,
       ]
-
-/** Announces regularly that this node runs; after a failure it retries soon. */
-function nodePresence({ pool, name, expire, world }: Pick<PostgresStoreDeps, 'pool' | 'name' | 'expire' | 'world'>): {
-  begin: () => Promise<void>
-  end: () => Promise<void>
-} {
-  const node = nodeName(hostname(), process.pid)
-  let cancel: Cancel | undefined
-  let saying: Promise<boolean> | undefined
-  let over = false
-  const said = async (steps: Steps<void>): Promise<boolean> => {
-    try {
-      await runStepsAsync(steps, (await pool.share()).ask)
-      return true
-    } catch {
-      return false
-    }
-  }
-  const begin = async (): Promise<void> => {
-    saying = said(writePresence(postgresDialect, node, name))
-    if (expire) void said(expire(null))
-    const rest = (await saying) ? presenceInterval : presenceRetryDelay
-    if (!over) cancel = world.inBackground(rest, begin)
-  }
-  const end = async (): Promise<void> => {
-    over = true
-    cancel?.()
-    if (saying === undefined) return
-    await saying // an announcement under way must not arrive after the deletion
-    await said(deletePresence(postgresDialect, node))
-    await said(forgetLostNodes(postgresDialect))
-  }
-  return { begin, end }
-}

@@ -10,7 +10,7 @@ import { resolveList } from '../store/resolve-list.ts'
 import { type ResultRow, runStepsAsync } from '../store/steps.ts'
 import type { TotalCache } from '../store/totals.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
-import type { Connection } from './connect.ts'
+import type { AskDatabase, Connection } from './connect.ts'
 import { type DatabaseStates, databaseStateQuery } from './database-state.ts'
 import { isConnectionLost, isDenied, isRetryable, postgresFailure } from './failure.ts'
 import type { ConnectionPool } from './pool.ts'
@@ -80,8 +80,6 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
   const isLone = short && plan.countTo === null && plan.parent === null && plan.joined === undefined
   return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
 }
-
-type AskDatabase = Connection['ask']
 
 const performWith =
   ({ cellar }: PostgresReadDeps, plan: ReadOnlyPlan) =>

@@ -1,7 +1,7 @@
 /** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Claim, WritePlan } from '../flow/plan.ts'
-import { pause, type World } from '../flow/world.ts'
+import { pause, type World, within } from '../flow/world.ts'
 import { claimTable, type Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
@@ -35,6 +35,7 @@ export interface PostgresWriteDeps {
 const commit: Statement = { text: 'COMMIT', values: [] }
 const rollback: Statement = { text: 'ROLLBACK', values: [] }
 const maxTries = 5
+const ignore = (): void => {}
 
 /** Thrown if it is unknown whether the final statement was executed. */
 interface LostOutcome {
@@ -63,27 +64,14 @@ async function serializeByRow(
   act: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const before = turns.get(row)
-  const own = before ? runAfter(before, until - world.monotonic(), act, world) : act()
+  // At the deadline it runs anyway; the database detects a conflict.
+  const own = before ? within(world, until - world.monotonic(), before.catch(ignore), ignore).then(act) : act()
   turns.set(row, own)
   try {
     return await own
   } finally {
     if (turns.get(row) === own) turns.delete(row)
   }
-}
-
-/** Waits for `most` milliseconds, then runs anyway; the database detects a conflict. */
-async function runAfter(
-  before: Promise<unknown>,
-  most: number,
-  act: () => Promise<Outcome>,
-  { after }: World,
-): Promise<Outcome> {
-  const late = Promise.withResolvers<void>()
-  const cancel = after(most, late.resolve)
-  await Promise.race([before.catch(() => {}), late.promise])
-  cancel()
-  return act()
 }
 
 /** A plan is data, so after a conflict it is carried out again from its start. */

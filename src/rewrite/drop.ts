@@ -8,16 +8,29 @@ import {
   type StoredDocument,
   viewRow,
 } from '../rows/collection.ts'
-import type { Consent, DroppedValue, SurveyedChange } from '../schema/hazard.ts'
+import { type Consent, changeRefusal, type DroppedValue, type SurveyedChange } from '../schema/hazard.ts'
 import { readOtherNodes } from '../schema/presence.ts'
 import { formerLayout, layoutName, writableCollections } from '../schema/state.ts'
 import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections } from '../sql/layout.ts'
-import { copyStatement, type DroppedCopy, valueAt } from '../store/dropped-copies.ts'
+import {
+  copyStatement,
+  copyTableStatements,
+  type DroppedCopy,
+  findCopyTable,
+  valueAt,
+} from '../store/dropped-copies.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
-import { allowedLosses, type LossyCollection, lossName, lossyCollections, lostValuesIn } from './losses.ts'
+import {
+  allowedLosses,
+  findChangeHazards,
+  type LossyCollection,
+  lossName,
+  lossyCollections,
+  lostValuesIn,
+} from './losses.ts'
 
 /** The values that a change may drop, and the data that their copies need. */
 export interface AllowedDrops {
@@ -70,8 +83,22 @@ function filledCollections({ change, collections, dialect }: SurveyedChange): Ma
   return new Map(all)
 }
 
+/** Throws if a change is not allowed, before its first step; returns what it may drop, and makes the table of copies if needed. */
+export function* admitChange(
+  surveyed: SurveyedChange,
+  consent: Consent,
+  now: () => number | null,
+): Steps<AllowedDrops> {
+  const hazards = yield* findChangeHazards(surveyed, consent)
+  if (hazards.length > 0) throw changeRefusal(hazards)
+  const found = yield* prepareDrops(surveyed, consent, now)
+  if ((yield* needsCopyTable(found, surveyed)) && (yield findCopyTable(surveyed.dialect)).length === 0)
+    for (const text of copyTableStatements(surveyed.dialect)) yield { text, values: [] }
+  return found
+}
+
 /** Collects what a change drops. The rights were stored by the declaration that had the fields. */
-export function* prepareDrops(
+function* prepareDrops(
   surveyed: SurveyedChange,
   { allowLoss = [], keep }: Consent,
   now: () => number | null,
@@ -92,7 +119,7 @@ export function* prepareDrops(
  * Whether a change needs the table of copies. While old nodes run it does even if no value exists yet: they may write some
  * until the second phase drops them, and a node that starts now must know the table to delete the copies of deleted rows.
  */
-export function* needsCopyTable(
+function* needsCopyTable(
   { lossy, allowed, filling }: AllowedDrops,
   { change, dialect }: SurveyedChange,
 ): Steps<boolean> {

@@ -107,7 +107,7 @@ export function allowedLosses(all: readonly LossyCollection[], names: readonly s
 }
 
 /** Reports stored values that would be dropped without permission. */
-export const lossSurvey = (names: readonly string[]): Survey =>
+const lossSurvey = (names: readonly string[]): Survey =>
   function* (surveyed) {
     const all = lossyCollections(surveyed)
     const allowed = allowedLosses(all, names)

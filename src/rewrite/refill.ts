@@ -10,10 +10,12 @@ import {
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
+import type { SurveyedChange } from '../schema/hazard.ts'
+import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
 import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
-import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext, storeContext } from '../store/context.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
@@ -30,6 +32,18 @@ export interface RefillContext {
   readonly cellar: StoreContext
   /** What the change may drop; missing if it drops nothing yet, as old nodes still run. */
   readonly dropping?: AllowedDrops
+}
+
+export type RefillFor = (fill: Refill) => RefillContext
+
+export function prepareRefills({ change, collections, dialect }: SurveyedChange, dropping: AllowedDrops): RefillFor {
+  const { before, after: layout } = change
+  const known = writableCollections(collections, layout, dialect)
+  const cellar = storeContext(known, { layout, former: formerLayout(before) }, dialect, () => false)
+  return (fill) => {
+    const [shelf, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
+    return { shelf, table, fill, dialect, cellar, dropping }
+  }
 }
 
 /** Rewrites one batch of rows after a key; returns the last key, or null if no rows are left. */

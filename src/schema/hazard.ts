@@ -79,9 +79,17 @@ export function changeRefusal(hazards: readonly Hazard[]): ChangeRefusal {
   return Object.assign(new Error(hazards.map(hazardText).join('\n')), { hazards })
 }
 
-/** Adds the database to a refusal. */
-export const refusalOfDatabase = (database: string, { hazards, message }: ChangeRefusal): ChangeRefusal =>
-  Object.assign(new Error(`The database ${database} was not changed, because:\n${message}`), { hazards })
+/** The error of a start: why a database was not changed, or cannot be used, and what an operator can do about it. */
+export function startError(database: string, cause: unknown, mend = ''): Error {
+  const { message } = cause as Error
+  const refused = new Error(`The database ${database} was not changed, because:\n${message}`)
+  if (isChangeRefusal(cause)) return Object.assign(refused, { hazards: cause.hazards })
+  const says = [asSentence(message), mend].filter(Boolean).join(' ')
+  return new Error(`The database ${database} cannot be used. ${says}`, { cause })
+}
+
+const asSentence = (text: string): string =>
+  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')
 
 export function hazardText({ about, mends }: Hazard): string {
   const widest = Math.max(0, ...mends.map(([label]) => label.length))

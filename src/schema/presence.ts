@@ -1,6 +1,9 @@
 /** Presence: which nodes use the database, and which of them have not reported for a while. The cellar. */
+import { hostname } from 'node:os'
+import type { Cancel, World } from '../flow/world.ts'
 import { nodeTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
+import { nodeName } from '../sql/merging.ts'
 import type { Steps } from '../store/steps.ts'
 
 /** A node that has not reported for this long, in milliseconds, is considered stopped. */
@@ -13,7 +16,7 @@ export const presenceInterval = 10_000
 export const presenceRetryDelay = 1000
 
 /** Reports that a node runs, and the name of its layout. */
-export function* writePresence({ mark, now }: Dialect, node: string, name: string): Steps<void> {
+function* writePresence({ mark, now }: Dialect, node: string, name: string): Steps<void> {
   yield {
     text: `INSERT INTO ${nodeTable} (node, name, seen) VALUES (${mark(1)}, ${mark(2)}, ${now})
       ON CONFLICT (node) DO UPDATE SET name = excluded.name, seen = excluded.seen`,
@@ -50,4 +53,46 @@ export function* forgetNode({ mark }: Dialect, { node, seen }: SilentNode): Step
 export function* readOtherNodes({ mark, now }: Dialect, name: string): Steps<string[]> {
   const text = `SELECT node FROM ${nodeTable} WHERE name <> ${mark(1)} AND seen > ${now} - ${presenceTimeout} ORDER BY node`
   return (yield { text, values: [name] }).map(({ node }) => node as string)
+}
+
+interface PresenceDeps {
+  readonly world: World
+  readonly dialect: Dialect
+  /** Names the declaration that the node serves. */
+  readonly name: string
+  readonly run: (steps: Steps<void>) => void | Promise<void>
+  /** Deletes copies of dropped values whose retention is over. */
+  readonly expire: (() => Steps<void>) | null
+  /** The last report, when the node ends. */
+  readonly leave: (node: string) => Steps<void>
+}
+
+/** Reports regularly that a node runs, soon again after a failure, and at its end that it does not. */
+export function nodePresence({ world, dialect, name, run, expire, leave }: PresenceDeps) {
+  const node = nodeName(hostname(), process.pid)
+  let cancel: Cancel | undefined
+  let reporting: Promise<boolean> | undefined
+  let over = false
+  const report = async (steps: Steps<void>): Promise<boolean> => {
+    try {
+      await run(steps)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const begin = async (): Promise<void> => {
+    reporting = report(writePresence(dialect, node, name))
+    if (expire) void report(expire())
+    const rest = (await reporting) ? presenceInterval : presenceRetryDelay
+    if (!over) cancel = world.inBackground(rest, begin)
+  }
+  const end = async (): Promise<void> => {
+    over = true
+    cancel?.()
+    if (reporting === undefined) return
+    await reporting // a report under way must not arrive after the deletion
+    await report(leave(node))
+  }
+  return { begin, end }
 }

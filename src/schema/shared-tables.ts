@@ -1,4 +1,5 @@
-/** Shared tables: the tables that all collections share, and the shard keys of sharded databases. Pure. The cellar. */
+/** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The cellar. */
+import type { World } from '../flow/world.ts'
 import {
   claimTable,
   credentialTable,
@@ -14,6 +15,7 @@ import {
 } from '../sql/compile.ts'
 import { type Dialect, literal } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
+import type { Steps } from '../store/steps.ts'
 
 /** For dialects whose steps may run twice. */
 export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')
@@ -121,4 +123,14 @@ export function reservationSteps({ name, was, is, converted }: ReservationChange
     note: 'Until then nodes of the former declaration keep it unique among what they write.',
   }
   return [...(is.reserved && (fresh || converted) ? [made] : []), ...(gone.length > 0 ? [freed] : [])]
+}
+
+/** The secret of a store, made when its database is first opened. */
+export function* storeSecret({ mark }: Dialect, { fillRandom }: World): Steps<string> {
+  yield {
+    text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ${mark(1)}) ON CONFLICT (name) DO NOTHING`,
+    values: [Buffer.from(fillRandom(new Uint8Array(32))).toString('base64url')],
+  }
+  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] }
+  return row?.value as string
 }

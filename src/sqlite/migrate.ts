@@ -2,12 +2,11 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { World } from '../flow/world.ts'
-import { type AllowedDrops, needsCopyTable, prepareDrops } from '../rewrite/drop.ts'
-import { lossSurvey } from '../rewrite/losses.ts'
-import { type RefillContext, refill } from '../rewrite/refill.ts'
+import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
+import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { Collection } from '../rows/collection.ts'
-import { type Consent, requireNoHazards } from '../schema/hazard.ts'
+import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
   type MigrationPlan,
@@ -26,8 +25,6 @@ import {
 import type { SchemaChange, SchemaState } from '../schema/schema-change.ts'
 import {
   compareSchema,
-  earlierReleaseSurvey,
-  formerLayout,
   layoutName,
   readSchemaState,
   recordPlan,
@@ -35,14 +32,12 @@ import {
   stateAfter,
   stepsOfPhase,
   withoutFormer,
-  writableCollections,
   writeSchemaState,
 } from '../schema/state.ts'
-import type { Refill, SchemaStep } from '../schema/step.ts'
+import type { SchemaStep } from '../schema/step.ts'
 import { metaTable } from '../sql/compile.ts'
 import { quoted, sqliteDialect } from '../sql/dialect.ts'
-import { preparedCollection, storeContext } from '../store/context.ts'
-import { copyTableStatements } from '../store/dropped-copies.ts'
+import { storeContext } from '../store/context.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 
@@ -89,34 +84,32 @@ function waitForNodes({ run, world }: SqliteMigrationContext, name: string): voi
   for (const sign of rest) runSteps(forgetNode(sqliteDialect, sign), run)
 }
 
-/** Throws if the change is not allowed, before its first step; returns what it may drop. */
-function admitChange(site: SqliteMigrationContext, change: SchemaChange): AllowedDrops {
-  const { run, consent } = site
-  const { allowLoss = [], surveys = [] } = consent
-  const surveyed = { ...site, change, dialect: sqliteDialect }
-  runSteps(requireNoHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys]), run)
-  const found = runSteps(
-    prepareDrops(surveyed, consent, () => sqliteClock(run, site.world).now()),
+const surveyedChange = (site: SqliteMigrationContext, change: SchemaChange): SurveyedChange => ({
+  ...site,
+  change,
+  dialect: sqliteDialect,
+})
+
+const admit = ({ run, consent, world }: SqliteMigrationContext, surveyed: SurveyedChange): AllowedDrops =>
+  runSteps(
+    admitChange(surveyed, consent, () => sqliteClock(run, world).now()),
     run,
   )
-  if (runSteps(needsCopyTable(found, surveyed), run))
-    for (const text of copyTableStatements(sqliteDialect)) run({ text, values: [] })
-  return found
-}
 
 function runMigration(site: SqliteMigrationContext): MigrationResult {
   const { db, run, collections } = site
   const { state, change } = compareSqliteSchema(run, collections)
   const { steps } = change
-  const drops = admitChange(site, change)
+  const surveyed = surveyedChange(site, change)
+  const drops = admit(site, surveyed)
   if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
   const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const waitsFor =
     last.length === 0 || state === null ? [] : runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run)
   const beside = waitsFor.length > 0 || state?.layout.open === true ? change : withoutFormer(change)
-  for (const step of first) runSchemaStep(db, run, step, prepareRefills(beside, collections, drops))
+  for (const step of first) runSchemaStep(db, run, step, prepareRefills(surveyedChange(site, beside), drops))
   const done = waitsFor.length > 0 ? first : steps
-  if (done === steps) for (const step of last) runSchemaStep(db, run, step, prepareRefills(change, collections, drops))
+  if (done === steps) for (const step of last) runSchemaStep(db, run, step, prepareRefills(surveyed, drops))
   const finished = last.length > 0 && done === steps
   runSteps(writeSchemaState(sqliteDialect, stateAfter(change, finished ? 'contract' : 'expand', last.length > 0)), run)
   return { done, left: done === first ? last : [], waitsFor }
@@ -135,8 +128,9 @@ export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPla
     }
     if (is === 'ready') {
       const change = changeOfPlan(plan, before, collections)
-      const drops = admitChange(site, change)
-      for (const step of plan.steps) runSchemaStep(db, run, step, prepareRefills(change, collections, drops))
+      const surveyed = surveyedChange(site, change)
+      const drops = admit(site, surveyed)
+      for (const step of plan.steps) runSchemaStep(db, run, step, prepareRefills(surveyed, drops))
       runSteps(writeSchemaState(sqliteDialect, stateAfter(change, plan.phase, plan.to.open)), run)
     }
     runSteps(recordPlan(sqliteDialect, plan), run)
@@ -166,8 +160,11 @@ function refillInBatches(site: SqliteMigrationContext): void {
   const { state, change } = compareSqliteSchema(run, collections)
   if (state?.layout.open !== true || runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run).length > 0)
     return
-  const drops = inTransaction(db, () => admitChange(site, change))
-  const made = prepareRefills(change, collections, drops)
+  const surveyed = surveyedChange(site, change)
+  const made = prepareRefills(
+    surveyed,
+    inTransaction(db, () => admit(site, surveyed)),
+  )
   for (const { guards, sql, fill } of change.steps) {
     if (guards) inTransaction(db, () => db.exec(sql.join(';')))
     let key: readonly string[] | null = null
@@ -187,25 +184,6 @@ function inTransaction<T>(db: DatabaseSync, act: () => T): T {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
-}
-
-type RefillFor = (fill: Refill) => RefillContext
-
-function prepareRefills(
-  { before, after: layout }: SchemaChange,
-  collections: readonly Collection[],
-  dropping: AllowedDrops,
-): RefillFor {
-  const known = writableCollections(collections, layout, sqliteDialect)
-  const shelves = storeContext(known, { layout, former: formerLayout(before) }, sqliteDialect, () => false)
-  return (fill) => ({
-    shelf: preparedCollection(shelves, fill.collection),
-    table: layout.tables[fill.collection],
-    fill,
-    dialect: sqliteDialect,
-    cellar: shelves,
-    dropping,
-  })
 }
 
 function runSchemaStep(

@@ -18,15 +18,16 @@ import {
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
 import type { Collection } from '../rows/collection.ts'
-import { type Consent, isChangeRefusal, refusalOfDatabase, reportSteps, requireNoHazards } from '../schema/hazard.ts'
+import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
+import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, readAppliedPlans, stateToOpenAsIs } from '../schema/state.ts'
-import { blankStatement, metaTable } from '../sql/compile.ts'
+import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { type StoreLayouts, storeContext } from '../store/context.ts'
-import { type RunStatement, runSteps } from '../store/steps.ts'
+import { runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import {
   applySqlitePlan,
@@ -61,7 +62,7 @@ export function openSqlite(
       world,
       cellar: { ...withBacklog(shelves, ground, sqliteDialect), ...copies },
       expire: copyExpiry(sqliteDialect, copies, consent),
-      secret: secretOf(run, world),
+      secret: runSteps(storeSecret(sqliteDialect, world), run),
       misfits,
       file: file === ':memory:' ? null : file,
       patience,
@@ -163,17 +164,10 @@ function explainErrors<T>(url: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    if (isChangeRefusal(error)) throw refusalOfDatabase(url, error)
-    const { message, errcode } = error as Error & { errcode?: number }
-    const mend = errcode === undefined ? '' : (mendsByCode[errcode & 0xff] ?? '')
-    throw new Error(`The database ${url} cannot be used. ${[asSentence(message), mend].filter(Boolean).join(' ')}`, {
-      cause: error,
-    })
+    const { errcode = 0 } = error as { readonly errcode?: number }
+    throw startError(url, error, mendsByCode[errcode & 0xff])
   }
 }
-
-const asSentence = (text: string): string =>
-  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\n)]$/.test(text) ? '' : '.')
 
 /** The file of a URL: `sqlite:` and a relative or absolute path, which two slashes may precede. */
 export function fileOf(url: string): string {
@@ -181,13 +175,4 @@ export function fileOf(url: string): string {
   if (path === ':memory:') return path
   if (path !== undefined && !path.startsWith('//') && !path.includes('\0')) return resolve(path)
   throw new Error(`The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db or sqlite::memory:.`)
-}
-
-/** The secret of this store, created when the file is first opened. */
-function secretOf(run: RunStatement, { fillRandom }: World): string {
-  run({
-    text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ?1) ON CONFLICT (name) DO NOTHING`,
-    values: [Buffer.from(fillRandom(new Uint8Array(32))).toString('base64url')],
-  })
-  return run({ text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] })[0]?.value as string
 }

@@ -1,21 +1,20 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
-import { hostname } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Misfits } from '../fields/bounds.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { type Cancel, pause, type World } from '../flow/world.ts'
-import { deletePresence, presenceInterval, presenceRetryDelay, writePresence } from '../schema/presence.ts'
+import { pause, type World } from '../flow/world.ts'
+import type { ExpireCopies } from '../rewrite/copies.ts'
+import { deletePresence, nodePresence } from '../schema/presence.ts'
 import { metaTable } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
-import { nodeName } from '../sql/merging.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
-import { type ResultRow, type RunStatement, runSteps, type Steps } from '../store/steps.ts'
+import { type ResultRow, type RunStatement, runSteps } from '../store/steps.ts'
 import { totalCache } from '../store/totals.ts'
 import { batchedWrites } from './batch.ts'
-import { type SqliteClock, sqliteClock } from './clock.ts'
+import { sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
 import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
 import { rowCache } from './row-cache.ts'
@@ -24,6 +23,8 @@ import { threadReader } from './thread-reader.ts'
 import { writeCounts } from './write-counts.ts'
 
 const maxPrepared = 1000
+/** How often the time is saved in the file, in milliseconds. */
+const saveInterval = 20_000
 
 export function openFile(file: string, world: World): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: maxLockWait, enableForeignKeyConstraints: false })
@@ -96,26 +97,16 @@ export interface SqliteStoreDeps {
   /** Identifies the served declaration to processes that change the schema. */
   readonly name: string
   /** Deletes copies of dropped values whose retention is over. */
-  readonly expire?: ((due: number) => Steps<void>) | null | undefined
+  readonly expire?: ExpireCopies
 }
 
 // long because: its parts share the connection and the caches
-export function sqliteStore({
-  db,
-  world,
-  cellar: shelves,
-  secret,
-  misfits = {},
-  file,
-  patience,
-  caches,
-  name,
-  expire,
-}: SqliteStoreDeps): Store {
+export function sqliteStore(deps: SqliteStoreDeps): Store {
+  const { db, world, file, patience, caches, name, expire = null } = deps
   db.exec('PRAGMA busy_timeout = 0')
   const run = statementRunner(db)
   const time = sqliteClock(run, world)
-  const cellar = { ...shelves, clockLead: time.lead }
+  const cellar = { ...deps.cellar, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
   const lately = rowCache(new Map(collections.map((one) => [one.name, one])), caches ? undefined : 0)
   const totals = totalCache<number>(caches ? undefined : 0)
@@ -127,8 +118,28 @@ export function sqliteStore({
   })
   const looking = { cellar, run, snapshot, reader: thread, totals, counts, rows: lately, patience, world }
   const writes = batchedWrites({ ...looking, db })
-  const presence = nodePresence(looking, { name, expire: expire && (() => expire(time.due())) })
-  const keeping = file === null ? null : saveTimeRegularly(time, looking)
+  const presence = nodePresence({
+    world,
+    dialect: sqliteDialect,
+    name,
+    run: (steps) => {
+      snapshot.end()
+      runSteps(steps, run)
+    },
+    expire: expire && (() => expire(time.due())),
+    leave: function* (node) {
+      yield { text: 'PRAGMA busy_timeout = 1000', values: [] } // may block: no requests are served any more
+      yield* deletePresence(sqliteDialect, node)
+    },
+  })
+  const saveTime = (): void => {
+    snapshot.end()
+    try {
+      time.save()
+    } catch {} // locked: left to the next one
+  }
+  if (file !== null) saveTime()
+  const stopSaving = file === null ? null : world.every(saveInterval, saveTime)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isWritePlan(plan)) return writes.join(plan)
     try {
@@ -161,73 +172,21 @@ export function sqliteStore({
       return keepUp().then(() => execute(plan))
     },
     hold: snapshot.hold,
-    secret,
+    secret: deps.secret,
     caches,
     clock: time,
-    misfits,
+    misfits: deps.misfits ?? {},
     mark,
     ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,
     close: async () => {
       await writes.idle()
       await thread?.close()
-      presence.end()
-      keeping?.end()
+      await presence.end()
+      stopSaving?.()
+      if (file !== null) saveTime()
       snapshot.end()
       db.close()
-    },
-  }
-}
-
-/** Records regularly that this node runs; retries soon if a lock of another process prevents it. */
-function nodePresence(
-  { run, snapshot, world }: Pick<SqliteReadDeps, 'run' | 'snapshot' | 'world'>,
-  { name, expire }: { readonly name: string; readonly expire: (() => Steps<void>) | null | undefined },
-): { begin: () => void; end: () => void } {
-  const node = nodeName(hostname(), process.pid)
-  let cancel: Cancel | undefined
-  const said = (steps: Steps<void>): boolean => {
-    try {
-      snapshot.end()
-      runSteps(steps, run)
-      return true
-    } catch {
-      return false
-    }
-  }
-  const begin = (): void => {
-    const rest = said(writePresence(sqliteDialect, node, name)) ? presenceInterval : presenceRetryDelay
-    if (expire) said(expire())
-    cancel = world.inBackground(rest, begin)
-  }
-  const end = (): void => {
-    if (!cancel) return
-    cancel()
-    run({ text: 'PRAGMA busy_timeout = 1000', values: [] }) // may block: no requests are served any more
-    said(deletePresence(sqliteDialect, node))
-  }
-  return { begin, end }
-}
-
-/** How often the time is saved in the file, in milliseconds; a save that fails because of a lock is left to the next one. */
-const saveInterval = 20_000
-
-function saveTimeRegularly(
-  { save }: SqliteClock,
-  { snapshot, world }: Pick<SqliteReadDeps, 'snapshot' | 'world'>,
-): { end: () => void } {
-  const kept = (): void => {
-    snapshot.end()
-    try {
-      save()
-    } catch {}
-  }
-  kept()
-  const cancel = world.every(saveInterval, kept)
-  return {
-    end: () => {
-      cancel()
-      kept()
     },
   }
 }

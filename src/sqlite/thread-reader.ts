@@ -2,7 +2,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
-import type { World } from '../flow/world.ts'
+import { type World, within } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import { type ResultRow, runStepsAsync, type Steps } from '../store/steps.ts'
 import type { ThreadReply, ThreadRequest } from './thread.ts'
@@ -120,27 +120,20 @@ const listTimeout = (): Problem =>
 function statementRunnerOn(
   thread: Worker,
   until: number,
-  { after, monotonic }: World,
+  world: World,
 ): (statement: Statement) => Promise<readonly ResultRow[]> {
   let first = true
-  return ({ text, values }) =>
-    new Promise((resolve, reject) => {
-      const cancel = after(Math.max(0, until - monotonic()), () => settle(() => reject(listTimeout())))
-      const heard = ({ rows, error }: ThreadReply) =>
-        settle(() => (rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))))
-      const failed = (cause: unknown) => settle(() => reject(readerUnavailable(cause)))
-      const ended = () => failed(new Error('The reading thread ended.'))
-      thread.on('message', heard)
-      thread.on('error', failed)
-      thread.on('exit', ended)
-      thread.postMessage({ text, values, first } satisfies ThreadRequest)
-      first = false
-      function settle(how: () => void): void {
-        cancel()
-        thread.off('message', heard)
-        thread.off('error', failed)
-        thread.off('exit', ended)
-        how()
-      }
-    })
+  return ({ text, values }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly ResultRow[]>()
+    const heard = ({ rows, error }: ThreadReply) =>
+      rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))
+    const failed = (cause: unknown) => reject(readerUnavailable(cause))
+    const ended = () => failed(new Error('The reading thread ended.'))
+    thread.on('message', heard).on('error', failed).on('exit', ended)
+    thread.postMessage({ text, values, first } satisfies ThreadRequest)
+    first = false
+    return within(world, Math.max(0, until - world.monotonic()), promise, () => {
+      throw listTimeout()
+    }).finally(() => thread.off('message', heard).off('error', failed).off('exit', ended))
+  }
 }

@@ -2,13 +2,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { withoutPassword } from '../postgres/connection-url.ts'
-import {
-  type ChangeRefusal,
-  type Consent,
-  changeRefusal,
-  isChangeRefusal,
-  refusalOfDatabase,
-} from '../schema/hazard.ts'
+import { type ChangeRefusal, type Consent, changeRefusal, isChangeRefusal, startError } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
 import type { CommandInput, Flag } from './command.ts'
 import { commandError } from './command-error.ts'
@@ -39,7 +33,7 @@ export async function refuseHazards(service: Service, database: string, consent:
   try {
     const hazards = await migration.survey()
     if (hazards.length === 0) return consent
-    const { message } = refusalOfDatabase(withoutPassword(database), changeRefusal(hazards))
+    const { message } = startError(withoutPassword(database), changeRefusal(hazards))
     throw Object.assign(commandError(message, ''), { hazards })
   } finally {
     migration.close()

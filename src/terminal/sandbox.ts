@@ -3,7 +3,7 @@
 import type { ServerContext } from '../corridor/server-context.ts'
 import { callerOf } from '../flow/credential.ts'
 import { realWorld } from '../flow/real-world.ts'
-import { serviceWorld } from '../flow/world.ts'
+import { serviceWorld, trustedClock } from '../flow/world.ts'
 import { fetchDoor } from '../http/fetch.ts'
 import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/fixture.ts'
 import type { Service } from '../service.ts'
@@ -18,23 +18,19 @@ const silentLog = { error: () => {}, warn: () => {}, info: () => {} }
 export async function openSandbox(service: Service): Promise<TrialService> {
   const store = await openStoreFor(service, 'sqlite::memory:', 'apply')
   let asked = 0
-  const now = () => sandboxStart + asked * 1000
   let drawn = 0
   const fillRandom = (bytes: Uint8Array): Uint8Array => {
     for (const i of bytes.keys()) bytes[i] = (drawn++ * 167 + i * 13) & 255
     return bytes
   }
-  const clock = { now, due: now, issued: now, ahead: null }
-  const world = {
-    ...serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret }),
-    newRequestId: () => `request-${asked}`,
-  }
+  const clock = trustedClock(() => sandboxStart + asked * 1000)
+  const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
   const house: ServerContext = {
     service: { ...service, quotas: null, choice: previewVersions(service.choice, 'all') },
     store,
-    world,
+    world: { ...world, newRequestId: () => `request-${asked}` },
     authenticate: () => caller,
     log: silentLog,
     open: () => true,

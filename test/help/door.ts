@@ -11,7 +11,7 @@ import { callerGate, type Log, type ServerContext } from '../../src/corridor/ser
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
@@ -20,7 +20,6 @@ import { previewVersions } from '../../src/versions/choose.ts'
 import { overseen } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
-import { clockOf } from './world.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -141,7 +140,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         ground = await grounds[kind](service)
         const opened = await openStore(service, database ?? ground.url, 'apply')
         const store = replaced?.(opened) ?? opened
-        const world = serviceWorld(realWorld, now ? { ...store, clock: clockOf(now) } : store)
+        const world = serviceWorld(realWorld, now ? { ...store, clock: trustedClock(now) } : store)
         const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
         const shown = { ...service, choice: previewVersions(service.choice, preview) }

@@ -1,12 +1,12 @@
 /** A World of the test's own: time stands still until the test moves it, and chance is the same in every run. */
 import { createHash } from 'node:crypto'
-import type { Clock, World } from '../../src/flow/world.ts'
+import type { World } from '../../src/flow/world.ts'
 
 export interface TestWorld extends World {
   /** Moves time and runs what is due, in order. */
   readonly tick: (time: number) => void
-  /** The same, with turns of the event loop in between, so that promises and answers of stores come through. */
-  readonly pass: (time: number) => Promise<void>
+  /** The same; `settle` lets what a timer began come to its end before the next one, by default some turns of the event loop. */
+  readonly pass: (time: number, settle?: () => Promise<unknown>) => Promise<void>
   /** Sets the wall clock alone, as an operator does. */
   readonly setClock: (by: number) => void
   /** How many timers wait. */
@@ -21,6 +21,10 @@ interface Timer {
 
 /** The number of turns in which what a timer began comes to its end, where no other process takes part in it. */
 const turnsToSettle = 5
+
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < turnsToSettle; turn++) await new Promise(setImmediate)
+}
 
 // long because: its functions share the time and the timers
 export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestWorld {
@@ -72,9 +76,9 @@ export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestW
     tick: (time) => {
       for (const end = passed + time; step(end); );
     },
-    pass: async (time) => {
+    pass: async (time, settle = someTurns) => {
       const end = passed + time
-      do for (let turn = 0; turn < turnsToSettle; turn++) await new Promise(setImmediate)
+      do await settle()
       while (step(end))
     },
     setClock: (by) => {
@@ -83,6 +87,3 @@ export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestW
     timers: () => timers.size,
   }
 }
-
-/** A clock that shows what a test says. */
-export const clockOf = (now: () => number): Clock => ({ now, due: now, issued: now, ahead: null })

@@ -3,13 +3,12 @@
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { idSource } from '../../src/formats/id.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from './door.ts'
-import { clockOf } from './world.ts'
 
 export interface Request {
   readonly method: string
@@ -64,7 +63,7 @@ export async function worldOf<Who extends string>(
     return own(prefix)
   }
   const world = {
-    ...serviceWorld(realWorld, { clock: clockOf(() => time), secret }),
+    ...serviceWorld(realWorld, { clock: trustedClock(() => time), secret }),
     newId,
     newRequestId: () => `request-${asked}`,
   }

@@ -8,13 +8,12 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { testing } from '../../src/testing.ts'
 import { type Door, doors, spec } from '../help/door.ts'
 import { asked, listed, made, refused, sentence, stocked, values } from '../help/market.ts'
-import { clockOf } from '../help/world.ts'
 
 const declared = (list = {}) =>
   service({
@@ -248,7 +247,7 @@ spec('R85', 'with list.cursor.ttl an old cursor is refused', async () => {
     'apply',
   )
   let hours = 480_000
-  const world = serviceWorld(realWorld, { ...store, clock: clockOf(() => hours * 3_600_000) })
+  const world = serviceWorld(realWorld, { ...store, clock: trustedClock(() => hours * 3_600_000) })
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const authenticate = callerGate(books, store, world)
   const call = fetchDoor({ service: books, store, world, authenticate, log, open: () => true })

@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { service } from 'bylaw'
 import type { ListRows } from '../../src/flow/plan.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
@@ -20,7 +20,7 @@ import { preparedCollection, storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
 import { runSteps } from '../../src/store/steps.ts'
-import { clockOf, testWorld } from '../help/world.ts'
+import { testWorld } from '../help/world.ts'
 import { board } from './board.ts'
 
 /** The board of all lists, as one that many accounts have. */
@@ -35,7 +35,7 @@ const db = new DatabaseSync(':memory:')
 migrateSqlite({ db, run: statementRunner(db), collections, consent: {}, world: realWorld })
 after(() => db.close())
 
-const world = serviceWorld(testWorld(), { clock: clockOf(() => 0), secret: 's' })
+const world = serviceWorld(testWorld(), { clock: trustedClock(() => 0), secret: 's' })
 const made = new Map([...resources].map(([name, one]) => [name, listRules(one, resources)]))
 const shelves = storeContext(
   collections,

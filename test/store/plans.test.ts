@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { ListRows, Term, Window } from '../../src/flow/plan.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
@@ -19,7 +19,7 @@ import { openSqlite } from '../../src/sqlite/open.ts'
 import { storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
-import { clockOf, testWorld } from '../help/world.ts'
+import { testWorld } from '../help/world.ts'
 import { board } from './board.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))
@@ -31,7 +31,7 @@ after(() => {
   rmSync(folder, { recursive: true })
 })
 
-const world = serviceWorld(testWorld(), { clock: clockOf(() => 0), secret: 's' })
+const world = serviceWorld(testWorld(), { clock: trustedClock(() => 0), secret: 's' })
 const made = new Map([...board.resources].map(([name, one]) => [name, listRules(one as Resource, board.resources)]))
 const shelves = storeContext(
   collections,
