@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { codePoint } from '../../test/help/unit.ts'
 import { testWorld } from '../../test/help/world.ts'
 import { type ServiceWorld, serviceWorld, trustedClock } from '../flow/world.ts'
 import { type CursorBinding, readCursor, writeCursor } from './cursor.ts'
@@ -80,7 +81,7 @@ test('what no cursor is made of is invalid', () => {
   ]
   for (const text of texts) assert.equal(readCursor(text, binding, world()), 'invalid-cursor', text.slice(0, 40))
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => readCursor(text, binding, world()) === 'invalid-cursor'),
+    fc.property(fc.string({ unit: codePoint }), (text) => readCursor(text, binding, world()) === 'invalid-cursor'),
   )
 })
 

@@ -1,5 +1,6 @@
 /** Random rows, questions and changes for walks: few different values, so that many are equal, and odd ones among them. */
 import fc from 'fast-check'
+import { codePoint } from '../help/unit.ts'
 import { type Ask, type Made, sortable } from './hall.ts'
 import type { Filter } from './model.ts'
 
@@ -45,7 +46,7 @@ const odd = [
   '\ue000',
   '\n',
 ]
-const free = fc.string({ unit: 'binary', maxLength: 4 }).map((text) => text.replaceAll('\0', ''))
+const free = fc.string({ unit: codePoint, maxLength: 4 }).map((text) => text.replaceAll('\0', ''))
 const text = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...odd) }, { weight: 1, arbitrary: free })
 const count = fc.oneof(
   fc.integer({ min: -2, max: 2 }),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
 import { doors, spec } from '../help/door.ts'
+import { codePoint } from '../help/unit.ts'
 import { created, wrong } from '../help/verdict.ts'
 
 const note = { note: f.text({ optional: true }) }
@@ -139,7 +140,7 @@ doors('keys', store, (door) => {
 
   spec('R49 R4 R5', 'any text names its item, its list below, and what lies there', async () => {
     const key = fc
-      .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+      .string({ unit: codePoint, minLength: 1, maxLength: 20 })
       .filter((text) => !/^\.\.?$|\0/.test(text) && texts[text] === undefined)
     await fc.assert(
       fc.asyncProperty(key, fc.integer(), async (word, number) => {
