@@ -7,7 +7,7 @@ import type { Call } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
 import { admitContent, codingsOf, negotiate, wantsProblem } from './accept.ts'
 
-const call = (headers: Record<string, string>) => ({ headers, raw: [] }) as unknown as Call
+const call = (headers: Record<string, string>, method = 'POST') => ({ headers, method, raw: [] }) as unknown as Call
 
 function refusal(act: () => void): Problem | null {
   try {
@@ -22,10 +22,9 @@ function refusal(act: () => void): Problem | null {
 const admitted = (accept: string) => refusal(() => negotiate(call({ accept }))) === null
 
 const settings = { limits: { body: 100 }, request: { codings: ['gzip', 'br'] } }
-const route = (content: string[], operation = 'create') =>
-  ({ content, operation, resource: { settings } }) as unknown as Route
-const post = (headers: Record<string, string>, made = route(['application/json'])) =>
-  refusal(() => admitContent(call({ 'content-length': '10', ...headers }), made))
+const route = (content: string[]) => ({ content, resource: { settings } }) as unknown as Route
+const post = (headers: Record<string, string>, made = route(['application/json']), method = 'POST') =>
+  refusal(() => admitContent(call({ 'content-length': '10', ...headers }, method), made))
 
 test('JSON is given where Accept admits it, cannot be read, or is not there', () => {
   assert.equal(
@@ -134,9 +133,12 @@ test('content has a supported type in UTF-8', () => {
 
 test('a refused type names those that are taken, on PATCH twice', () => {
   assert.deepEqual(post({ 'content-type': 'text/plain' })?.headers, { Accept: 'application/json' })
-  const patch = route(['application/merge-patch+json', 'application/json'], 'change')
+  const patch = route(['application/merge-patch+json', 'application/json'])
   const both = 'application/merge-patch+json, application/json'
-  assert.deepEqual(post({ 'content-type': 'text/plain' }, patch)?.headers, { Accept: both, 'Accept-Patch': both })
+  assert.deepEqual(post({ 'content-type': 'text/plain' }, patch, 'PATCH')?.headers, {
+    Accept: both,
+    'Accept-Patch': both,
+  })
 })
 
 test('content without length or with none is not judged by its type', () => {
