@@ -7,7 +7,7 @@ export const factors = {
   account: ['none', 'own'],
   credential: ['API key', 'token'],
   scope: ['not needed', 'held', 'lacking'],
-  'hidden field': ['none', 'needs a scope', 'write-only'],
+  'hidden field': ['none', 'takes a scope', 'write-only'],
   cascade: ['no', 'yes'],
   'moved field': ['no', 'yes'],
   key: ['made', 'chosen', 'own'],

@@ -118,7 +118,7 @@ export class Model {
     const isRepeated = operation !== 'create' && this.things.get(id as string)?.body.grade === 'z' // a misfit may be sent unchanged
     const isWrong =
       typeof own.size === 'string' || (own.grade === 'z' && !isRepeated) || ('hint' in own && !this.hasHint)
-    if ('secret' in own && hidden === 'needs a scope') return isWrong ? [400, 403] : [403]
+    if ('secret' in own && hidden === 'takes a scope') return isWrong ? [400, 403] : [403]
     if (isWrong || ('secret' in own && hidden === 'none')) return [400]
     const isNamed = own.name !== undefined || (this.setup.key === 'own' && operation === 'replace') // its path names it
     if (whole && (!isNamed || own.planId === undefined)) return [400]
