@@ -5,8 +5,10 @@ import type { World } from '../../src/flow/world.ts'
 export interface TestWorld extends World {
   /** Moves time and runs what is due, in order. */
   readonly tick: (time: number) => void
-  /** The same; `settle` lets what a timer began come to its end before the next one, by default some turns of the event loop. */
-  readonly pass: (time: number, settle?: () => Promise<unknown>) => Promise<void>
+  /** The same, with turns of the event loop in between, so that promises and answers of stores come through. */
+  readonly pass: (time: number) => Promise<void>
+  /** Moves time at once, as for a machine that slept: what is due runs once, intervals too. */
+  readonly leap: (time: number) => void
   /** Sets the wall clock alone, as an operator does. */
   readonly setClock: (by: number) => void
   /** How many timers wait. */
@@ -21,10 +23,6 @@ interface Timer {
 
 /** The number of turns in which what a timer began comes to its end, where no other process takes part in it. */
 const turnsToSettle = 5
-
-async function someTurns(): Promise<void> {
-  for (let turn = 0; turn < turnsToSettle; turn++) await new Promise(setImmediate)
-}
 
 // long because: its functions share the time and the timers
 export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestWorld {
@@ -76,10 +74,14 @@ export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestW
     tick: (time) => {
       for (const end = passed + time; step(end); );
     },
-    pass: async (time, settle = someTurns) => {
+    pass: async (time) => {
       const end = passed + time
-      do await settle()
+      do for (let turn = 0; turn < turnsToSettle; turn++) await new Promise(setImmediate)
       while (step(end))
+    },
+    leap: (time) => {
+      passed += time
+      for (const timer of [...timers].filter(({ due }) => due <= passed).sort((a, b) => a.due - b.due)) run(timer)
     },
     setClock: (by) => {
       set += by
