@@ -1,6 +1,7 @@
 /** Consistency: names must agree between resources, and with the fields in orders and indexes. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { isObject } from '../fields/value-check.ts'
 import { prefixPattern } from '../formats/id.ts'
 import { isKebab, toCase } from '../formats/naming.ts'
@@ -16,7 +17,6 @@ import {
   structureOf,
 } from './field-check.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
-import { comparableKinds, sortableKinds } from './option-faults.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** Checks what all resources must agree on. */
@@ -199,7 +199,7 @@ interface NameListRule {
 const orderRule: NameListRule = {
   least: 1,
   signed: true,
-  fits: ({ kind, options }) => sortableKinds.includes(kind) && !options.writeOnly && !options.read,
+  fits: ({ kind, options }) => /sort|range/.test(standardKinds[kind].order) && !options.writeOnly && !options.read,
   fault: (term) => [
     `\`${term}\` cannot be sorted by.`,
     'Name a field whose values have an order and are answered to everybody.',
@@ -218,7 +218,7 @@ const uniqueRule: NameListRule = {
   least: 2,
   signed: false,
   fits: ({ kind, options }, term) =>
-    comparableKinds.includes(kind) && !options.writeOnly && !options.read && term !== 'id',
+    standardKinds[kind].order !== 'none' && !options.writeOnly && !options.read && term !== 'id',
   fault: (term) => [
     `\`${term}\` cannot be part of what is unique together.`,
     term === 'id' ? 'Leave it out: it is unique alone.' : 'Leave it out.',

@@ -1,18 +1,12 @@
 /** Field check: the name, target, parts and default of a field. Part 2, fields. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
 import { isInCase, toCase } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
-import {
-  type DeclarationFault,
-  hasMember,
-  kindOptions,
-  nameHint,
-  type UncheckedObject,
-  valueInWords,
-} from './kind-options.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
 import { type FieldSite, fieldFaults } from './option-faults.ts'
 
 /** The names on the way to a place in the declaration. */
@@ -47,7 +41,7 @@ export function report(
 const mostDepth = 16
 
 const isField = (given: unknown): given is Field =>
-  isObject(given) && hasMember(kindOptions, given.kind) && isObject(given.options)
+  isObject(given) && hasMember(standardKinds, given.kind) && isObject(given.options)
 
 /** A field with its concepts resolved; undefined if that is impossible. */
 export function soundField(given: unknown, sound: DeclarationCheck['soundConcepts'], depth = 0): Field | undefined {
@@ -120,7 +114,7 @@ export function checkField(
 ): void {
   const before = ground.found.length
   if (!isField(given)) {
-    const kind = hasMember(kindOptions, given) ? given : 'text'
+    const kind = hasMember(standardKinds, given) ? given : 'text'
     report(ground, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
     return
   }
@@ -134,7 +128,7 @@ export function checkField(
   else checkInside(path, given, place, ground, depth)
   const complete = soundField(given, ground.soundConcepts)
   if (ground.found.length > before || !complete) return
-  const check = valueCheckOf(complete, { settings: ground.settings, isId: () => true })
+  const check = valueCheckOf(complete, { settings: ground.settings, isId: () => true, kinds: standardKinds })
   for (const option of ['default', 'fill'] as const) {
     const faults: Violation[] = []
     if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)

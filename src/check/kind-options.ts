@@ -1,37 +1,16 @@
 /** Kind options: checks options that limit values: bounds, digits, patterns and enum values. Part 2, fields. */
 
 import { defaultPrecision } from '../fields/bounds.ts'
-import type { Field, Kind } from '../fields/field.ts'
+import type { Field } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { typeInWords } from '../fields/value-check.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import { bigintText, decimalText, scaledInteger } from '../formats/numbers.ts'
-import { dateText, timestampText } from '../formats/time.ts'
 import type { Settings } from '../settings.ts'
 
 /** A mistake and its fix. */
 export type DeclarationFault = readonly [reason: string, mend: string]
 /** An object that is not checked yet, as plain JavaScript may pass anything. */
 export type UncheckedObject = Readonly<Record<string, unknown>>
-export const generalOptions =
-  'optional default fill immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
-const boundedOptions = [...generalOptions, 'min', 'max']
-const textOptions = [...boundedOptions, 'pattern', 'fold']
-
-/** The options that each kind accepts. */
-export const kindOptions: Readonly<Record<Kind, readonly string[]>> = {
-  ...{ text: textOptions, email: textOptions, url: textOptions, concept: textOptions },
-  ...{
-    integer: boundedOptions,
-    bigint: boundedOptions,
-    decimal: [...boundedOptions, 'precision', 'scale'],
-    boolean: generalOptions,
-  },
-  ...{ timestamp: boundedOptions, date: boundedOptions, duration: generalOptions, interval: generalOptions },
-  ...{ enum: generalOptions, ref: [...generalOptions, 'onDelete'], country: generalOptions, currency: generalOptions },
-  ...{ list: boundedOptions, object: generalOptions, metadata: generalOptions },
-}
-export const textKinds: readonly Kind[] = ['text', 'email', 'url']
-
 /** A value as text for messages. */
 export function valueInWords(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
@@ -52,32 +31,6 @@ export function hasMember(given: UncheckedObject, name: unknown): name is string
   return typeof name === 'string' && Object.hasOwn(given, name)
 }
 
-type BoundReader = readonly [read: (given: unknown) => number | bigint | string | undefined, what: string]
-
-/** How the bounds of a kind are parsed, and how messages describe them. */
-function boundReader({ kind, options }: Field, { dates }: Settings): BoundReader | undefined {
-  const { precision = defaultPrecision, scale = 0 } = options
-  const text =
-    <T>(read: (given: string) => T) =>
-    (given: unknown) =>
-      typeof given === 'string' ? read(given) : undefined
-  const number = (read: string) => /^-?\d/.test(read)
-  const count = (least: number) => (given: unknown) =>
-    Number.isSafeInteger(given) && (given as number) >= least ? (given as number) : undefined
-  if (kind === 'list' || textKinds.includes(kind)) return [count(0), 'a whole number from 0, as 1']
-  if (kind === 'integer') return [count(Number.MIN_SAFE_INTEGER), 'a whole number, as 1']
-  if (kind === 'bigint')
-    return [text((one) => (number(bigintText(one)) ? BigInt(one) : undefined)), "a whole number as a text, as '1'"]
-  if (kind === 'decimal')
-    return [
-      text((one) => (number(decimalText(one, precision, scale)) ? scaledInteger(one, scale) : undefined)),
-      `a decimal as a text with up to ${scale} digits after the point, as '1'`,
-    ]
-  if (kind === 'timestamp')
-    return [text((one) => timestampText(one, dates.acceptOffsets)), "a date-time as '2026-01-31T09:30:00Z'"]
-  return kind === 'date' ? [text(dateText), "a date as '2026-01-31'"] : undefined
-}
-
 /** The mistakes in bounds, digits, patterns and enum values. */
 export function* kindOptionFaults(field: Field, settings: Settings): Generator<DeclarationFault> {
   const { kind, options, values } = field
@@ -93,13 +46,13 @@ export function* kindOptionFaults(field: Field, settings: Settings): Generator<D
         `Write how many of them stand after the point, 0 to ${precision}, as scale: 2.`,
       ]
   }
-  const [read, what] = boundReader(field, settings) ?? []
+  const [read, what] = standardKinds[kind].bound?.(field, settings) ?? []
   const [least, most] = [min, max].map((given) => (given === undefined ? undefined : read?.(given)))
   if (read && min !== undefined && least === undefined) yield [`\`min\` is ${valueInWords(min)}.`, `Write ${what}.`]
   if (read && max !== undefined && most === undefined) yield [`\`max\` is ${valueInWords(max)}.`, `Write ${what}.`]
   if (least !== undefined && most !== undefined && least > most)
     yield [`\`min\` (${min}) is above \`max\` (${max}).`, 'Write the smaller one as `min`.']
-  if (pattern !== undefined && textKinds.includes(kind)) {
+  if (pattern !== undefined && standardKinds[kind].options.includes('pattern')) {
     const fault = patternFault(pattern)
     if (fault) yield fault
   }

@@ -1,14 +1,13 @@
 /** Option faults: options of a field that do not fit its kind, its place or each other. Part 2, fields. */
-import type { Field, Kind } from '../fields/field.ts'
+import type { Field } from '../fields/field.ts'
+import { generalOptions } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Settings } from '../settings.ts'
 import {
   type DeclarationFault,
-  generalOptions,
   kindOptionFaults,
-  kindOptions,
   nameHint,
-  textKinds,
   type UncheckedObject,
   valueInWords,
 } from './kind-options.ts'
@@ -33,7 +32,7 @@ const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique',
 
 function* optionFaults({ kind, options }: Field, field: Field, place: FieldSite): Generator<DeclarationFault> {
   const said = options as UncheckedObject
-  const allowed = kindOptions[kind].filter((name) => kindOptions[field.kind].includes(name))
+  const allowed = standardKinds[kind].options.filter((name) => standardKinds[field.kind].options.includes(name))
   for (const name of Object.keys(said).filter((one) => said[one] !== undefined && !allowed.includes(one))) {
     yield [`A field of kind ${field.kind} has no option \`${name}\`.`, nameHint(name, allowed)]
   }
@@ -68,12 +67,13 @@ const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
 
 /** The faults of `filter`, `sort` and `unique`. */
 function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Field): Generator<DeclarationFault> {
+  const { order, options } = standardKinds[kind]
   const forms = filterForms.filter(
-    (form) => form === 'ne' || (form === 'like' ? textKinds : orderedKinds).includes(kind),
+    (form) => form === 'ne' || (form === 'like' ? options.includes('fold') : order === 'range'),
   )
   const asked = filter !== undefined && filter !== false
   const listed: readonly unknown[] = Array.isArray(filter) ? filter : filter === true ? [] : [filter]
-  if (asked && !comparableKinds.includes(kind))
+  if (asked && order === 'none')
     yield [
       `A field of kind ${kind} cannot be filtered by.`,
       kind === 'object' ? 'Write `filter` at the fields inside it.' : 'Leave `filter` out.',
@@ -85,9 +85,9 @@ function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Fi
       yield [`A field of kind ${kind} has no filter ${valueInWords(form)}.`, nameHint(form, ['true', ...forms])]
     }
   }
-  if (sort && !sortableKinds.includes(kind)) yield [`A field of kind ${kind} cannot be sorted by.`, 'Leave `sort` out.']
-  if (unique && !comparableKinds.includes(kind))
-    yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
+  if (sort && (order === 'none' || order === 'equality'))
+    yield [`A field of kind ${kind} cannot be sorted by.`, 'Leave `sort` out.']
+  if (unique && order === 'none') yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
   const tells = Object.entries({ filter, sort, unique })
     .filter(([, value]) => value)
     .map(([name]) => name)
@@ -124,14 +124,6 @@ function* contradictionFaults(field: Field, place: FieldSite): Generator<Declara
 
 /** Where a field is declared: `member` in an object, `inner` in an object inside a list, `item` as the item of a list. */
 export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item'
-
-const orderedKinds: readonly Kind[] = [...textKinds, 'integer', 'bigint', 'decimal', 'timestamp', 'date']
-
-/** The kinds whose values have an order. */
-export const sortableKinds: readonly Kind[] = [...orderedKinds, 'boolean', 'enum', 'ref', 'country', 'currency']
-
-/** The kinds that can be filtered by and kept unique. */
-export const comparableKinds: readonly Kind[] = [...sortableKinds, 'duration', 'interval']
 
 const lastingOptions = ['unique', 'immutable', 'readOnly', 'writeOnly']
 

@@ -1,6 +1,7 @@
 /** Value sources: finds required values that a change leaves without a source. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
 import { type Change, referencedResource } from '../resources/change.ts'
 import {
@@ -61,7 +62,7 @@ export function checkValueSources(scene: ChangeCheck): void {
     const at = [...path, 'required', name]
     if (isOmittable(field)) report({ found }, at, `\`${name}\` does not have to be given.`, 'Leave it out here.')
     const faults: Violation[] = []
-    valueCheckOf(field, { settings, isId: () => true })(required[name], `/${name}`, faults)
+    valueCheckOf(field, { settings, isId: () => true, kinds: standardKinds })(required[name], `/${name}`, faults)
     if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
   }
   checkScopedFields(scene)

@@ -1,5 +1,5 @@
 /** Convert: source code that converts the value of one field to another, for proposed changes. Part 9, versioning. */
-
+import { standardKinds } from '../fields/kinds.ts'
 import { valueCode } from './code.ts'
 import { fitsTerms, placeholderCode } from './placeholder.ts'
 import type { FieldTerms } from './terms.ts'
@@ -92,15 +92,11 @@ function orPlaceholder(conditions: readonly string[], source: string, to: FieldT
   return other === undefined ? undefined : `${conditions.join(' && ')} ? ${source} : ${other}`
 }
 
-/** The greatest length of a kind's values as text. */
-const longest: Partial<Record<FieldTerms['kind'], number>> = {
-  ...{ integer: 17, bigint: 20, decimal: 41, boolean: 5, date: 10, timestamp: 24, duration: 100, interval: 100 },
-  ...{ country: 2, currency: 3, ref: 200 },
-}
-
 function convertToText(source: string, from: FieldTerms, to: FieldTerms): string | undefined {
   if (from.kind === 'list' && from.item) return convertFromList(source, from.item, to)
-  const most = from.values ? Math.max(...from.values.map((one) => [...one].length)) : (longest[from.kind] ?? from.max)
+  const most = from.values
+    ? Math.max(...from.values.map((one) => [...one].length))
+    : (standardKinds[from.kind].longest ?? from.max)
   if (most === undefined || from.kind === 'object' || from.kind === 'metadata') return placeholderCode(to)
   const written = from.kind === 'integer' || from.kind === 'boolean' ? `String(${source})` : source
   return convertText(written, { min: 1, max: most }, to)

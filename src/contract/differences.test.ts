@@ -2,7 +2,7 @@
 // long because: one table of edits
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { kindOptions } from '../check/kind-options.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { type Declaration, f, type ResourceDeclaration } from '../index.ts'
 import { type ResourceSettings, readSettings, type Settings } from '../settings.ts'
 import { contractOf } from './contract.ts'
@@ -592,7 +592,10 @@ test('every option of a field is weighed', () => {
   const known =
     'default filter fold immutable max min onDelete optional pattern precision read readOnly scale sort unique write writeOnly'
   const quiet = ['fill', 'ownMeaning', 'was']
-  assert.deepEqual([...new Set(Object.values(kindOptions).flat())].sort(), [...known.split(' '), ...quiet].sort())
+  assert.deepEqual(
+    [...new Set(Object.values(standardKinds).flatMap(({ options }) => options))].sort(),
+    [...known.split(' '), ...quiet].sort(),
+  )
 })
 
 test('a setting that only one of two releases knows is no difference', () => {

@@ -1,5 +1,5 @@
 /** Shifts: how the values that a field allows differ between two contracts. Part 9, versioning. */
-import type { Kind } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { scaledInteger } from '../formats/numbers.ts'
 import type { ShiftEffect, ValueShift } from './difference.ts'
 import type { FieldTerms } from './terms.ts'
@@ -82,28 +82,13 @@ function kindShift(before: FieldTerms, after: FieldTerms): ValueShift {
 
 const kindText = ({ kind, to }: FieldTerms): string => (to === undefined ? kind : `a reference to ${to}`)
 
-/** The greatest length of the text that a kind writes. */
-const longest: Partial<Record<Kind, number>> = {
-  ...{
-    country: 2,
-    currency: 3,
-    date: 10,
-    timestamp: 24,
-    duration: 100,
-    interval: 100,
-    ref: 200,
-    bigint: 20,
-    decimal: 41,
-  },
-}
-
 /** Whether every value of a field is a text that the other field allows, in the same order. */
 function isWithin(one: FieldTerms, { kind, min = 0, max = 0, pattern, ...text }: FieldTerms): boolean {
   if (kind !== 'text' || pattern !== undefined || Number(min) > 1) return false
-  const length = one.values ? Math.max(...one.values.map((value) => value.length)) : (longest[one.kind] ?? one.max)
+  const longest = one.kind === 'integer' || one.kind === 'boolean' ? undefined : standardKinds[one.kind].longest
+  const length = one.values ? Math.max(...one.values.map((value) => value.length)) : (longest ?? one.max)
   const numeric = one.kind === 'bigint' || one.kind === 'decimal'
   const compared = text.sort === true || one.sort === true || one.filter !== undefined
-  const written =
-    one.values !== undefined || longest[one.kind] !== undefined || one.kind === 'email' || one.kind === 'url'
+  const written = one.values !== undefined || longest !== undefined || one.kind === 'email' || one.kind === 'url'
   return written && Number(max) >= Number(length) && !(numeric && compared)
 }

@@ -2,6 +2,7 @@
 
 import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
 import type { Field, Kind } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { absentValue, valueCheckOf } from '../fields/value-check.ts'
 import { listRules } from '../lists/list-rules.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -64,7 +65,7 @@ function memberTerms({ name, field, from }: Member, resource: Resource, operator
 
 function termsOfField(name: string, field: Field, settings: Settings, operators: OperatorsOf): FieldTerms {
   const { options } = field
-  const usual = absentValue(field, valueCheckOf(field, { settings, isId: () => true }))
+  const usual = absentValue(field, valueCheckOf(field, { settings, isId: () => true, kinds: standardKinds }))
   const said = (option: unknown) => (option === true ? (true as const) : undefined)
   const filter = operators(name)?.toSorted()
   return withoutUndefinedTerms({
@@ -129,7 +130,7 @@ function lengthTerms(field: Field): Partial<FieldTerms> {
 /** Bounds in the canonical form that values have. */
 function boundTerms(field: Field, settings: Settings): Partial<FieldTerms> {
   const { min, max, ...options } = field.options
-  const read = valueCheckOf({ ...field, options }, { settings, isId: () => true })
+  const read = valueCheckOf({ ...field, options }, { settings, isId: () => true, kinds: standardKinds })
   const canonical = (bound: unknown) => (bound === undefined ? undefined : String(read(bound, '', []) ?? bound))
   return withoutUndefinedTerms({ kind: field.kind, min: canonical(min), max: canonical(max) })
 }

@@ -6,11 +6,14 @@ import { codePoint } from '../../test/help/unit.ts'
 import type { Violation } from '../errors/problem.ts'
 import { readSettings } from '../settings.ts'
 import { type Field, f } from './field.ts'
-import { absentValue, typeInWords, type ValueRules, valueCheckOf } from './value-check.ts'
+import type { ValueRules } from './kind.ts'
+import { standardKinds } from './kinds.ts'
+import { absentValue, typeInWords, valueCheckOf } from './value-check.ts'
 
 const rules = (given: object = {}): ValueRules => ({
   settings: readSettings(given, undefined, false, () => {}),
   isId: (resource, text) => text.startsWith(`${resource}_`),
+  kinds: standardKinds,
 })
 
 interface Judged {

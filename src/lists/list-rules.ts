@@ -1,6 +1,7 @@
 /** List rules: the filters, sorts and parameters that a list accepts, prepared at start. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field, FilterForm } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
 import type { Condition, JoinedColumn } from '../flow/plan.ts'
@@ -198,7 +199,7 @@ function valueReaderOf(
   const options = { ...(precision === undefined ? {} : { precision }), ...(scale === undefined ? {} : { scale }) }
   const check = valueCheckOf(
     { ...field, options },
-    { settings, isId: (to, text) => resources.get(to)?.isId(text) === true },
+    { settings, isId: (to, text) => resources.get(to)?.isId(text) === true, kinds: standardKinds },
   )
   return (text) => {
     if (field.kind === 'integer' && !/^-?(0|[1-9][0-9]*)$/.test(text)) return `${name} must be a whole number.`

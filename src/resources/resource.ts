@@ -2,7 +2,9 @@
 import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import { absentValue, type ValueCheck, type ValueRules, valueCheckOf } from '../fields/value-check.ts'
+import type { ValueRules } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
+import { absentValue, type ValueCheck, valueCheckOf } from '../fields/value-check.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from '../formats/id.ts'
 import { sentenceCase, singularOf, toCase } from '../formats/naming.ts'
 import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
@@ -83,7 +85,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     field: parentFieldName(parent.resource, around.resources[parent.resource], around.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
   }
-  const rules: ValueRules = { settings, isId: idChecks(around) }
+  const rules: ValueRules = { settings, isId: idChecks(around), kinds: standardKinds }
   const key = declaration.key ?? null
   const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
   const byName = new Map(members.map((member) => [member.name, member]))
@@ -132,7 +134,7 @@ function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
   const field = boundedKeyField(resolveConcepts(given, around.concepts))
-  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around) }))
+  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: standardKinds }))
   return (text) => {
     const faults: Violation[] = []
     const value = text.includes('\0') ? undefined : check(keyValue(field.kind, text), '', faults)
