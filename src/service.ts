@@ -5,8 +5,8 @@ import { challengeOf } from './auth/scheme.ts'
 import { withStoredVersions } from './changes/stored.ts'
 import { changeMistakes } from './check/change-mistakes.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
-import { type OperationRoutes, standardOperations } from './endpoints/operations.ts'
-import { servedVersions } from './endpoints/served-versions.ts'
+import { standardOperations } from './endpoints/operations.ts'
+import { type ServiceLists, servedVersions } from './endpoints/served-versions.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
@@ -204,12 +204,7 @@ export function service<const D extends Declaration>(
   return serviceWith(declared as D, {})
 }
 
-/** The lists that an extension adds entries to. */
-export interface ServiceLists {
-  readonly operations: readonly OperationRoutes[]
-}
-
-const standardLists: ServiceLists = { operations: standardOperations }
+const standardLists: ServiceLists = { operations: standardOperations, effects: [] }
 
 /** Makes a service with other lists than the standard ones. */
 export function serviceWith<D extends Declaration>(
@@ -250,11 +245,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-function prepareService(
-  declaration: Declaration,
-  changes: readonly Change[],
-  { operations }: ServiceLists,
-): PreparedParts {
+function prepareService(declaration: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
   throwMistakes(declaration, changeMistakes(declaration, changes))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
@@ -265,7 +256,7 @@ function prepareService(
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, operations })
+  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, ...lists })
   const labels = all.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)

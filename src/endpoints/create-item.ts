@@ -11,14 +11,13 @@ import { timestampOf } from '../formats/time.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { encodeRow, type ItemAddress } from '../resources/document.ts'
+import type { ItemAddress } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { describedCreation, replayHeaders, scopeTypes, uniqueTypes, writesRestricted } from './described.ts'
 import { writeRules } from './further-rules.ts'
 import {
   admitConvertible,
   admitPresent,
-  changedReferences,
   type EndpointContext,
   isAbsent,
   itemPath,
@@ -144,7 +143,7 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const { key, time, claim } = intent
   const { today, joined } = scene.representation
   const document = intent.document as Document
-  const birth = { ...createPlan(today, document, { key, owner, time }), claim }
+  const birth = scene.writer.create(today, document, { key, parent: owner, time, claim })
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }
 
@@ -178,25 +177,4 @@ export function stampDocument(
 interface StoredText {
   readonly doc: string
   readonly revision: number
-}
-
-interface NewRow {
-  readonly key: RowKey
-  readonly owner: Create['parent']
-  readonly time: number
-}
-
-export function createPlan(resource: Resource, document: Document, { key, owner, time }: NewRow): Create {
-  const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
-  return {
-    do: 'create',
-    collection: resource.name,
-    key,
-    parent: owner,
-    row: encodeRow(resource, document),
-    time,
-    id: chosen ? 'chosen' : 'fresh',
-    references: changedReferences(resource, document),
-    claim: null,
-  }
 }

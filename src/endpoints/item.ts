@@ -2,6 +2,7 @@
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { Representation } from '../changes/representation.ts'
+import type { RowWriter } from '../effects/row-writer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
@@ -14,9 +15,8 @@ import type { ServiceWorld } from '../flow/world.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import { referencesIn } from '../resources/relations.ts'
 import type { Member, Resource } from '../resources/resource.ts'
-import { encodeDocument, type Reference } from '../rows/collection.ts'
+import { encodeDocument } from '../rows/collection.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
 import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View } from './view.ts'
@@ -28,6 +28,8 @@ export interface EndpointContext {
   readonly resources: ReadonlyMap<string, Resource>
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
+  /** Makes the writes of their rows. */
+  readonly writer: RowWriter
   /** How a caller sees the resource. */
   readonly view: (caller: Pick<Caller, 'scopes' | 'account'>) => View
   /** How a caller is asked for more rights. R169. */
@@ -232,18 +234,6 @@ function missingReferencesProblem(scene: EndpointContext, { references, collecti
       return renameViolation(violation, (name) => scene.representation.names(name, own))
     }),
   )
-}
-
-/** The references of a document that differ from those it had before. */
-export function changedReferences(
-  { members }: Resource,
-  document: Record<string, unknown>,
-  before?: Record<string, unknown>,
-): Reference[] {
-  return members.flatMap(({ name, field }) => {
-    const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
-    return known ? [] : referencesIn(field, document[name], `/${name}`)
-  })
 }
 
 /** The refusal of a repeat, with the way to what was made. R96 */

@@ -13,7 +13,6 @@ import { admitConditions, type WriteDescription, writeItemRoute } from './write-
 
 export function removeItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
-  const { name } = resource.collection
   const going = cascadeRules(scene)
   return {
     ...writeItemRoute(scene, {
@@ -26,7 +25,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
       decide: ({ caller, key, time }, seen) => {
         if (seen.is !== 'found') return { do: 'keep' }
         const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-        return { do: 'remove', collection: name, key, revision: seen.revision, time, takes }
+        return scene.writer.remove(scene.representation.today, { key, time, takes }, seen)
       },
       furtherRules: [...new Set(going.values())],
       claims: null,

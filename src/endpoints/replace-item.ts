@@ -9,7 +9,7 @@ import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { keyValue, type Resource } from '../resources/resource.ts'
-import { createPlan, stampDocument } from './create-item.ts'
+import { stampDocument } from './create-item.ts'
 import {
   describedCreation,
   describedItem,
@@ -126,10 +126,8 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
     document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
   stampDocument(resource, document, intent.key, intent.key.parent, intent.time)
   admitConvertible(scene, intent.caller, document)
-  const birth = createPlan(resource, document, {
-    key: intent.key,
-    owner: ownerOf(scene, intent.key.parent),
-    time: intent.time,
-  })
-  return { ...birth, ...movedFieldWrites(scene, intent, document), id: seen.is === 'gone' ? 'revived' : 'chosen' }
+  const { key, time } = intent
+  const id = seen.is === 'gone' ? 'revived' : 'chosen'
+  const birth = scene.writer.create(resource, document, { key, parent: ownerOf(scene, key.parent), time, id })
+  return { ...birth, ...movedFieldWrites(scene, intent, document) }
 }

@@ -4,6 +4,8 @@ import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
+import type { EffectMaker } from '../effects/effect-maker.ts'
+import { rowWriter } from '../effects/row-writer.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
@@ -34,7 +36,13 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
   ].filter(({ methods }) => methods.size > 0)
 }
 
-interface DeclaredService {
+/** The lists that an extension adds entries to. */
+export interface ServiceLists {
+  readonly operations: readonly OperationRoutes[]
+  readonly effects: readonly EffectMaker[]
+}
+
+interface DeclaredService extends ServiceLists {
   readonly declaration: VersionedDeclaration
   readonly changes: readonly Change[]
   /** The resources as they are stored. */
@@ -42,7 +50,6 @@ interface DeclaredService {
   readonly settings: Settings
   /** How a caller is asked for more rights. R169. */
   readonly challenge: string
-  readonly operations: readonly OperationRoutes[]
 }
 
 /** All versions of a service, the oldest first. */
@@ -50,14 +57,16 @@ export function servedVersions(declared: DeclaredService): ServedVersion[] {
   const all = versionHistory(declared.declaration, declared.changes)
   const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
-  return all.map((past) => servedVersion(past, declared, elsewhere))
+  const writer = rowWriter(declared.today, declared.effects)
+  return all.map((past) => servedVersion(past, { ...declared, writer }, elsewhere))
 }
 
 function servedVersion(
   past: VersionAt<VersionedDeclaration>,
-  declared: DeclaredService,
+  declared: DeclaredService & Pick<EndpointContext, 'writer'>,
   elsewhere: FindMovedField,
 ): ServedVersion {
+  const { writer } = declared
   const { label, declaration, histories, errors } = past
   const scenes = [...histories].map(([name, way]) =>
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
@@ -65,7 +74,7 @@ function servedVersion(
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
   const found = scenes.flatMap((scene) =>
     resourceEndpoints(
-      { ...scene, resources, stored: declared.today, challenge: declared.challenge },
+      { ...scene, resources, stored: declared.today, writer, challenge: declared.challenge },
       declared.operations,
     ),
   )

@@ -11,17 +11,14 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowChange, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
-import { timestampOf } from '../formats/time.ts'
 import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
-import { changeDocument, decodeDocument, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
+import { changeDocument, decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn as cellsOf, encodeDocument } from '../rows/collection.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
   admitConvertible,
-  changedReferences,
   type EndpointContext,
   itemKey,
   itemPermissions,
@@ -160,7 +157,7 @@ export function movedFieldWrites(
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          return planUpdate(today, { ...intent, key }, seen, before, after, always)
+          return scene.writer.update(today, after, { key, time: intent.time, seen, before, always })
         },
       },
     ]
@@ -189,37 +186,9 @@ export function updatePlanner(
     const always =
       !mayRead(intent.caller, scene.representation.today) ||
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
-    const write = planUpdate(scene.representation.today, intent, seen, before, document, always)
+    const { key, time } = intent
+    const write = scene.writer.update(scene.representation.today, document, { key, time, seen, before, always })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write
   }
 }
-
-/** The write that makes a row what it is to be; none where it is that already, unless a request always counts as a change. R112. */
-function planUpdate(
-  resource: Resource,
-  intent: Intent,
-  seen: FoundRow,
-  before: Document,
-  document: Document,
-  always: boolean,
-): RowWrite {
-  const { collection } = resource
-  const { doc, hidden } = encodeDocument(collection, document)
-  if (!always && doc === seen.doc && hidden === seen.hidden) return { do: 'keep' }
-  const time = laterTime(timestampOf(intent.time), updatedAtIn(seen.doc))
-  document[resource.updated] = time
-  const [stood, cells] = [cellsOf(collection, before), cellsOf(collection, document)]
-  return {
-    do: 'update',
-    collection: resource.name,
-    key: intent.key,
-    revision: seen.revision,
-    time: intent.time,
-    row: { doc: withUpdatedAt(doc, time), hidden, cells },
-    changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
-    references: changedReferences(resource, document, before),
-  }
-}
-
-const laterTime = (a: string, b: string): string => (a > b ? a : b)

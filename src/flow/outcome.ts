@@ -3,7 +3,7 @@
 import type { Reference } from '../rows/collection.ts'
 import type { Credential } from './credential.ts'
 import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
-import type { VersionUse } from './plan.ts'
+import type { Consequences, VersionUse } from './plan.ts'
 
 export interface Page {
   readonly is: 'page'
@@ -99,7 +99,8 @@ export type Outcome =
   | { readonly is: 'tallied' }
   | { readonly is: 'raised' }
   | { readonly is: 'usage'; readonly uses: readonly VersionUse[] }
-  | { readonly is: 'removed' }
+  /** With what follows from the rows that were removed with it. */
+  | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }
   /** Rows of a collection would have to be removed with it that the caller may not remove. */
   | { readonly is: 'withheld'; readonly collection: string }

@@ -1,7 +1,7 @@
 /** Plan: what the store must do, as frozen data. Part 1. */
 
 import type { EncodedRow } from '../resources/document.ts'
-import type { Cell, Reference } from '../rows/collection.ts'
+import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
 import type {
   FindAccounts,
   FindCredentials,
@@ -128,11 +128,23 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly change: (seen: ReadResult) => RowWrite
 }
 
+/** What follows from a write: decided from other rows, and again if one of them has changed meanwhile. */
+export interface Consequences {
+  readonly reads: readonly Read[]
+  /** Pure. The write as it is completed, with its effects. */
+  readonly decide: (seen: readonly ReadResult[]) => RowWrite
+}
+
+/** What is committed together with a write, or not at all. */
+interface WithEffects {
+  readonly effects?: readonly RowChange[]
+  readonly consequences?: Consequences
+}
+
 /** A new row. */
-export interface Create {
+export interface Create extends WithEffects {
   readonly do: 'create'
   readonly joined?: readonly RowJoin[]
-  readonly effects?: readonly RowChange[]
   readonly collection: string
   readonly key: RowKey
   /** The owner, which has to exist. */
@@ -146,9 +158,8 @@ export interface Create {
 }
 
 /** New content for a row that is still at the revision that was seen. */
-export interface Update {
+export interface Update extends WithEffects {
   readonly do: 'update'
-  readonly effects?: readonly RowChange[]
   readonly collection: string
   readonly key: RowKey
   readonly revision: number
@@ -159,8 +170,11 @@ export interface Update {
   readonly references: readonly Reference[]
 }
 
+/** A row that is removed, as it is stored. */
+export type RemovedRow = Pick<Read, 'key' | 'time'> & DocumentTexts
+
 /** The end of a row that is still at the revision that was seen; a tombstone stays. */
-export interface Remove {
+export interface Remove extends WithEffects {
   readonly do: 'remove'
   readonly collection: string
   readonly key: RowKey
@@ -168,13 +182,13 @@ export interface Remove {
   readonly time: number
   /** The collections whose rows may be removed with it: rows of others stay, and so does the row itself. */
   readonly takes: ReadonlySet<string>
-  readonly effects?: readonly RowChange[]
+  /** What follows if rows of a collection are removed with it. */
+  readonly onRemove?: ReadonlyMap<string, (row: RemovedRow) => Consequences>
 }
 
 /** Nothing to do: the row is as it should be. */
-interface KeepRow {
+interface KeepRow extends WithEffects {
   readonly do: 'keep'
-  readonly effects?: readonly RowChange[]
 }
 
 /** A read, and the write that follows from what was read: decided and written with nothing in between. */

@@ -1,63 +1,102 @@
-/** Effects: performs a write with the changes of other rows that belong to it; all are committed, or none. The cellar. */
-import type { ReadResult, RowKey } from '../flow/found-row.ts'
+/** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
+import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
-import type { RowChange, RowWrite } from '../flow/plan.ts'
+import type { Consequences, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/compile.ts'
-import { preparedCollection, type StoreContext } from './context.ts'
+import { preparedCollection, type StoreContext, type WrittenKey } from './context.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
 import { writeRow } from './write-row.ts'
 
-/** The effects are decided from rows that are locked before anything is written. If one of them is refused, all are. */
-export function* writeWithEffects(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): Steps<Outcome> {
-  const { effects = [] } = plan
-  if (effects.length === 0) return yield* writeRow(cellar, plan, seen)
+/** With `held`, the rows that effects are decided from are locked when they are read. */
+export function* writeWithEffects(
+  cellar: StoreContext,
+  given: RowWrite,
+  seen: ReadResult | null,
+  held: boolean,
+): Steps<Outcome> {
+  const { effects: own = [], consequences } = given
+  const plan = consequences ? yield* decideConsequences(cellar, consequences, held) : given
+  const effects = consequences ? [...own, ...(plan.effects ?? [])] : own
+  if (effects.length === 0) return yield* followRemoved(cellar, yield* writeRow(cellar, plan, seen))
   const rows = yield* lockRows(cellar, plan, effects)
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
   if (!isCommitted(outcome)) return outcome
-  if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
+  if (plan.do === 'remove') rows.clear()
+  else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
+  return (yield* performEffects(cellar, effects, rows)) ?? (yield* followRemoved(cellar, outcome))
+}
+
+const keep: RowWrite = { do: 'keep' }
+
+/** A write with everything that follows from it. The rows that this was decided from must not have changed when it is written. */
+function* decideConsequences(
+  cellar: StoreContext,
+  { reads, decide }: Consequences,
+  held: boolean,
+): Steps<RowWrite & { readonly effects: readonly RowChange[] }> {
+  const guards: RowChange[] = []
+  const seen: ReadResult[] = []
+  for (const read of reads) {
+    const row = yield* readRow(cellar, read, held)
+    seen.push(row)
+    guards.push({ ...read, expectedRevision: row.revision, change: () => keep })
+  }
+  const plan = decide(seen)
+  return { ...plan, effects: [...guards, ...(plan.effects ?? [])] }
+}
+
+/** What follows from the rows that were removed with another one. */
+function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> {
+  if (outcome.is !== 'removed' || !outcome.consequences) return outcome
+  const effects: RowChange[] = []
+  for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
+  return (yield* performEffects(cellar, effects, yield* lockRows(cellar, keep, effects))) ?? { is: 'removed' }
+}
+
+/** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
+function* performEffects(
+  cellar: StoreContext,
+  effects: readonly RowChange[],
+  rows: Map<string, ReadResult>,
+): Steps<Outcome | null> {
   for (const effect of effects) {
     const name = rowName(cellar, effect)
-    const there = rows.get(name) ?? (yield* readRow(cellar, effect, true))
-    rows.delete(name) // another effect on this row is decided from what this one writes
-    const { expectedRevision = there.revision } = effect
-    if (expectedRevision !== there.revision) throw rowConflict(effect.collection)
-    const other = yield* withoutAutocommit(writeWithEffects(cellar, effect.change(there), there))
-    if (other.is === 'duplicate' || other.is === 'unmet') return { collection: effect.collection, ...other }
-    if (!isCommitted(other)) return other
+    const seen = rows.get(name) ?? (yield* readRow(cellar, effect, true))
+    const { collection, expectedRevision = seen.revision } = effect
+    if (expectedRevision !== seen.revision) throw rowConflict(collection)
+    const write = effect.change(seen)
+    if (write.do !== 'keep') rows.delete(name) // the next effect on it is decided from what this one writes
+    const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true))
+    if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
+    if (!isCommitted(outcome)) return outcome
   }
-  return outcome
+  return null
 }
 
-interface RowAddress {
-  readonly collection: string
-  readonly key: RowKey
-  readonly time: number
-}
-
-/** Reads the rows that are changed and locks them: owners before what they own, then in order, so that two writes cannot deadlock. */
+/** Reads and locks the rows that are written: owners before what they own, then in order, so that two writes cannot deadlock. */
 function* lockRows(
   cellar: StoreContext,
   plan: RowWrite,
   effects: readonly RowChange[],
 ): Steps<Map<string, ReadResult>> {
-  const own: RowAddress[] = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
-  const ordered = [...own, ...effects]
-    .map((row): [string, RowAddress] => [`${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`, row])
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row)
+  const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
+  const place = (row: WrittenKey) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
+  const ordered = [...own, ...effects].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
-  for (const row of ordered)
-    if (!rows.has(rowName(cellar, row))) rows.set(rowName(cellar, row), yield* readRow(cellar, row, true))
+  for (const row of ordered) {
+    const name = rowName(cellar, row)
+    if (!rows.has(name)) rows.set(name, yield* readRow(cellar, row, true))
+  }
   return rows
 }
 
-const rowName = (cellar: StoreContext, { collection, key }: Pick<RowAddress, 'collection' | 'key'>): string =>
+const rowName = (cellar: StoreContext, { collection, key }: WrittenKey): string =>
   `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
 
 /** How many owners stand above the rows of a collection. */
-const ownersOf = (cellar: StoreContext, name: string): number => {
+function ownersOf(cellar: StoreContext, name: string): number {
   const { parent } = preparedCollection(cellar, name).collection
   return parent === null ? 0 : 1 + ownersOf(cellar, parent.collection)
 }

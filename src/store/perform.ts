@@ -39,7 +39,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
     case 'recall':
       return yield* recallClaim(cellar, plan)
     case 'create':
-      return yield* writeWithEffects(cellar, plan, null)
+      return yield* writeWithEffects(cellar, plan, null, held)
     case 'decide':
       return yield* performDecision(cellar, plan, held)
     case 'raise':
@@ -69,10 +69,10 @@ function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): St
   const { read: target, claim = null } = plan
   const seen = yield* readWithJoined(cellar, target, held)
   plan.admit?.(seen)
-  if (claim === null) return yield* writeWithEffects(cellar, plan.decide(seen), seen)
+  if (claim === null) return yield* writeWithEffects(cellar, plan.decide(seen), seen, held)
   const taken = yield* takeClaim(cellar, target, claim)
   if (taken) return taken
-  const outcome = yield* writeWithEffects(cellar, plan.decide(seen), seen)
+  const outcome = yield* writeWithEffects(cellar, plan.decide(seen), seen, held)
   const made = outcome.is === 'kept' ? seen : outcome
   if (made.is === 'found' || made.is === 'changed')
     yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })

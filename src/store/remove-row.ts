@@ -3,7 +3,7 @@
 import type { FindAccounts } from '../flow/credential-plan.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Remove } from '../flow/plan.ts'
+import type { Consequences, Remove } from '../flow/plan.ts'
 import {
   type Collection,
   type Dependent,
@@ -18,7 +18,7 @@ import { type PreparedCollection, preparedCollection, type StoreContext } from '
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-keys.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
-import { readAbsentRow } from './read-row.ts'
+import { readAbsentRow, readRow } from './read-row.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 interface RowToRemove {
@@ -28,7 +28,8 @@ interface RowToRemove {
 }
 
 /** Nothing is deleted before all dependents are known, as a refusal must leave everything in place. R138. */
-export function* removeRow(cellar: StoreContext, { collection, key, revision, time, takes }: Remove): Steps<Outcome> {
+export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
+  const { collection, key, revision, time, takes } = plan
   const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
   for (const row of going.values()) {
@@ -48,7 +49,9 @@ export function* removeRow(cellar: StoreContext, { collection, key, revision, ti
       if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
+  const consequences: Consequences[] = []
   for (const row of going.values()) {
+    if (row !== first) consequences.push(...(yield* consequencesFor(cellar, row, plan)))
     const own = preparedCollection(cellar, row.collection.name)
     const values = [...rowKeyValues(row.collection, row.key, cellar.dialect), row.revision]
     const [gone] = yield { text: own.texts.remove, values }
@@ -61,7 +64,19 @@ export function* removeRow(cellar: StoreContext, { collection, key, revision, ti
     yield* writeTombstone(cellar, row.collection, row.key, { revision: row.revision, time })
   }
   for (const row of sweepTargets(cellar, [...going.values()])) yield* sweepTombstones(cellar, row, time)
-  return { is: 'removed' }
+  return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
+}
+
+/** What follows if a row is removed with another one. */
+function* consequencesFor(
+  cellar: StoreContext,
+  { collection, key }: RowToRemove,
+  { onRemove, time }: Remove,
+): Steps<Consequences[]> {
+  const follow = onRemove?.get(collection.name)
+  if (!follow) return []
+  const seen = yield* readRow(cellar, { collection: collection.name, key, time })
+  return seen.is === 'found' ? [follow({ ...seen, key, time })] : []
 }
 
 /** Locks a row: from here on no new row can refer to it. */

@@ -11,7 +11,7 @@ const storied: readonly (readonly string[])[] = [
   ['check'],
   ['flow'],
   ['sql'],
-  ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'store'],
+  ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'store'],
   ['schema'],
   ['rewrite'],
   ['sqlite', 'postgres'],

@@ -1,0 +1,55 @@
+/** Effect maker: decides what follows from the writes of a resource, for other rows. Part 4, methods. */
+import type { ReadResult, RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { Consequences, Read, RowChange, RowWrite } from '../flow/plan.ts'
+
+/** The write of a row. */
+export interface DocumentWrite {
+  readonly key: RowKey
+  readonly time: number
+  /** The document as it is stored; null if the row is created. */
+  readonly before: Document | null
+  /** The document as it will be stored; null if the row is removed. */
+  readonly after: Document | null
+}
+
+/** What effects are made with. */
+export interface EffectTools {
+  /** What was read, in the order of `reads`. */
+  readonly seen: readonly ReadResult[]
+  /** Changes the document of a row of a resource; a row that is not there stays so. */
+  readonly change: (resource: string, key: RowKey, act: (document: Document) => Document) => RowChange
+}
+
+/** One entry of the list of effects. */
+export interface EffectMaker {
+  /** The resource whose writes it follows, by its newest name. */
+  readonly resource: string
+  /** The rows that it decides from. */
+  readonly reads?: (write: DocumentWrite) => readonly Read[]
+  /** May set members of `after`. Called again if a row that it decided from has changed meanwhile. */
+  readonly decide: (write: DocumentWrite, tools: EffectTools) => readonly RowChange[]
+}
+
+/** What all makers of a resource decide; `make` makes the write of the document as they left it. */
+export function consequencesOf(
+  makers: readonly EffectMaker[],
+  write: DocumentWrite,
+  change: EffectTools['change'],
+  make: (after: Document) => RowWrite,
+): Consequences {
+  const reads = makers.map((one) => one.reads?.(write) ?? [])
+  return {
+    reads: reads.flat(),
+    decide: (all) => {
+      const after = write.after && { ...write.after }
+      let at = 0
+      const effects = makers.flatMap(({ decide }, i) => {
+        const seen = all.slice(at, at + (reads[i] as readonly Read[]).length)
+        at += seen.length
+        return decide({ ...write, after }, { seen, change })
+      })
+      return { ...make(after ?? {}), effects }
+    },
+  }
+}
