@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
-import { apiKeyCollection } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 import { makeFailureCounter } from './failures.ts'
+import { apiKeyTable } from './key-table.ts'
 import { isApiKey, keyring } from './keys.ts'
 import {
   credentialIn,
@@ -67,7 +67,7 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
   const underWay = new Map<string, Promise<AuthVerdict>>()
   const failed = makeFailureCounter()
   const keys = keyring(store, peppers, world)
-  const state = brieflyCached(() => store.mark([apiKeyCollection]), now)
+  const state = brieflyCached(() => store.mark([apiKeyTable.name]), now)
   const mark = (text: string): string | null => (isApiKey(text) ? state() : null)
 
   return (call, rule) => {

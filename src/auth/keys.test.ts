@@ -5,6 +5,8 @@ import { testWorld } from '../../test/help/world.ts'
 import type { Credential } from '../flow/credential.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
+import { type TableRow, tablePlan } from '../flow/table.ts'
+import { findKeysByHash } from './key-table.ts'
 import { apiKeyFromSeed, hasValidChecksum, isApiKey, keyring, newApiKey, sealKey } from './keys.ts'
 
 const world = { ...testWorld(), due: () => 1000 }
@@ -45,13 +47,19 @@ test('a key with one other character is not whole', () => {
     assert.equal(hasValidChecksum(one), false, one)
 })
 
+/** A key as its table has it. */
+const rowOf = ({ account, scopes, tier, features, ...rest }: Credential): TableRow => ({
+  ...rest,
+  holder: JSON.stringify({ account, scopes, tier, features }),
+})
+
 test('what is not whole is refused without asking the store, and what is asked for is sealed', async () => {
   const asked: Plan[] = []
   const key = newApiKey(randomBytes(32))
   const found: Credential[] = []
   const execute = (plan: Plan): Outcome => {
     asked.push(plan)
-    return { is: 'credentials', credentials: found }
+    return { is: 'rows', rows: found.map(rowOf) }
   }
   const { find, renew } = keyring({ execute }, ['one pepper', 'the one before'], world)
   const whose = async (text: string) => [await find(text, ''), await renew(text)].find((one) => 'refused' in one) ?? {}
@@ -59,7 +67,8 @@ test('what is not whole is refused without asking the store, and what is asked f
   assert.ok('refused' in (await whose('bylaw_short')))
   assert.equal(asked.length, 0)
   assert.ok('refused' in (await whose(key)))
-  const plan = { do: 'identify', hashes: [sealKey(key, 'one pepper'), sealKey(key, 'the one before')] }
+  const hashes = [sealKey(key, 'one pepper'), sealKey(key, 'the one before')]
+  const plan = tablePlan(findKeysByHash, { hashes })
   assert.deepEqual(asked, [plan, plan])
   assert.ok(!JSON.stringify(asked).includes(key.slice(6, 20)))
   assert.ok('refused' in (await keyring({ execute }, [], world).find(key, '')), 'without a pepper no key is taken')
@@ -79,7 +88,7 @@ test('unknown, revoked and expired keys get the same answer', async () => {
     created: 0,
   }
   const ask = (found: Credential[]) =>
-    keyring({ execute: () => ({ is: 'credentials', credentials: found }) }, ['pepper'], world).find(key, '')
+    keyring({ execute: () => ({ is: 'rows', rows: found.map(rowOf) }) }, ['pepper'], world).find(key, '')
   const unknown = await ask([])
   assert.ok('refused' in unknown)
   assert.deepEqual(await ask([{ ...one, expires: null, revoked: 5 }]), unknown)

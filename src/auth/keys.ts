@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Credential, callerOf } from '../flow/credential.ts'
 import { clientBlock } from '../flow/network.ts'
-import type { Outcome } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { findKeys } from './key-table.ts'
 import { makeLookups } from './lookups.ts'
 import type { AuthVerdict } from './verdict.ts'
 
@@ -62,7 +62,7 @@ export interface Keyring {
 
 /** Finds keys by their seals, so that the time of a comparison reveals nothing about a key. R172. */
 export function keyring(
-  { execute }: Pick<Store, 'execute'>,
+  store: Pick<Store, 'execute'>,
   peppers: readonly string[],
   world: Pick<ServiceWorld, 'due' | 'monotonic' | 'after'>,
 ): Keyring {
@@ -79,12 +79,11 @@ export function keyring(
 
   function holders(keys: readonly string[]): readonly AuthVerdict[] | Promise<readonly AuthVerdict[]> {
     const seals = keys.map((key) => peppers.map((pepper) => sealKey(key, pepper)))
-    const found = execute({ do: 'identify', hashes: seals.flat() })
+    const found = findKeys(store, seals.flat())
     return found instanceof Promise ? found.then((one) => judged(seals, one)) : judged(seals, found)
   }
 
-  function judged(seals: readonly (readonly string[])[], outcome: Outcome): AuthVerdict[] {
-    const found = outcome.is === 'credentials' ? outcome.credentials : []
+  function judged(seals: readonly (readonly string[])[], found: readonly Credential[]): AuthVerdict[] {
     const bySeal = new Map(found.map((one) => [one.hash, one]))
     const time = world.due()
     return seals.map((own) => {

@@ -1,5 +1,6 @@
 /** `bylaw explain`: shows step by step why a request is refused or allowed. Part 5, authentication. */
 import { styleText } from 'node:util'
+import { findKeys } from '../auth/key-table.ts'
 import { hasValidChecksum, isApiKey, sealKey } from '../auth/keys.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
@@ -90,8 +91,7 @@ async function callerOfKey(key: string, { service, store, world }: ExplainContex
   const refused = (invalid: string): ExplainedCaller => ({ caller: nobody, invalid })
   if (!hasValidChecksum(key)) return refused('The key is not whole: its checksum does not fit. It was cut or mistyped.')
   const hashes = peppersOf(service, store, true).map((pepper) => sealKey(key, pepper))
-  const found = await store.execute({ do: 'identify', hashes })
-  const [one] = found.is === 'credentials' ? found.credentials : []
+  const [one] = await findKeys(store, hashes)
   const time = (value: number) => new Date(value).toISOString()
   if (!one) return refused('There is no such key here: it is of another database, or was sealed with another pepper.')
   if (one.revoked !== null) return refused(`The key ${one.name} (${one.id}) was revoked at ${time(one.revoked)}.`)

@@ -1,8 +1,8 @@
 /** `bylaw keys`: creates, lists, revokes and rotates API keys. Part 5, authentication. */
 import { randomBytes } from 'node:crypto'
+import { issueKey, listKeys, revokeKeys } from '../auth/key-table.ts'
 import { isInForce, mostKeysOfName, newApiKey, sealKey } from '../auth/keys.ts'
 import { type Credential, type Holder, isIdentity } from '../flow/credential.ts'
-import type { Plan } from '../flow/plan.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { serviceWorld } from '../flow/world.ts'
@@ -91,7 +91,7 @@ async function create(ring: KeysCommandContext): Promise<string> {
       `There is a key ${name} in force already (${other.id}).`,
       `Make the one that takes its place with:  bylaw keys rotate ${ring.file} --name ${name}`,
     )
-  return issueKey(ring, name, { ...keyHolderOf(ring), expires: expiryOf(ring) }, '')
+  return makeKey(ring, name, { ...keyHolderOf(ring), expires: expiryOf(ring) }, '')
 }
 
 async function rotate(ring: KeysCommandContext): Promise<string> {
@@ -102,7 +102,7 @@ async function rotate(ring: KeysCommandContext): Promise<string> {
   const ending = `bylaw keys revoke ${ring.file} --id ${first.id}`
   if (second) throw commandError(`Two keys ${name} are in force already.`, `Revoke the older one first:  ${ending}`)
   const lasts = first.expires === null ? null : ring.now + first.expires - first.created // with the lifetime of the old key
-  return issueKey(
+  return makeKey(
     ring,
     name,
     { ...first, expires: expiryOf(ring) ?? lasts },
@@ -111,7 +111,7 @@ async function rotate(ring: KeysCommandContext): Promise<string> {
 }
 
 async function list(ring: KeysCommandContext): Promise<string> {
-  const all = await credentialsOf(ring, { do: 'keys', name: ring.given.flagValue('name')?.text ?? null })
+  const all = await listKeys(ring.store, ring.given.flagValue('name')?.text ?? null)
   if (ring.given.isOn('json'))
     return JSON.stringify(
       all.map((one) => keyJson(one, ring.now)),
@@ -132,7 +132,11 @@ async function revoke(ring: KeysCommandContext): Promise<string> {
   const found = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
   if (found.length === 0)
     throw commandError(`No key ${keyNameOf(ring)} is in force.`, `See them with:  bylaw keys list ${ring.file}`)
-  const ended = await credentialsOf(ring, { do: 'revoke', ids: found.map((one) => one.id), time: now })
+  const ended = await revokeKeys(
+    ring.store,
+    found.map((one) => one.id),
+    now,
+  )
   if (given.isOn('json'))
     return JSON.stringify(
       ended.map((one) => keyJson(one, now)),
@@ -143,7 +147,7 @@ async function revoke(ring: KeysCommandContext): Promise<string> {
 }
 
 async function keyOfId(ring: KeysCommandContext, id: string): Promise<readonly Credential[]> {
-  const all = await credentialsOf(ring, { do: 'keys', name: null })
+  const all = await listKeys(ring.store, null)
   const found = all.filter((one) => one.id === id)
   const [one] = found
   if (one?.revoked === null) return found
@@ -153,19 +157,13 @@ async function keyOfId(ring: KeysCommandContext, id: string): Promise<readonly C
   )
 }
 
-/** The keys that a plan finds or changes. */
-async function credentialsOf({ store }: KeysCommandContext, plan: Plan): Promise<readonly Credential[]> {
-  const outcome = await store.execute(plan)
-  return outcome.is === 'credentials' ? outcome.credentials : []
-}
-
 async function keysInForce(ring: KeysCommandContext, name: string): Promise<readonly Credential[]> {
-  return (await credentialsOf(ring, { do: 'keys', name })).filter((one) => isInForce(one, ring.now))
+  return (await listKeys(ring.store, name)).filter((one) => isInForce(one, ring.now))
 }
 
 type KeyGrant = Holder & Pick<Credential, 'expires'>
 
-async function issueKey(ring: KeysCommandContext, name: string, terms: KeyGrant, more: string): Promise<string> {
+async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, more: string): Promise<string> {
   const { service, store, given, now } = ring
   const [pepper] = peppersOf(service, store, true)
   const key = newApiKey(randomBytes(32))
@@ -179,18 +177,17 @@ async function issueKey(ring: KeysCommandContext, name: string, terms: KeyGrant,
     expires,
     revoked: null,
   }
-  const [made] = await credentialsOf(ring, { do: 'issue', credential, most: mostKeysOfName })
-  if (!made)
+  if (!(await issueKey(store, credential, mostKeysOfName)))
     throw commandError(
       `Keys of the name ${name} were made at the same time.`,
       `See them with:  bylaw keys list ${ring.file}`,
     )
-  if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(made, now) }, null, 2)
+  if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(credential, now) }, null, 2)
   const rights =
     scopes.length === 0
       ? 'It has no scopes: it may do what is for everybody who is known.'
       : `It has ${listInWords(scopes, 'and')}.`
-  return `${key}\n\nThis is the key ${name} (${made.id}), shown this once. ${rights}\nSend it as:  -H 'Authorization: Bearer ${key}'${more}`
+  return `${key}\n\nThis is the key ${name} (${credential.id}), shown this once. ${rights}\nSend it as:  -H 'Authorization: Bearer ${key}'${more}`
 }
 
 function keyNameOf({ given }: KeysCommandContext): string {

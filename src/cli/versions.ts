@@ -1,12 +1,12 @@
 /** `bylaw versions`: lists the versions of a service, and who uses each of them. Part 9, versions. */
-import type { VersionUse } from '../flow/plan.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
-import { deprecatedOperations, readVersionUses } from '../terminal/retirement.ts'
+import { deprecatedOperations } from '../terminal/retirement.ts'
 import { openStoreUnchanged } from '../terminal/start.ts'
 import { isReleased } from '../versions/choose.ts'
+import { readVersionUses, type VersionUse } from '../versions/usage.ts'
 
 export const versionsCommand: Command = {
   name: 'versions',

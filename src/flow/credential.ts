@@ -1,9 +1,6 @@
 /** Credential: an API key as it is stored, without what it is shown as. Part 5, authentication. */
 import type { Caller } from './caller.ts'
 
-/** The collection of all API keys, as a store knows it. */
-export const apiKeyCollection = 'bylaw_api_keys'
-
 /** What a key or a token says of its holder. */
 export interface Holder {
   readonly account: string | null

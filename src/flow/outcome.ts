@@ -1,9 +1,9 @@
 /** Outcome: what happened in the store. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { Credential } from './credential.ts'
 import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
-import type { Consequences, VersionUse } from './plan.ts'
+import type { Consequences } from './plan.ts'
+import type { TableRow, TableRows } from './table.ts'
 
 export interface Page {
   readonly is: 'page'
@@ -64,23 +64,15 @@ export interface PriorClaim {
   } | null
 }
 
-/** What all nodes have spent in the window that runs, and when it ends. */
-export interface QuotaUsage {
-  readonly is: 'spent'
-  readonly used: number
-  readonly until: number
-}
-
 /** What came of a deed that stays; anything else leaves nothing behind. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
   'changed',
   'removed',
   'kept',
-  'spent',
-  'tallied',
   'raised',
-  'credentials',
+  'rows',
+  'present',
 ])
 
 export const isCommitted = ({ is }: Outcome): boolean => committedKinds.has(is)
@@ -95,14 +87,18 @@ export type Outcome =
   | { readonly is: 'kept'; readonly seen: ReadResult }
   | PriorClaim
   | { readonly is: 'free' }
-  | QuotaUsage
-  | { readonly is: 'tallied' }
+  | TableRows
   | { readonly is: 'raised' }
-  | { readonly is: 'usage'; readonly uses: readonly VersionUse[] }
   /** With what follows from the rows that were removed with it. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }
   /** Rows of a collection would have to be removed with it that the caller may not remove. */
   | { readonly is: 'withheld'; readonly collection: string }
-  | { readonly is: 'credentials'; readonly credentials: readonly Credential[] }
   | { readonly is: 'whose'; readonly accounts: readonly string[] }
+
+/** The rows of a table plan. */
+export function rowsIn(outcome: Outcome): readonly TableRow[] {
+  if (outcome.is !== 'rows' && outcome.is !== 'present')
+    throw new Error(`The store answered ${outcome.is} to a table plan.`)
+  return outcome.rows
+}

@@ -2,14 +2,8 @@
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
-import type {
-  FindAccounts,
-  FindCredentials,
-  IssueCredential,
-  ListCredentials,
-  RevokeCredentials,
-} from './credential-plan.ts'
 import type { ReadResult, RowKey } from './found-row.ts'
+import type { SeveralWrites, TablePlan } from './table.ts'
 
 /** Another row that is wanted beside a row: the field that holds its id, and its collection. */
 export interface RowJoin {
@@ -208,41 +202,18 @@ interface CatchUp {
   readonly do: 'raise'
 }
 
-/** Counts what was spent in a window, for all nodes together. A window begins with the first one that spends in it. */
-export interface SpendQuota {
-  readonly do: 'spend'
-  /** Whose quota it is. */
-  readonly name: string
-  readonly amount: number
-  readonly time: number
-  /** When a window that begins now ends. */
-  readonly until: number
-}
-
-/** How often a version was used by a caller, and when last. */
-export interface VersionUse {
-  readonly version: string
-  readonly caller: string
-  readonly requests: number
-  readonly last: number
-}
-
-/** Adds to what is known of the use of versions. */
-export interface RecordUse {
-  readonly do: 'tally'
-  readonly uses: readonly VersionUse[]
-}
-
-/** Asks for what is known of the use of versions. */
-interface ReadUsage {
-  readonly do: 'usage'
+/** Asks which accounts have a row of a key, for those who run the service: no caller is told. */
+export interface FindAccounts {
+  readonly do: 'whose'
+  readonly collection: string
+  readonly key: Pick<RowKey, 'id' | 'parent'>
 }
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that changes what is stored. */
-export type WritePlan = Create | Decide | CatchUp | SpendQuota | RecordUse | IssueCredential | RevokeCredentials
-export type Plan = Read | ListRows | Recall | FindCredentials | ListCredentials | FindAccounts | ReadUsage | WritePlan
+export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
+export type Plan = Read | ListRows | Recall | FindAccounts | WritePlan
 
-const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'identify', 'keys', 'whose', 'usage'])
-
-export const isWritePlan = (plan: Plan): plan is WritePlan => !readKinds.has(plan.do)
+const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose'])
+export const isWritePlan = (plan: Plan): plan is WritePlan =>
+  plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

@@ -1,11 +1,14 @@
 /** Store: the port to the cellar. Part 1. */
 import type { Misfits } from '../fields/bounds.ts'
-import type { Outcome, QuotaUsage } from './outcome.ts'
-import type { Plan, SpendQuota } from './plan.ts'
+import type { Outcome } from './outcome.ts'
+import type { Plan } from './plan.ts'
+import type { Table } from './table.ts'
 import type { Clock, World } from './world.ts'
 
 /** How a store is opened. */
 export interface StoreOptions {
+  /** The tables that conventions need beside the rows of collections. */
+  readonly tables?: readonly Table[]
   /** How long a plan may take, in milliseconds. */
   readonly patience?: number
   /** Whether anything that was read may be cached. */
@@ -36,6 +39,3 @@ export interface Store {
   readonly attend: () => void
   readonly close: () => Promise<void>
 }
-
-/** Counts what is spent of quotas, for all nodes together. R184. */
-export type Ledger = (plan: SpendQuota) => Promise<Omit<QuotaUsage, 'is'>>

@@ -1,5 +1,5 @@
 /** Meter: counts requests against quotas, locally up to a lease, beyond it for all nodes. Part 8, request counts. */
-import type { Ledger } from '../flow/store.ts'
+import type { Ledger } from './quota-table.ts'
 import type { QuotaPolicy } from './tier.ts'
 
 /** One request counted against one quota. */
@@ -93,7 +93,7 @@ export function makeMeter(ledger: Ledger, most = mostWindows): Meter {
   }
 
   function tell({ name, policy }: QuotaWindow, amount: number, now: number): ReturnType<Ledger> {
-    return ledger({ do: 'spend', name, amount, time: now, until: now + policy.window })
+    return ledger({ name, amount, time: now, until: now + policy.window })
   }
 
   async function settled(windows: readonly QuotaWindow[], now: number): Promise<QuotaDecision> {

@@ -4,9 +4,10 @@ import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Ledger, Store } from '../flow/store.ts'
+import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { type Meter, makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
+import { type Ledger, storeLedger } from './quota-table.ts'
 import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 
 /** The quotas of a caller after a request. */
@@ -73,15 +74,6 @@ function quotaPartition({ partition }: QuotaPolicy, call: Call, caller: Caller):
       return clientBlock(call.address)
     case 'tier':
       return ''
-  }
-}
-
-/** The store as a ledger. */
-function storeLedger(store: Store): Ledger {
-  return async (plan) => {
-    const outcome = await store.execute(plan)
-    if (outcome.is !== 'spent') throw new Error('A store that was to count a request did something else.')
-    return outcome
   }
 }
 

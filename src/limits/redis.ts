@@ -1,6 +1,6 @@
 /** Redis: counts quotas in Redis or Valkey instead of the database. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
-import type { Ledger } from '../flow/store.ts'
+import type { Ledger } from './quota-table.ts'
 
 export interface RedisLedger {
   readonly ledger: Ledger

@@ -3,7 +3,6 @@ import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
 import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { reserveValues } from '../rewrite/reserve.ts'
-import type { Collection } from '../rows/collection.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -22,6 +21,7 @@ import {
   readSchemaState,
   recordPlan,
   type SchemaComparison,
+  type StoredParts,
   stateAfter,
   stepsOfPhase,
   withoutFormer,
@@ -49,12 +49,9 @@ export async function readPostgresSchemaState(ask: AskDatabase): Promise<SchemaS
 }
 
 /** Compares the declaration with the recorded schema and, if they are equal, the recorded schema with the actual tables. */
-export async function comparePostgresSchema(
-  ask: AskDatabase,
-  collections: readonly Collection[],
-): Promise<SchemaComparison> {
+export async function comparePostgresSchema(ask: AskDatabase, stored: StoredParts): Promise<SchemaComparison> {
   const before = await readPostgresSchemaState(ask)
-  const found = compareSchema(before, collections, dialectOf(before?.layout ?? null))
+  const found = compareSchema(before, stored, dialectOf(before?.layout ?? null))
   const { state, change, serves } = found
   if (state === null || state.layout.open || serves !== 'now') return found
   const steps = await driftSteps(ask, state.layout)
@@ -62,10 +59,9 @@ export async function comparePostgresSchema(
 }
 
 /** The means of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */
-export interface MigrationContext {
+export interface MigrationContext extends StoredParts {
   readonly connection: Connection
   readonly beating: Connection
-  readonly collections: readonly Collection[]
   readonly pace: LeaseTimes
   readonly consent: Consent
   readonly world: World
@@ -83,8 +79,8 @@ interface StepContext extends LeasedMigration {
 /** If several nodes start at the same time, one migrates and the others wait and find nothing left to do. */
 export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
   return withSchemaLease(site, async (work) => {
-    const { ask, collections } = work
-    const { change, state } = await comparePostgresSchema(ask, collections)
+    const { ask } = work
+    const { change, state } = await comparePostgresSchema(ask, work)
     const { steps } = change
     const drops = await admit(work, surveyedChange(work, change))
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }

@@ -19,7 +19,13 @@ import { type Consent, reportSteps, requireNoHazards, startError } from '../sche
 import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { storeSecret } from '../schema/shared-tables.ts'
-import { layoutName, readAppliedPlans, type SchemaComparison, stateToOpenAsIs } from '../schema/state.ts'
+import {
+  layoutName,
+  readAppliedPlans,
+  type SchemaComparison,
+  type StoredParts,
+  stateToOpenAsIs,
+} from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { type Layout, mapCollections } from '../sql/layout.ts'
@@ -54,12 +60,12 @@ export async function openPostgres(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  { patience = 10_000, caches = true, world = realWorld }: StoreOptions = {},
+  { patience = 10_000, caches = true, world = realWorld, tables = [] }: StoreOptions = {},
   consent: Consent = {},
 ): Promise<Store> {
   return explainErrors(url, async () => {
     const address = parseConnectionUrl(url, world.environment)
-    const site = await connectForMigration(address, { collections, pace: usual, consent, world })
+    const site = await connectForMigration(address, { collections, tables, pace: usual, consent, world })
     const prepared = await prepareStore(site, mode)
     const { distribute, coalesces } = prepared.cellar.dialect
     // With Citus the values decide which shards are queried, so a plan is not reused for other values.
@@ -88,21 +94,21 @@ export async function openPostgres(
 
 export async function openPostgresMigration(
   url: string,
-  collections: readonly Collection[],
+  stored: StoredParts,
   pace: LeaseTimes = usual,
   consent: Consent = {},
   world: World = realWorld,
 ): Promise<Migration> {
   return explainErrors(url, async () => {
     const site = await connectForMigration(parseConnectionUrl(url, world.environment), {
-      collections,
+      ...stored,
       pace,
       consent,
       world,
     })
     const { ask } = site.connection
     try {
-      return migrationOf(site, await comparePostgresSchema(ask, collections), url)
+      return migrationOf(site, await comparePostgresSchema(ask, stored), url)
     } catch (error) {
       closeConnections(site)
       throw error
@@ -203,7 +209,7 @@ async function prepareSchema(
 ): Promise<{ ground: StoreLayouts; misfits: Misfits; isKept?: true }> {
   const { collections, consent } = site
   const { ask } = site.connection
-  const standing = await comparePostgresSchema(ask, collections)
+  const standing = await comparePostgresSchema(ask, site)
   const { serves, change, state } = standing
   const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }

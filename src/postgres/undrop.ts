@@ -15,7 +15,7 @@ import {
 export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> {
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
-    const state = admitUndrop(await comparePostgresSchema(ask, collections))
+    const state = admitUndrop(await comparePostgresSchema(ask, work))
     const shelves = storeContext(collections, state, dialectOf(state.layout), () => false)
     const all: UndropResult[] = []
     const some = (after: readonly string[] | null) =>

@@ -2,8 +2,9 @@
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Claim, WritePlan } from '../flow/plan.ts'
 import { pause, type World, within } from '../flow/world.ts'
-import { claimTable, type Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
+import { claimTable } from '../store/idempotency-keys.ts'
 import { perform } from '../store/perform.ts'
 import { type ResultRow, rowConflict, runStepsAsync, type Steps } from '../store/steps.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
@@ -96,7 +97,7 @@ const isLostOutcome = (failure: unknown): failure is LostOutcome => (failure as 
 /** A lock timeout on the table of idempotency keys means that another node is still using the key. */
 function writeFailure(failure: unknown, plan: WritePlan): unknown {
   const { code, where } = (failure ?? {}) as { readonly code?: string; readonly where?: string }
-  return code === '55P03' && claimOf(plan) && where?.includes(claimTable)
+  return code === '55P03' && claimOf(plan) && where?.includes(claimTable.name)
     ? keyInProgress(failure)
     : postgresFailure(failure)
 }

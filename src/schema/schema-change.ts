@@ -1,4 +1,5 @@
 /** Schema change: the steps from the existing tables to the declared ones. Pure. The cellar. */
+import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { formerTableOf, type Layout, layoutOf, mapCollections } from '../sql/layout.ts'
@@ -28,10 +29,13 @@ export function changeBetween(
   before: SchemaState | null,
   collections: readonly Collection[],
   dialect: Dialect,
+  tables: readonly Table[] = [],
 ): SchemaChange {
   const all = [...collections]
-  const after = layoutOf(all, before?.layout ?? null, dialect, Object.keys(sharedTables(dialect)))
-  const expand = [...sharedTableSteps(before?.layout ?? null, dialect), ...tableSteps(before?.layout ?? null, after)]
+  const shared = before?.layout.shared ?? []
+  const missing = Object.entries(sharedTables(dialect, tables)).filter(([name]) => !shared.includes(name))
+  const after = layoutOf(all, before?.layout ?? null, dialect, [...shared, ...missing.map(([name]) => name)])
+  const expand = [...sharedTableSteps(missing), ...tableSteps(before?.layout ?? null, after)]
   const merged = collectionsToMerge(before?.layout.open ? before.former : (before?.layout ?? null), after, all)
   if (before?.layout.open !== true) return { before, after, steps: expand, merged }
   if (expand.length > 0) throw unfinishedChange()
@@ -83,8 +87,7 @@ export function isFormerDeclaration(
   return collections.every(({ name }) => JSON.stringify(after.tables[name]) === JSON.stringify(former.tables[name]))
 }
 
-function sharedTableSteps(before: Layout | null, dialect: Dialect): SchemaStep[] {
-  const missing = Object.entries(sharedTables(dialect)).filter(([name]) => !before?.shared.includes(name))
+function sharedTableSteps(missing: readonly (readonly [name: string, sql: readonly string[]])[]): SchemaStep[] {
   return missing.map(([name, sql]) => ({
     about: `create ${name}, which all resources share`,
     phase: 'expand',

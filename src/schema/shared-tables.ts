@@ -1,20 +1,18 @@
 /** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The cellar. */
+import type { Table, TableColumn } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
 import {
-  claimTable,
-  credentialTable,
   leaseTable,
   linkTable,
   metaTable,
   nodeTable,
   planTable,
-  quotaTable,
   reservationTable,
   tombstoneTable,
-  useTable,
 } from '../sql/compile.ts'
 import { type Dialect, literal } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
+import { claimTable } from '../store/idempotency-keys.ts'
 import type { Steps } from '../store/steps.ts'
 
 /** For dialects whose steps may run twice. */
@@ -22,69 +20,75 @@ export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EX
 
 export const ifExists = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 
+/** The tables that the store itself needs; those of conventions are handed in. */
+const storeTables: readonly Table[] = [
+  { name: metaTable, columns: { name: 'text', value: 'text' }, key: ['name'] },
+  {
+    name: tombstoneTable,
+    columns: { collection: 'text?', id: 'text?', time: 'integer', revision: 'integer', owner: 'text?' },
+    key: ['collection', 'id'],
+    shardKey: 'id',
+    indexes: [{ name: 'time', columns: ['collection', 'time'] }],
+  },
+  claimTable,
+  { name: nodeTable, columns: { node: 'text', name: 'text', seen: 'integer' }, key: ['node'] },
+  {
+    name: planTable,
+    columns: { number: 'integer', name: 'text', checksum: 'text', time: 'integer' },
+    key: ['number'],
+  },
+  {
+    name: leaseTable,
+    columns: { name: 'text', holder: 'text', fence: 'integer', until: 'integer' },
+    key: ['name'],
+  },
+]
+
+/** The tables of sharded databases, where no index covers all rows. */
+const shardTables: readonly Table[] = [
+  {
+    name: reservationTable,
+    columns: { name: 'text', value: 'text', holder: 'text' },
+    key: ['name', 'value'],
+    shardKey: 'value',
+  },
+  {
+    name: linkTable,
+    columns: { target: 'text', collection: 'text', holder: 'text', time: 'integer' },
+    key: ['target', 'collection', 'holder'],
+    shardKey: 'target',
+  },
+]
+
 /** The statements of the shared tables. Sharded ones have the shard key of the rows that their entries belong to. */
-// long because: one entry for each table
-export function sharedTables(dialect: Dialect): Readonly<Record<string, readonly string[]>> {
-  const [text, integer] = [dialect.type('text'), dialect.type('integer')]
-  const table = (name: string, columns: string) =>
-    `CREATE TABLE ${ifNotExists(dialect)}${name} (${columns})${dialect.tableOptions}`
-  const spread = (name: string, key: string, columns: string): string[] => [
-    table(name, `${shardKeyColumn(dialect)}${columns}, PRIMARY KEY (${shardKeyPrefix(dialect)}${key})`),
-    ...(dialect.distribute?.(name) ?? []),
+export const sharedTables = (
+  dialect: Dialect,
+  tables: readonly Table[] = [],
+): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    [...storeTables, ...(dialect.distribute ? shardTables : []), ...tables].map((table) => [
+      table.name,
+      tableStatements(table, dialect),
+    ]),
+  )
+
+function tableStatements({ name, columns, key, shardKey, indexes = [] }: Table, dialect: Dialect): string[] {
+  const inline = key.length === 1 && shardKey === undefined
+  const column = ([own, type]: [string, TableColumn]): string => {
+    const text = `${own} ${dialect.type(type.startsWith('text') ? 'text' : 'integer')}`
+    return inline && own === key[0] ? `${text} PRIMARY KEY` : type.endsWith('?') ? text : `${text} NOT NULL`
+  }
+  const [home, prefix] = shardKey === undefined ? ['', ''] : [shardKeyColumn(dialect), shardKeyPrefix(dialect)]
+  const all = [...Object.entries(columns).map(column), ...(inline ? [] : [`PRIMARY KEY (${prefix}${key.join(', ')})`])]
+  const may = ifNotExists(dialect)
+  return [
+    `CREATE TABLE ${may}${name} (${home}${all.join(', ')})${dialect.tableOptions}`,
+    ...(shardKey === undefined ? [] : (dialect.distribute?.(name) ?? [])),
+    ...indexes.map(
+      (one) =>
+        `CREATE ${one.unique ? 'UNIQUE ' : ''}INDEX ${may}${name}_${one.name} ON ${name} (${one.columns.join(', ')})`,
+    ),
   ]
-  const byTime = (name: string) => `CREATE INDEX ${ifNotExists(dialect)}${name}_time ON ${name} (collection, time)`
-  const used = `hash ${text} NOT NULL, collection ${text} NOT NULL, parent ${text}, id ${text} NOT NULL`
-  const stones = `collection ${text}, id ${text}, time ${integer} NOT NULL, revision ${integer} NOT NULL, owner ${text}`
-  const spent = `name ${text} NOT NULL, used ${integer} NOT NULL, until ${integer} NOT NULL`
-  const lives = `holder ${text} NOT NULL, created ${integer} NOT NULL, expires ${integer}, revoked ${integer}, place ${text} NOT NULL`
-  const apart = {
-    [reservationTable]: spread(
-      reservationTable,
-      'name, value',
-      `name ${text} NOT NULL, value ${text} NOT NULL, holder ${text} NOT NULL`,
-    ),
-    [linkTable]: spread(
-      linkTable,
-      'target, collection, holder',
-      `target ${text} NOT NULL, collection ${text} NOT NULL, holder ${text} NOT NULL, time ${integer} NOT NULL`,
-    ),
-  }
-  return {
-    [metaTable]: [table(metaTable, `name ${text} PRIMARY KEY, value ${text} NOT NULL`)],
-    [tombstoneTable]: [...spread(tombstoneTable, 'collection, id', stones), byTime(tombstoneTable)],
-    [claimTable]: [
-      ...spread(claimTable, 'hash', `${used}, fingerprint ${text} NOT NULL, time ${integer} NOT NULL, answer ${text}`),
-      byTime(claimTable),
-    ],
-    [quotaTable]: [
-      ...spread(quotaTable, 'name', spent),
-      `CREATE INDEX ${ifNotExists(dialect)}${quotaTable}_until ON ${quotaTable} (until)`,
-    ],
-    ...(dialect.distribute && apart),
-    [useTable]: [
-      table(
-        useTable,
-        `version ${text}, caller ${text}, requests ${integer} NOT NULL, last ${integer} NOT NULL, PRIMARY KEY (version, caller)`,
-      ),
-    ],
-    [credentialTable]: [
-      table(credentialTable, `hash ${text} PRIMARY KEY, id ${text} NOT NULL, name ${text} NOT NULL, ${lives}`),
-      `CREATE UNIQUE INDEX ${ifNotExists(dialect)}${credentialTable}_place ON ${credentialTable} (name, place)`,
-    ],
-    [nodeTable]: [table(nodeTable, `node ${text} PRIMARY KEY, name ${text} NOT NULL, seen ${integer} NOT NULL`)],
-    [planTable]: [
-      table(
-        planTable,
-        `number ${integer} PRIMARY KEY, name ${text} NOT NULL, checksum ${text} NOT NULL, time ${integer} NOT NULL`,
-      ),
-    ],
-    [leaseTable]: [
-      table(
-        leaseTable,
-        `name ${text} PRIMARY KEY, holder ${text} NOT NULL, fence ${integer} NOT NULL, until ${integer} NOT NULL`,
-      ),
-    ],
-  }
 }
 
 /** The first column of a sharded table, and of its primary key. */

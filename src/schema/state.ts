@@ -1,5 +1,6 @@
 /** State: the schema state, applied plans and progress that a database stores. The cellar. */
 import { createHash } from 'node:crypto'
+import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import { metaTable, planTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -11,6 +12,12 @@ import { readOtherNodes } from './presence.ts'
 import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState } from './schema-change.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
 
+/** What a service stores: the rows of its collections, and the tables that its conventions need beside them. */
+export interface StoredParts {
+  readonly collections: readonly Collection[]
+  readonly tables?: readonly Table[]
+}
+
 /** The result of comparing a database with a declaration. */
 export interface SchemaComparison {
   readonly state: SchemaState | null
@@ -21,11 +28,11 @@ export interface SchemaComparison {
 
 export function compareSchema(
   state: SchemaState | null,
-  collections: readonly Collection[],
+  { collections, tables }: StoredParts,
   dialect: Dialect,
 ): SchemaComparison {
   const former = state !== null && isFormerDeclaration(state, collections, dialect)
-  const change = former ? null : changeBetween(state, collections, dialect)
+  const change = former ? null : changeBetween(state, collections, dialect, tables)
   if (state && change === null)
     return { state, change: { before: state, after: state.layout, steps: [], merged: [] }, serves: 'former' }
   const now = (change as SchemaChange).steps.length === 0 || state?.layout.open === true

@@ -1,5 +1,4 @@
 /** Compiles plans into SQL statements, as text and values. Pure: it runs nothing. The cellar. */
-import { apiKeyCollection } from '../flow/credential.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
@@ -51,10 +50,6 @@ export interface StatementTexts {
 /** The tables that all collections share. */
 export const tombstoneTable = 'bylaw_tombstones'
 export const metaTable = 'bylaw_meta'
-export const claimTable = 'bylaw_keys'
-export const quotaTable = 'bylaw_quotas'
-export const useTable = 'bylaw_uses'
-export const credentialTable = apiKeyCollection
 /** The unique values of rows on shards, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
 /** Which rows refer to a row, where they may be on another shard. */

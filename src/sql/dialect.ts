@@ -21,6 +21,8 @@ export interface Dialect {
   readonly byKey: (table: string) => string
   /** Joins the documents of all rows into one text, in the order of the rows, separated by a comma and a new line. */
   readonly documentsAggregate: string
+  /** The rows of a value that is a list of texts, as JSON. */
+  readonly itemsOf: (mark: string) => string
   /** Whether each part of a merged list has its own limit; without one, PostgreSQL would read and sort all parts. */
   readonly cutsParts: boolean
   /** Whether skipped rows are read by their keys alone; otherwise PostgreSQL would fetch them all. */
@@ -100,6 +102,7 @@ export const sqliteDialect: Dialect = {
   rare: (condition) => `unlikely(${condition})`,
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
+  itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
   cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
@@ -139,6 +142,7 @@ export const postgresDialect: Dialect = {
   rare: (condition) => condition,
   byKey: () => '',
   documentsAggregate: "string_agg(doc, E',\\n')",
+  itemsOf: (mark) => `SELECT json_array_elements_text(${mark}::json)`,
   tableOptions: '',
   maxIndexBytes: 2600,
   cutsParts: true,

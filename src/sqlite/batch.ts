@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
 import type { World } from '../flow/world.ts'
-import { credentialTable, type Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/compile.ts'
 import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
 import { isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'
@@ -111,7 +111,7 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
       for (const member of members) answers.push(attempt(member))
       tell = sqliteCommitFailure
       run(commit)
-      forget(members)
+      forget()
     } catch (error) {
       if (error === batchMustRestart) {
         separately(members)
@@ -124,7 +124,7 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
         member.fail(sqliteFailure(cause))
         return
       }
-      forget(members) // a failed COMMIT may still have committed
+      forget() // a failed COMMIT may still have committed
       for (const { fail } of members) fail(tell(error))
       if (db.isTransaction) db.exec('ROLLBACK')
       return
@@ -141,13 +141,12 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
     waiting = [...members, ...waiting]
   }
 
-  function forget(members: readonly QueuedWrite[]): void {
+  function forget(): void {
     for (const row of written) {
       rows.invalidate(row)
       counts.add(row.collection)
     }
     written.length = 0
-    for (const { plan } of members) if (plan.do === 'issue' || plan.do === 'revoke') counts.add(credentialTable)
     if (!cellar.backlog) return
     rows.clear() // during a rolling upgrade a write may also change rows of other collections
     for (const name of cellar.collections.keys()) counts.add(name)

@@ -5,7 +5,6 @@ import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
 import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
-import type { Collection } from '../rows/collection.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -29,6 +28,7 @@ import {
   readSchemaState,
   recordPlan,
   type SchemaComparison,
+  type StoredParts,
   stateAfter,
   stepsOfPhase,
   withoutFormer,
@@ -47,22 +47,24 @@ export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
   return table ? runSteps(readSchemaState(), run) : null
 }
 
-export const compareSqliteSchema = (run: RunStatement, collections: readonly Collection[]): SchemaComparison =>
-  compareSchema(readSqliteSchemaState(run), collections, sqliteDialect)
+export const compareSqliteSchema = ({
+  run,
+  ...stored
+}: Pick<SqliteMigrationContext, 'run'> & StoredParts): SchemaComparison =>
+  compareSchema(readSqliteSchemaState(run), stored, sqliteDialect)
 
 /** The means of a migration. */
-export interface SqliteMigrationContext {
+export interface SqliteMigrationContext extends StoredParts {
   readonly db: DatabaseSync
   readonly run: RunStatement
-  readonly collections: readonly Collection[]
   readonly consent: Consent
   readonly world: World
 }
 
 /** A process that starts at the same time waits for the write lock and then finds nothing left to do. */
 export function migrateSqlite(site: SqliteMigrationContext): MigrationResult {
-  const { db, run, collections } = site
-  const { state, change } = compareSqliteSchema(run, collections)
+  const { db } = site
+  const { state, change } = compareSqliteSchema(site)
   if (state !== null && change.steps.length > 0) waitForNodes(site, layoutName(change.after))
   refillInBatches(site)
   return inTransaction(db, () => runMigration(site))
@@ -97,8 +99,8 @@ const admit = ({ run, consent, world }: SqliteMigrationContext, surveyed: Survey
   )
 
 function runMigration(site: SqliteMigrationContext): MigrationResult {
-  const { db, run, collections } = site
-  const { state, change } = compareSqliteSchema(run, collections)
+  const { db, run } = site
+  const { state, change } = compareSqliteSchema(site)
   const { steps } = change
   const surveyed = surveyedChange(site, change)
   const drops = admit(site, surveyed)
@@ -139,13 +141,9 @@ export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPla
 }
 
 /** Restores dropped values, one batch per transaction. */
-export function undropSqlite({ db, run, collections }: SqliteMigrationContext): UndropResult[] {
-  const shelves = storeContext(
-    collections,
-    admitUndrop(compareSqliteSchema(run, collections)),
-    sqliteDialect,
-    () => false,
-  )
+export function undropSqlite(site: SqliteMigrationContext): UndropResult[] {
+  const { db, run, collections } = site
+  const shelves = storeContext(collections, admitUndrop(compareSqliteSchema(site)), sqliteDialect, () => false)
   const all: UndropResult[] = []
   const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(shelves, after), run))
   for (let batch = some(null); ; batch = some(batch.after)) {
@@ -156,8 +154,8 @@ export function undropSqlite({ db, run, collections }: SqliteMigrationContext): 
 
 /** To finish a change, first rewrites its rows in small transactions, so that running nodes never wait long for the lock. */
 function refillInBatches(site: SqliteMigrationContext): void {
-  const { db, run, collections } = site
-  const { state, change } = compareSqliteSchema(run, collections)
+  const { db, run } = site
+  const { state, change } = compareSqliteSchema(site)
   if (state?.layout.open !== true || runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run).length > 0)
     return
   const surveyed = surveyedChange(site, change)

@@ -22,7 +22,7 @@ import { type Consent, reportSteps, requireNoHazards, startError } from '../sche
 import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { storeSecret } from '../schema/shared-tables.ts'
-import { layoutName, readAppliedPlans, stateToOpenAsIs } from '../schema/state.ts'
+import { layoutName, readAppliedPlans, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -43,12 +43,12 @@ export function openSqlite(
   url: string,
   collections: readonly Collection[],
   mode: SchemaMode,
-  { patience = 10_000, caches = true, world = realWorld }: StoreOptions = {},
+  { patience = 10_000, caches = true, world = realWorld, tables = [] }: StoreOptions = {},
   consent: Consent = {},
 ): Store {
   return withFile(url, world, (db, file) => {
     const run = statementRunner(db)
-    const { ground, misfits, isKept } = prepareSchema({ db, run, collections, consent, world }, mode)
+    const { ground, misfits, isKept } = prepareSchema({ db, run, collections, tables, consent, world }, mode)
     const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
     const shelves = storeContext(collections, ground, sqliteDialect, isFull)
     const copies = isKept
@@ -82,7 +82,7 @@ interface PreparedSchema {
 /** Migrates or checks the schema, and returns the layouts that the store works with. */
 function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): PreparedSchema {
   const { run, collections, consent } = site
-  const standing = compareSqliteSchema(run, collections)
+  const standing = compareSqliteSchema(site)
   const { serves, change, state } = standing
   const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
@@ -101,14 +101,14 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
 
 export function openSqliteMigration(
   url: string,
-  collections: readonly Collection[],
+  stored: StoredParts,
   consent: Consent = {},
   world: World = realWorld,
 ): Migration {
   return withFile(url, world, (db) => {
     const run = statementRunner(db)
-    const site = { db, run, collections, consent, world }
-    const { serves, change } = compareSqliteSchema(run, collections)
+    const site = { ...stored, db, run, consent, world }
+    const { serves, change } = compareSqliteSchema(site)
     const surveyed = { ...site, change, dialect: sqliteDialect }
     const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
@@ -128,7 +128,7 @@ export function openSqliteMigration(
       apply: () => withMisfits(migrateSqlite),
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
-      inspect: (see) => runSteps(inspectRows(change, collections, sqliteDialect, see), run),
+      inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
       undrop: () => explainErrors(url, () => undropSqlite(site)),
       close: () => db.close(),
     }

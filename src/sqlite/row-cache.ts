@@ -34,7 +34,7 @@ export function rowCache(collections: ReadonlyMap<string, Collection>, maxCharac
       const own = known.get(collection) ?? new Map()
       known.set(collection, own.set(nameOf(collection, key), outcome))
     },
-    invalidate: ({ collection, key }) => known.get(collection)?.delete(nameOf(collection, key)),
+    invalidate: ({ collection, key }) => key && known.get(collection)?.delete(nameOf(collection, key)),
     clear: forget,
   }
 }

@@ -1,13 +1,14 @@
 /** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
 import type { Create, ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
-import { type CoalescedStatement, claimTable, countStatement, probeStatement, type Statement } from '../sql/compile.ts'
+import { type CoalescedStatement, countStatement, probeStatement, type Statement } from '../sql/compile.ts'
 import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { KeyRange } from '../sql/ranges.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
+import { claimTable } from './idempotency-keys.ts'
 
 const maxRequiredRows = 5
-const claimColumns = ['hash', 'collection', 'parent', 'id', 'fingerprint', 'time', 'answer']
+const claimColumns = Object.keys(claimTable.columns)
 
 type StatementText = Pick<Statement, 'text' | 'many'>
 
@@ -137,7 +138,7 @@ function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect)
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
-  const claiming = `INSERT INTO ${claimTable} (${claimColumns.join(', ')})`
+  const claiming = `INSERT INTO ${claimTable.name} (${claimColumns.join(', ')})`
   const free = 'ON CONFLICT (hash) DO NOTHING RETURNING hash, id'
   const holding = targets.map((target, i) => {
     const match = keyColumns(target).map((name, k) => `own.${name} = ${one((starts[i] as number) + k)}`)

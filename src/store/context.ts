@@ -47,13 +47,15 @@ export interface StoreContext {
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly collections: ReadonlyMap<string, PreparedCollection>
-  /** Called for each row that is written; the transaction may still be rolled back. */
+  /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
   readonly onWrite?: (row: WrittenKey) => void
 }
 
 export interface WrittenKey {
+  /** The name of a collection or of a table. */
   readonly collection: string
-  readonly key: RowKey
+  /** Null for a table. */
+  readonly key: RowKey | null
 }
 
 /** The layout of the current declaration, and that of the old one as long as old nodes may run. */
@@ -167,4 +169,10 @@ export interface Backlog {
   readonly catchUp: () => Steps<void>
   /** Set once there can be no more such rows. */
   isOver: boolean
+}
+
+/** The time of the database that expiry is judged by. */
+export function* readDatabaseTime({ due }: Dialect): Steps<number> {
+  const [row] = yield { text: `SELECT ${due} AS time`, values: [] }
+  return Number(row?.time)
 }

@@ -3,7 +3,7 @@ import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Consequences, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/compile.ts'
-import { preparedCollection, type StoreContext, type WrittenKey } from './context.ts'
+import { preparedCollection, type StoreContext } from './context.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
 import { writeRow } from './write-row.ts'
@@ -81,7 +81,7 @@ function* lockRows(
   effects: readonly RowChange[],
 ): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
-  const place = (row: WrittenKey) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
+  const place = (row: RowOfChange) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
   const ordered = [...own, ...effects].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
@@ -92,7 +92,9 @@ function* lockRows(
   return rows
 }
 
-const rowName = (cellar: StoreContext, { collection, key }: WrittenKey): string =>
+type RowOfChange = Pick<RowChange, 'collection' | 'key'>
+
+const rowName = (cellar: StoreContext, { collection, key }: RowOfChange): string =>
   `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
 
 /** How many owners stand above the rows of a collection. */

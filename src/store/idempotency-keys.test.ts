@@ -9,8 +9,8 @@ import { f, service } from 'bylaw'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Claim, Create, Plan } from '../flow/plan.ts'
 import { encodeRow } from '../resources/document.ts'
-import { claimTable } from '../sql/compile.ts'
 import { openSqlite } from '../sqlite/open.ts'
+import { claimTable } from './idempotency-keys.ts'
 
 const yard = service({
   name: 'yard',
@@ -58,7 +58,7 @@ function opened(t: TestContext) {
   })
   const hashes = (collection: string) =>
     db
-      .prepare(`SELECT hash FROM ${claimTable} WHERE collection = ? ORDER BY hash`)
+      .prepare(`SELECT hash FROM ${claimTable.name} WHERE collection = ? ORDER BY hash`)
       .all(collection)
       .map(({ hash }) => hash)
   return { execute: async (plan: Plan): Promise<Outcome> => store.execute(plan), hashes }

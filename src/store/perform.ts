@@ -2,15 +2,6 @@
 
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, ListRows, Plan } from '../flow/plan.ts'
-import {
-  addToQuota,
-  findCredentials,
-  issueCredential,
-  listCredentials,
-  readUsage,
-  recordUse,
-  revokeCredentials,
-} from './callers.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
@@ -22,6 +13,7 @@ import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { findAccounts } from './remove-row.ts'
 import { resolveList } from './resolve-list.ts'
 import type { Steps } from './steps.ts'
+import { performTablePlan } from './table-plans.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
 export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
@@ -45,22 +37,13 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
     case 'raise':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'raised' }
-    case 'spend':
-      return yield* addToQuota(cellar, plan)
-    case 'tally':
-      return yield* recordUse(cellar, plan)
-    case 'usage':
-      return yield* readUsage()
-    case 'identify':
-      return yield* findCredentials(cellar, plan)
-    case 'keys':
-      return yield* listCredentials(cellar, plan)
     case 'whose':
       return yield* findAccounts(cellar, plan)
-    case 'issue':
-      return yield* issueCredential(cellar, plan)
-    case 'revoke':
-      return yield* revokeCredentials(cellar, plan)
+    case 'table':
+      return yield* performTablePlan(cellar, plan, true)
+    case 'several':
+      for (const one of plan.writes) yield* performTablePlan(cellar, one)
+      return { is: 'rows', rows: [] }
   }
 }
 

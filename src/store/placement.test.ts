@@ -62,7 +62,7 @@ test('a table is spread before it has indexes, and nothing but an id is unique b
   const shared = change.steps.flatMap(({ sql }) => sql).filter((text) => text.includes('create_distributed_table'))
   assert.deepEqual(
     shared.map((text) => /\('"(\w+)"'/.exec(text)?.[1]),
-    ['bylaw_tombstones', 'bylaw_keys', 'bylaw_quotas', 'bylaw_values', 'bylaw_links', 'customers', 'orders', 'slots'],
+    ['bylaw_tombstones', 'bylaw_keys', 'bylaw_values', 'bylaw_links', 'customers', 'orders', 'slots'],
   )
 })
 

@@ -1,9 +1,8 @@
 /** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
 
-import type { FindAccounts } from '../flow/credential-plan.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Consequences, Remove } from '../flow/plan.ts'
+import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
 import {
   type Collection,
   type Dependent,

@@ -1,12 +1,19 @@
-/** Open: opens the store of a URL, on SQLite or PostgreSQL. The cellar. */
+/** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The cellar. */
+import { apiKeyTable } from '../auth/key-table.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
+import type { Table } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+import { quotaTable } from '../limits/quota-table.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
 import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
+import { usageTable } from '../versions/usage.ts'
+
+/** The tables of all conventions; a new one is one more entry. */
+export const serviceTables: readonly Table[] = [quotaTable, usageTable, apiKeyTable]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
@@ -17,9 +24,10 @@ export function openStore(
   mode: SchemaMode,
   consent: Consent = {},
   world: World = realWorld,
+  tables = serviceTables,
 ): Store | Promise<Store> {
   const caches = world.environment.BYLAW_REMEMBER !== 'off'
-  const options = { patience: service.settings.limits.handlerTimeout, caches, world }
+  const options = { patience: service.settings.limits.handlerTimeout, caches, world, tables }
   const collections = collectionsOf(service)
   const own = { retention: service.settings.dropped.retention, ...consent }
   if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, options, own)
@@ -27,9 +35,9 @@ export function openStore(
 }
 
 export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {
-  const collections = collectionsOf(service)
-  if (!isPostgresUrl(url)) return openSqliteMigration(url, collections, consent)
+  const stored = { collections: collectionsOf(service), tables: serviceTables }
+  if (!isPostgresUrl(url)) return openSqliteMigration(url, stored, consent)
   return import('../postgres/open.ts').then(({ openPostgresMigration }) =>
-    openPostgresMigration(url, collections, undefined, consent),
+    openPostgresMigration(url, stored, undefined, consent),
   )
 }

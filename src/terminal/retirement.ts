@@ -1,23 +1,17 @@
 /** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
 
 import type { Log } from '../corridor/server-context.ts'
-import type { VersionUse } from '../flow/plan.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
-import { useTable } from '../sql/compile.ts'
-import { readDatabaseTime, readUsage } from '../store/callers.ts'
+import { readDatabaseTime } from '../store/context.ts'
+import { performTablePlan } from '../store/table-plans.ts'
 import { isReleased } from '../versions/choose.ts'
+import { findUses, readVersionUses, usageTable, type VersionUse } from '../versions/usage.ts'
 import { commandError } from './command-error.ts'
 
 const aDay = 86_400_000
-
-/** The recorded uses of all versions. */
-export async function readVersionUses(store: Store): Promise<readonly VersionUse[]> {
-  const outcome = await store.execute({ do: 'usage' })
-  return outcome.is === 'usage' ? outcome.uses : []
-}
 
 /** Throws if the declaration leaves out a version that has callers and gives no reason. R203. */
 export async function refuseUsedRetirement(service: Service, store: Store, now: number): Promise<void> {
@@ -31,9 +25,10 @@ export async function refuseUsedRetirement(service: Service, store: Store, now: 
  */
 export const retirementSurvey = (service: Service): Survey =>
   function* ({ change: { before }, dialect }) {
-    const outcome = before?.layout.shared.includes(useTable) ? yield* readUsage() : null
-    const hazard =
-      outcome?.is === 'usage' ? retirementHazard(service, outcome.uses, yield* readDatabaseTime(dialect)) : null
+    if (!before?.layout.shared.includes(usageTable.name)) return []
+    const { rows } = yield* performTablePlan({ dialect }, findUses)
+    const uses = rows as unknown as readonly VersionUse[]
+    const hazard = retirementHazard(service, uses, yield* readDatabaseTime(dialect))
     return hazard ? [hazard] : []
   }
 

@@ -14,7 +14,7 @@ import { finishedLayout, layoutName, stepsOfPhase } from '../schema/state.ts'
 import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
-import { collectionsOf, openMigration, openStore } from '../terminal/open.ts'
+import { collectionsOf, openMigration, openStore, serviceTables } from '../terminal/open.ts'
 import { previewVersions } from '../versions/choose.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
 import { commandError } from './command-error.ts'
@@ -129,7 +129,9 @@ export async function draftPlans(
   const before = last ? { layout: finishedLayout(last), former: null } : null
   const dialect =
     target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
-  const { after, steps } = await asCommandError(() => changeBetween(before, collectionsOf(service), dialect))
+  const { after, steps } = await asCommandError(() =>
+    changeBetween(before, collectionsOf(service), dialect, serviceTables),
+  )
   if (steps.length === 0) return []
   const [first, rest] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const to = { ...after, open: rest.length > 0 }

@@ -1,7 +1,31 @@
 /** Usage: counts in memory which caller uses which version, and writes the counts off the request path. Part 9, versions. */
-import type { VersionUse } from '../flow/plan.ts'
+import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
+import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+
+export const usageTable: Table = {
+  name: 'bylaw_uses',
+  columns: { version: 'text?', caller: 'text?', requests: 'integer', last: 'integer' },
+  key: ['version', 'caller'],
+}
+
+/** How often a version was used by a caller, and when last. */
+export interface VersionUse {
+  readonly version: string
+  readonly caller: string
+  readonly requests: number
+  readonly last: number
+}
+
+const table = usageTable
+const addUse: TableOperation = { do: 'add', table, sums: ['requests'], greatest: ['last'] }
+/** Finds all recorded uses. */
+export const findUses = tablePlan({ do: 'find', table, where: {}, order: ['version', '-last', 'caller'] })
+
+/** The recorded uses of all versions. */
+export const readVersionUses = async (store: Pick<Store, 'execute'>): Promise<readonly VersionUse[]> =>
+  rowsIn(await store.execute(findUses)) as unknown as readonly VersionUse[]
 
 const pendingUses = new WeakMap<Store, Map<string, VersionUse>>()
 const mostCounted = 10_000 // pairs of version and caller that are counted between two writes
@@ -20,11 +44,12 @@ export async function flushUsage(store: Store): Promise<void> {
   const all = pendingUses.get(store)
   if (!all || all.size === 0) return
   pendingUses.delete(store)
+  // In one order on every node, so that two nodes that lock the same rows cannot deadlock.
+  const uses = [...all].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, use]) => use)
   try {
-    await store.execute({ do: 'tally', uses: [...all.values()] })
+    await store.execute({ do: 'several', writes: uses.map((use) => tablePlan(addUse, { ...use })) })
   } catch (error) {
-    for (const { version, caller, requests, last } of all.values())
-      restoreCount(store, { version, caller, requests, last })
+    for (const one of uses) restoreCount(store, one)
     throw error
   }
 }

@@ -7,7 +7,7 @@ import type { Service } from '../../src/service.ts'
 import { loadService } from '../../src/terminal/load.ts'
 import { refuseUsedRetirement, warnOfVersionDates } from '../../src/terminal/retirement.ts'
 import { openStoreFor } from '../../src/terminal/start.ts'
-import { countVersionUse, flushUsage } from '../../src/versions/usage.ts'
+import { countVersionUse, flushUsage, readVersionUses } from '../../src/versions/usage.ts'
 import { run } from '../help/command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-versions-'))
@@ -46,13 +46,10 @@ test('uses are counted in memory, written down, and added up', async () => {
     countVersionUse(store, 'v1', 'shop', now - 5 * day)
     await flushUsage(store)
     await flushUsage(store)
-    assert.deepEqual(await store.execute({ do: 'usage' }), {
-      is: 'usage',
-      uses: [
-        { version: 'v1', caller: 'shop', requests: 3, last: now - 2 * day },
-        { version: 'v2', caller: '', requests: 1, last: now },
-      ],
-    })
+    assert.deepEqual(await readVersionUses(store), [
+      { version: 'v1', caller: 'shop', requests: 3, last: now - 2 * day },
+      { version: 'v2', caller: '', requests: 1, last: now },
+    ])
   } finally {
     await store.close()
   }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Service } from 'bylaw'
+import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -129,7 +130,7 @@ export async function standOf(
     for (const [name, { account = null, scopes = [], tier = null }] of Object.entries(holders)) {
       const hash = sealKey(keyOf(name), store.secret)
       const rest = { account, scopes, tier, features: [], created: world.now(), expires: null, revoked: null }
-      await store.execute({ do: 'issue', credential: { id: `key_${name}`, name, hash, ...rest }, most: 100 })
+      await issueKey(store, { id: `key_${name}`, name, hash, ...rest }, 100)
     }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const shown = { ...service, choice: previewVersions(service.choice, 'all') }

@@ -6,6 +6,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, type Log, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
@@ -173,7 +174,7 @@ export async function keyFor(
   const key = newApiKey(randomBytes(32))
   const hash = sealKey(key, store.secret)
   const rest = { account, scopes, tier, features, created, expires, revoked: null }
-  await store.execute({ do: 'issue', credential: { id: `key_${name}_${created}`, name, hash, ...rest }, most: 100 })
+  await issueKey(store, { id: `key_${name}_${created}`, name, hash, ...rest }, 100)
   return { authorization: `Bearer ${key}` }
 }
 

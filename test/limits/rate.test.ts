@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Ledger } from '../../src/flow/store.ts'
 import { type Meter, makeMeter } from '../../src/limits/meter.ts'
+import type { Ledger } from '../../src/limits/quota-table.ts'
 import type { QuotaPolicy } from '../../src/limits/tier.ts'
 
 const window = 1000

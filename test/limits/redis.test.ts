@@ -9,7 +9,7 @@ import type { QuotaPolicy } from '../../src/limits/tier.ts'
 import { type Redis, servers } from '../help/redis.ts'
 
 const spend = (name: string, amount: number, window = 60_000, time = Date.now()) =>
-  ({ do: 'spend', name, amount, time, until: time + window }) as const
+  ({ name, amount, time, until: time + window }) as const
 
 for (const { name, start, skip } of servers) {
   describe(name, () => {

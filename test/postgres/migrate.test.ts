@@ -21,7 +21,7 @@ async function place(t: TestContext, count: number, note?: string): Promise<stri
 }
 
 async function apply(url: string, collections = after, own = leaseTimes) {
-  const migration = await openPostgresMigration(url, collections, own)
+  const migration = await openPostgresMigration(url, { collections: collections }, own)
   try {
     return await migration.apply()
   } finally {
@@ -39,7 +39,7 @@ async function assertDone(url: string, count: number): Promise<void> {
   assert.deepEqual(found, { rows: count, whole: count })
   const invalid = await sql(url, `SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid`)
   assert.deepEqual(invalid, [])
-  const migration = await openPostgresMigration(url, after)
+  const migration = await openPostgresMigration(url, { collections: after })
   migration.close()
   assert.deepEqual(migration.steps, [])
   const names = (await sql(url, `SELECT indexname FROM pg_indexes WHERE tablename = 'things'`)).map(

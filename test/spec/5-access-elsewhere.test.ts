@@ -134,7 +134,7 @@ doors(
     store: (store) => ({
       ...store,
       execute: (plan) => {
-        if (plan.do !== 'identify') plans++
+        if (plan.do !== 'table') plans++
         return store.execute(plan)
       },
     }),

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testing } from 'bylaw/testing'
+import { revokeKeys } from '../../src/auth/key-table.ts'
 import type { Plan } from '../../src/flow/plan.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
@@ -33,7 +34,7 @@ const elsewhere = async <T>(act: (store: Store) => T | Promise<T>): Promise<T> =
     await store.close()
   }
 }
-const lookups = () => asked.filter((one) => one === 'identify').length
+const lookups = () => asked.filter((one) => one === 'table').length
 process.on('exit', () => {
   for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
 })
@@ -66,9 +67,7 @@ doors(
       clock += 10_000
       const headers = await elsewhere((store) => keyFor(store, `at-once-${door.name.slice(0, 4)}`, holders.ann, clock))
       assert.equal((await door.send('GET', '/files', { headers })).status, 200)
-      await elsewhere((store) =>
-        store.execute({ do: 'revoke', ids: [`key_at-once-${door.name.slice(0, 4)}_${clock}`], time: clock }),
-      )
+      await elsewhere((store) => revokeKeys(store, [`key_at-once-${door.name.slice(0, 4)}_${clock}`], clock))
       clock += 10
       const answer = await door.send('GET', '/files', { headers })
       assert.deepEqual([answer.status, answer.json.type], [401, 'invalid-credentials'])
@@ -79,7 +78,7 @@ doors(
       const id = `slow-${door.name.slice(0, 4)}`
       const headers = await elsewhere((store) => keyFor(store, id, holders.ann, clock))
       assert.equal((await door.send('GET', '/files', { headers })).status, 200)
-      await elsewhere((store) => store.execute({ do: 'revoke', ids: [`key_${id}_${clock}`], time: clock }))
+      await elsewhere((store) => revokeKeys(store, [`key_${id}_${clock}`], clock))
       clock += 1001
       assert.equal((await door.send('GET', '/files', { headers })).status, 401)
       opaque = false

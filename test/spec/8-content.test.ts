@@ -31,7 +31,7 @@ const slow = (store: Store): Store => ({
   ...store,
   mark: () => null,
   execute: async (plan) => {
-    if (held.by === 'the key' && plan.do === 'identify') await held.until
+    if (held.by === 'the key' && plan.do === 'table') await held.until
     if (held.by === 'the request before it' && plan.do === 'read') await held.until
     return store.execute(plan)
   },

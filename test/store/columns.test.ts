@@ -196,7 +196,7 @@ describe('index columns and views', () => {
       post({ name: 'a', note: 'b', size: 1 }),
     )
     const next = collections(things({ label: f.text({ was: 'name', filter: true }), size: f.integer() }))
-    const migration = openSqliteMigration(`sqlite:${file}`, next, { allowLoss: ['things.note'] })
+    const migration = openSqliteMigration(`sqlite:${file}`, { collections: next }, { allowLoss: ['things.note'] })
     assert.deepEqual(
       migration.steps.map(({ about }) => about),
       [
@@ -219,7 +219,7 @@ describe('index columns and views', () => {
     assert.equal(plain(file, 'SELECT name FROM things_view')[0]?.name, 'a')
     migration.apply()
     migration.close()
-    const done = openSqliteMigration(`sqlite:${file}`, next)
+    const done = openSqliteMigration(`sqlite:${file}`, { collections: next })
     assert.deepEqual(done.steps, [])
     done.close()
     assert.deepEqual(plain(file, 'SELECT label, size FROM things_view'), [{ label: 'a', size: 1 }])

@@ -1,0 +1,32 @@
+/** Table plans: run operations on the service's own tables, each as one statement, on every database. Part 1. */
+import type { Table, TablePlan, TableRow, TableRows } from '../flow/table.ts'
+import { tableStatement } from '../sql/table-statements.ts'
+import type { StoreContext } from './context.ts'
+import { type ResultRow, rowConflict, type Steps } from './steps.ts'
+
+/** With `alone`, a write commits by itself. An insert that meets a row reads it. */
+export function* performTablePlan(
+  cellar: Pick<StoreContext, 'dialect' | 'onWrite'>,
+  plan: TablePlan,
+  alone = false,
+): Steps<TableRows> {
+  const { table, do: kind } = plan.run
+  if (kind !== 'find') cellar.onWrite?.({ collection: table.name, key: null })
+  const { text, values } = tableStatement(cellar.dialect, plan)
+  const autocommit = kind === 'find' ? 'read' : 'write'
+  const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
+  if (kind !== 'insert' || found.length > 0) return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
+  const { by = table.key } = plan.run
+  const where = Object.fromEntries(by.map((name) => [name, name]))
+  const { rows } = yield* performTablePlan(cellar, { ...plan, run: { do: 'find', table, where } })
+  if (rows.length === 0) throw rowConflict(table.name) // it was there, and has been deleted since
+  return { is: 'present', rows }
+}
+
+/** The row as its table declares it: PostgreSQL sends large integers as text. */
+function rowOf({ columns }: Table, row: ResultRow): TableRow {
+  const made = { ...row } as Record<string, TableRow[string]>
+  for (const name in columns)
+    if (typeof made[name] === 'string' && columns[name]?.startsWith('integer')) made[name] = Number(made[name])
+  return made
+}
