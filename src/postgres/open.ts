@@ -11,6 +11,7 @@ import {
   admitDeclaration,
   emptyMisfitReport,
   findMisfits,
+  readFormerMisfits,
   rememberMisfits,
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
@@ -214,7 +215,11 @@ async function prepareSchema(
   const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
-  if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
+  if (serves === 'former')
+    return {
+      ground: { layout: state?.former as Layout, former: null },
+      misfits: await runStepsAsync(readFormerMisfits(postgresDialect), ask),
+    }
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {

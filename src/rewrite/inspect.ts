@@ -48,5 +48,5 @@ function* recordMisfits(found: Misfits, collections: readonly Collection[], dial
       ),
     ]),
   )
-  yield* writeMisfitMemory(dialect, { bounds: known.bounds, misfits })
+  yield* writeMisfitMemory(dialect, { ...known, misfits })
 }

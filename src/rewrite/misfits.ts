@@ -3,7 +3,7 @@ import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, union
 import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
 import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
 import { type Consent, type Hazard, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
-import { earlierReleaseSurvey } from '../schema/state.ts'
+import { earlierReleaseSurvey, layoutName } from '../schema/state.ts'
 import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fitIndexColumns } from '../sql/index-width.ts'
@@ -15,6 +15,9 @@ import { type MisfitCounter, misfitCounter } from './misfit-counter.ts'
 export interface MisfitMemory {
   readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
   readonly misfits: Misfits
+  /** The layout of that declaration, and the misfits of the declaration before it, whose nodes may be started again during a rolling upgrade. */
+  readonly layout?: string
+  readonly former?: Misfits
 }
 
 /** The result of the search before a declaration is applied. */
@@ -57,6 +60,11 @@ export function* writeMisfitMemory({ mark }: Dialect, memory: MisfitMemory): Ste
   }
 }
 
+/** The misfits of the former declaration, as its nodes describe them during a rolling upgrade. */
+export function* readFormerMisfits(dialect: Dialect): Steps<Misfits> {
+  return (yield* readMisfitMemory(dialect))?.former ?? {}
+}
+
 /** The bounds of all fields, in the form that the database stores. */
 export const declaredBounds = (collections: readonly Collection[]): MisfitMemory['bounds'] =>
   Object.fromEntries(
@@ -73,7 +81,8 @@ export const emptyMisfitReport: MisfitReport = { memory: null, misfits: {}, narr
 export function* findMisfits({ change, collections, dialect, world }: SurveyedChange): Steps<MisfitReport> {
   const { before, after } = change
   const bounds = declaredBounds(collections)
-  if (before === null) return { memory: { bounds, misfits: {} }, misfits: {}, narrowed: [] }
+  const layout = layoutName(after)
+  if (before === null) return { memory: { bounds, misfits: {}, layout, former: {} }, misfits: {}, narrowed: [] }
   const known = yield* readMisfitMemory(dialect)
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
   const until = world.monotonic() + maxCountingTime
@@ -97,7 +106,8 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
     }
   }
   const some = Object.fromEntries(Object.entries(misfits).filter(([, fields]) => Object.keys(fields).length > 0))
-  const memory = { bounds: { ...known?.bounds, ...bounds }, misfits: some }
+  const former = (known?.layout === layout ? known.former : known?.misfits) ?? {}
+  const memory = { bounds: { ...known?.bounds, ...bounds }, misfits: some, layout, former }
   return { memory: JSON.stringify(memory) === JSON.stringify(known) ? null : memory, misfits: some, narrowed }
 }
 

@@ -14,6 +14,7 @@ import {
   admitDeclaration,
   emptyMisfitReport,
   findMisfits,
+  readFormerMisfits,
   rememberMisfits,
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
@@ -87,7 +88,11 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
   if (kept) return { ground: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
-  if (serves === 'former') return { ground: { layout: state?.former as Layout, former: null }, misfits: {} }
+  if (serves === 'former')
+    return {
+      ground: { layout: state?.former as Layout, former: null },
+      misfits: runSteps(readFormerMisfits(sqliteDialect), run),
+    }
   const surveyed = { ...site, change, dialect: sqliteDialect }
   const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')

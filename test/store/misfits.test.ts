@@ -8,7 +8,7 @@ import { type Testing, testing } from 'bylaw/testing'
 import { openMigration } from '../../src/terminal/open.ts'
 import { type Judge, judgeOf } from '../help/described.ts'
 import { things } from '../help/file.ts'
-import { type Place, places } from '../help/places.ts'
+import { alive, applied, type Place, places } from '../help/places.ts'
 import { freshCitus, planned } from '../help/spread.ts'
 
 type Fields = Record<string, Field>
@@ -374,6 +374,33 @@ for (const [store, make] of places)
       const patch = await own.call(path, { method: 'PATCH', json: { text: 'long', size: 3 } })
       assert.equal(patch.status, 200)
       assert.equal((await own.call(path, { method: 'PATCH', json: { text: 'longer' } })).status, 400)
+    })
+
+    test('a node of the former declaration that starts again during a rolling upgrade describes them in its own names', async (t) => {
+      const place = await make(t)
+      const open = opening(t, place)
+      const state = (values: string[]) => f.enum(values as [string], { filter: true })
+      const wide = open(things({ state: state(['open', 'lost']) }))
+      await fill(wide, [{ state: 'lost' }, { state: 'open' }])
+      await wide.close()
+      const former = things({ state: state(['open']) })
+      await (await ready(open(former, true))).close()
+      await alive(place)
+      const now = things({
+        phase: f.enum(['open', 'lost'], { was: 'state', filter: true, sort: true }),
+        note: f.text({ optional: true, filter: true }),
+      })
+      assert.deepEqual((await applied(place, now)).waitsFor, ['old'])
+      for (const [api, field] of [
+        [former, 'state'],
+        [now, 'phase'],
+        [former, 'state'],
+      ] as const) {
+        const own = await ready(open(api))
+        const { components } = await json(await own.call('/openapi.json'))
+        assert.deepEqual(components.schemas.Thing.properties[field].enum.sort(), ['lost', 'open'])
+        await own.close()
+      }
     })
   })
 
