@@ -1,7 +1,7 @@
 /** Effect maker: decides what follows from the writes of a resource, for other rows. Part 4, methods. */
-import type { ReadResult, RowKey } from '../flow/found-row.ts'
+import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Consequences, Read, RowChange, RowWrite } from '../flow/plan.ts'
+import type { Consequences, Effect, EffectRead, EffectReadResult, RowChange, RowWrite } from '../flow/plan.ts'
 
 /** The write of a row. */
 export interface DocumentWrite {
@@ -16,7 +16,7 @@ export interface DocumentWrite {
 /** What effects are made with. */
 export interface EffectTools {
   /** What was read, in the order of `reads`. */
-  readonly seen: readonly ReadResult[]
+  readonly seen: readonly EffectReadResult[]
   /** Changes the document of a row of a resource; a row that is not there stays so. */
   readonly change: (resource: string, key: RowKey, act: (document: Document) => Document) => RowChange
 }
@@ -25,10 +25,10 @@ export interface EffectTools {
 export interface EffectMaker {
   /** The resource whose writes it follows, by its newest name. */
   readonly resource: string
-  /** The rows that it decides from. */
-  readonly reads?: (write: DocumentWrite) => readonly Read[]
+  /** The rows that it decides from, and operations on tables, such as the next number of a series. */
+  readonly reads?: (write: DocumentWrite) => readonly EffectRead[]
   /** May set members of `after`. Called again if a row that it decided from has changed meanwhile. */
-  readonly decide: (write: DocumentWrite, tools: EffectTools) => readonly RowChange[]
+  readonly decide: (write: DocumentWrite, tools: EffectTools) => readonly Effect[]
 }
 
 /** What all makers of a resource decide; `make` makes the write of the document as they left it. */
@@ -45,7 +45,7 @@ export function consequencesOf(
       const after = write.after && { ...write.after }
       let at = 0
       const effects = makers.flatMap(({ decide }, i) => {
-        const seen = all.slice(at, at + (reads[i] as readonly Read[]).length)
+        const seen = all.slice(at, at + (reads[i] as readonly EffectRead[]).length)
         at += seen.length
         return decide({ ...write, after }, { seen, change })
       })

@@ -3,7 +3,7 @@
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
 import type { ReadResult, RowKey } from './found-row.ts'
-import type { SeveralWrites, TablePlan } from './table.ts'
+import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
 /** Another row that is wanted beside a row: the field that holds its id, and its collection. */
 export interface RowJoin {
@@ -122,16 +122,23 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly change: (seen: ReadResult) => RowWrite
 }
 
+/** What is committed together with a write: changes of other rows, and operations on the service's own tables. */
+export type Effect = RowChange | TablePlan
+
+/** What a write is decided from: rows, which must not change before the commit, or rows of a table. An operation that writes locks them. */
+export type EffectRead = Read | TablePlan
+export type EffectReadResult = ReadResult | TableRows
+
 /** What follows from a write: decided from other rows, and again if one of them has changed meanwhile. */
 export interface Consequences {
-  readonly reads: readonly Read[]
+  readonly reads: readonly EffectRead[]
   /** Pure. The write as it is completed, with its effects. */
-  readonly decide: (seen: readonly ReadResult[]) => RowWrite
+  readonly decide: (seen: readonly EffectReadResult[]) => RowWrite
 }
 
 /** What is committed together with a write, or not at all. */
 interface WithEffects {
-  readonly effects?: readonly RowChange[]
+  readonly effects?: readonly Effect[]
   readonly consequences?: Consequences
 }
 

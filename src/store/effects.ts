@@ -1,11 +1,13 @@
 /** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
-import type { Consequences, RowChange, RowWrite } from '../flow/plan.ts'
+import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from '../flow/plan.ts'
+import type { TablePlan } from '../flow/table.ts'
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
+import { performTablePlan } from './table-plans.ts'
 import { writeRow } from './write-row.ts'
 
 /** With `held`, the rows that effects are decided from are locked when they are read. */
@@ -34,10 +36,14 @@ function* decideConsequences(
   cellar: StoreContext,
   { reads, decide }: Consequences,
   held: boolean,
-): Steps<RowWrite & { readonly effects: readonly RowChange[] }> {
+): Steps<RowWrite & { readonly effects: readonly Effect[] }> {
   const guards: RowChange[] = []
-  const seen: ReadResult[] = []
+  const seen: EffectReadResult[] = []
   for (const read of reads) {
+    if (read.do === 'table') {
+      seen.push(yield* performTablePlan(cellar, read))
+      continue
+    }
     const row = yield* readRow(cellar, read, held)
     seen.push(row)
     guards.push({ ...read, expectedRevision: row.revision, change: () => keep })
@@ -49,7 +55,7 @@ function* decideConsequences(
 /** What follows from the rows that were removed with another one. */
 function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
-  const effects: RowChange[] = []
+  const effects: Effect[] = []
   for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
   return (yield* performEffects(cellar, effects, yield* lockRows(cellar, keep, effects))) ?? { is: 'removed' }
 }
@@ -57,10 +63,14 @@ function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
 function* performEffects(
   cellar: StoreContext,
-  effects: readonly RowChange[],
+  effects: readonly Effect[],
   rows: Map<string, ReadResult>,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
+    if (isTablePlan(effect)) {
+      yield* performTablePlan(cellar, effect)
+      continue
+    }
     const name = rowName(cellar, effect)
     const seen = rows.get(name) ?? (yield* readRow(cellar, effect, true))
     const { collection, expectedRevision = seen.revision } = effect
@@ -78,11 +88,12 @@ function* performEffects(
 function* lockRows(
   cellar: StoreContext,
   plan: RowWrite,
-  effects: readonly RowChange[],
+  effects: readonly Effect[],
 ): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
   const place = (row: RowOfChange) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
-  const ordered = [...own, ...effects].sort((a, b) => (place(a) < place(b) ? -1 : 1))
+  const changes = effects.flatMap((one) => (isTablePlan(one) ? [] : [one]))
+  const ordered = [...own, ...changes].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
   for (const row of ordered) {
@@ -91,6 +102,8 @@ function* lockRows(
   }
   return rows
 }
+
+const isTablePlan = (effect: Effect): effect is TablePlan => 'do' in effect
 
 type RowOfChange = Pick<RowChange, 'collection' | 'key'>
 
