@@ -85,11 +85,7 @@ function* performEffects(
 }
 
 /** Reads and locks the rows that are written: owners before what they own, then in order, so that two writes cannot deadlock. */
-function* lockRows(
-  cellar: StoreContext,
-  plan: RowWrite,
-  effects: readonly Effect[],
-): Steps<Map<string, ReadResult>> {
+function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effect[]): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
   const place = (row: RowOfChange) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
   const changes = effects.flatMap((one) => (isTablePlan(one) ? [] : [one]))

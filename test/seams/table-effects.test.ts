@@ -105,7 +105,8 @@ for (const [store, make] of places)
       const place = await make(t)
       const nodes = [await nodeOn(t, place), await nodeOn(t, place)] as const
       const { json } = await nodes[0].send('POST', '/invoices', { text: 'a' })
-      const edit = (i: 0 | 1, editor: string) => nodes[i].send('PATCH', `/invoices/${json.id}`, { editor, text: editor })
+      const edit = (i: 0 | 1, editor: string) =>
+        nodes[i].send('PATCH', `/invoices/${json.id}`, { editor, text: editor })
       const answers = await Promise.all([edit(0, 'ann'), edit(1, 'ben')])
       assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
       const first = answers.find(({ status }) => status === 200)?.json.editor
