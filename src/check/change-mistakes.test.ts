@@ -35,26 +35,22 @@ const mistakes = (...changes: object[]) =>
 
 const at = 'changes.v2.customers'
 const cases: readonly (readonly [title: string, change: object, mistake: string])[] = [
-  ['no such version', { version: 'v9' }, 'changes.v9.customers: There is no v9, and nothing can have changed with it.'],
-  [
-    'the first version',
-    { version: 'v1' },
-    'changes.v1.customers: v1 is the first version, so that nothing can have changed with it.',
-  ],
+  ['no such version', { version: 'v9' }, 'changes.v9.customers: There is no version v9, so it cannot have changes.'],
+  ['the first version', { version: 'v1' }, 'changes.v1.customers: v1 is the first version, so it cannot have changes.'],
   ['no such resource', { resource: 'orders' }, 'changes.v2.orders: There is no resource `orders` in v2.'],
-  ['nothing said', { about: ' ' }, `${at}: It is not said what changed.`],
+  ['nothing said', { about: ' ' }, `${at}: The change has no description.`],
   ['an unknown member', { rename: {} }, `${at}.rename: \`rename\` is not known here.`],
   ['no object', { renamed: 'name' }, `${at}.renamed: It is "name".`],
   ['no function', { request: 1 }, `${at}.request: It is 1.`],
   ['no such field added', { added: ['nam'] }, `${at}.added: There is no field "nam" in v2.`],
   ['no such field renamed', { renamed: { title: 'nam' } }, `${at}.renamed: There is no field "nam" in v2.`],
   ['two of one name', { renamed: { note: 'name' } }, `${at}: Before v2 there would be two fields \`note\`.`],
-  ['no enum', { mapped: { name: { a: 'b' } } }, `${at}.mapped.name: \`name\` is no enum.`],
-  ['no value', { mapped: { status: { open: 'activ' } } }, `${at}.mapped.status: "activ" is no value of \`status\`.`],
+  ['no enum', { mapped: { name: { a: 'b' } } }, `${at}.mapped.name: \`name\` is not an enum.`],
+  ['no value', { mapped: { status: { open: 'activ' } } }, `${at}.mapped.status: "activ" is not a value of \`status\`.`],
   [
     'leads nowhere',
     { moved: { land: { by: 'name', to: 'country' } } },
-    `${at}.moved.land: "name" leads to no resource.`,
+    `${at}.moved.land: "name" refers to no resource.`,
   ],
   [
     'nothing there',
@@ -64,24 +60,28 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
   ['not offered', { methods: { added: ['remove'] } }, `${at}.methods.added: "remove" is not offered.`],
   ['still offered', { methods: { withdrawn: ['read'] } }, `${at}.methods.withdrawn: "read" is still offered.`],
   ['no such error', { errors: { tardy: 'lat' } }, `${at}.errors.tardy: There is no declared type "lat".`],
-  ['nothing gives it', { added: ['name'] }, `${at}.added: Old requests do not give \`name\`, which has to be given.`],
+  ['nothing gives it', { added: ['name'] }, `${at}.added: Old requests do not contain \`name\`, which is required.`],
   [
     'what moved is not asked for there',
     { moved: { land: { by: 'accountId', to: 'country', field: f.country({ filter: true, sort: true }) } } },
-    `${at}.moved.land: Lists are asked for it by \`country\` of \`accounts\`, which has no \`sort\`.`,
+    `${at}.moved.land: Lists of older versions query \`country\` of \`accounts\` for it, which has no \`sort\`.`,
   ],
   [
     'what moved is compared in another form there',
     { moved: { land: { by: 'accountId', to: 'country', field: f.integer({ filter: true }) } } },
-    `${at}.moved.land: It would be compared with \`country\` of \`accounts\`, whose values are of another form.`,
+    `${at}.moved.land: Lists would compare it with \`country\` of \`accounts\`, which is stored in another format.`,
   ],
   [
     'what moved is null there and another value here',
     { moved: { land: { by: 'accountId', to: 'city', field: f.text({ filter: true, default: 'Rome' }) } } },
-    `${at}.moved.land: Where \`city\` of \`accounts\` is null its default is shown, and lists would not find it by that.`,
+    `${at}.moved.land: Where \`city\` of \`accounts\` is null, older versions show the default, but their lists cannot find it by that value.`,
   ],
   ['nothing shows it', { removed: { title: f.text() } }, `${at}.removed.title: Old answers need a value for it.`],
-  ['another kind', { retyped: { name: f.integer() } }, `${at}.retyped.name: Its values are of another kind.`],
+  [
+    'another kind',
+    { retyped: { name: f.integer() } },
+    `${at}.retyped.name: The old and the new field have different kinds.`,
+  ],
   [
     'a filler that is refused',
     { required: { name: 7 } },
@@ -92,7 +92,7 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
     { required: { name: null } },
     `${at}.required.name: The field refuses it: name is required and cannot be null.`,
   ],
-  ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` does not have to be given.`],
+  ['not required', { required: { note: '' } }, `${at}.required.note: \`note\` is not required.`],
   [
     'the version before is not sound',
     { removed: { title: f.ref('titles', { optional: true }) } },
@@ -104,7 +104,7 @@ for (const [title, change, mistake] of cases)
 
 test('the newest change comes first, and each one is judged by what the one before left', () => {
   assert.deepEqual(mistakes({ renamed: { title: 'name' } }, { version: 'v3' }), [
-    'changes.v3.customers: The change of v3 stands behind one of v2.',
+    'changes.v3.customers: The change of v3 comes after a change of v2.',
   ])
   assert.deepEqual(mistakes({ version: 'v3', renamed: { title: 'name' } }, { renamed: { label: 'title' } }), [])
   assert.deepEqual(mistakes({ version: 'v3', renamed: { title: 'name' } }, { renamed: { label: 'name' } }), [
@@ -121,9 +121,9 @@ test('what moved is that of its version: what the version changed of it stands b
         (change) => ({ version: 'v2', resource: 'customers', about: 'It changed.', ...change }) as Change,
       ),
     ).map(({ reason, mend }) => `${reason} ${mend}`)
-  const mend = 'Write this change before the one of accounts, which'
-  const stays = `It is to be that of v2, and stands here as it was before. ${mend} changes it: each one says what was before it.`
-  const brought = `\`accounts\` has no field "city". ${mend} brings it: each one says what was before it.`
+  const mend = 'Write this change before the change of accounts that'
+  const stays = `It has to be the field of v2, but a change of \`accounts\` before this one already replaces it by its older form. ${mend} changes it: each change says what was different before it.`
+  const brought = `\`accounts\` has no field "city". ${mend} adds it: each change says what was different before it.`
   const to = (name: string, by = 'accountId') => ({ moved: { land: { by, to: name } } })
   assert.deepEqual(refused({ renamed: { town: 'city' } }, move), [stays])
   assert.deepEqual(refused({ renamed: { town: 'city' } }, to('city')), [brought])
@@ -157,13 +157,13 @@ test('what moved is followed through later changes of both ends, as far as it ca
   )
   assert.deepEqual(
     found.map(({ place, reason }) => `${place}: ${reason}`),
-    [`${at}.moved.land: \`state\` of \`accounts\` moved on in v3.`],
+    [`${at}.moved.land: \`state\` of \`accounts\` moves again in v3.`],
   )
   assert.deepEqual(
     mistakes(later({ removed: { ownerId: f.ref('accounts', { optional: true }) }, response: () => ({}) }), {
       moved: { land: { by: 'ownerId', to: 'country' } },
     }),
-    [`${at}.moved.land: \`ownerId\` of \`customers\` is not there any more from v3 on.`],
+    [`${at}.moved.land: \`ownerId\` of \`customers\` is removed in v3.`],
   )
   assert.deepEqual(mistakes(land), [])
 })
@@ -192,7 +192,8 @@ test('what a caller does not see is null to `response`, which has to take that',
       [{ version: 'v2', resource: 'customers', about: 'It changed.', removed, response } as never],
     ).map(({ place, reason }) => `${place}: ${reason}`)
   type Now = { name: string; rank: string }
-  const before = 'changes.v2.customers.response: Callers without pay do not see `rank`, so that null stands there. '
+  const before =
+    'changes.v2.customers.response: Callers without pay do not see `rank`, so `response` receives null for it. '
   assert.deepEqual(
     unseen(({ name, rank }: Now) => ({ label: name, worth: rank })),
     [],
@@ -203,7 +204,7 @@ test('what a caller does not see is null to `response`, which has to take that',
   )
   assert.deepEqual(
     unseen(({ rank }: Now) => ({ label: rank, worth: rank })),
-    [`${before}Then it gives no \`label\`, which they are promised.`],
+    [`${before}It returns no \`label\` then, which the version promises.`],
   )
   assert.deepEqual(
     unseen(() => JSON.parse('what needs more than plain values')),
@@ -212,7 +213,7 @@ test('what a caller does not see is null to `response`, which has to take that',
   const asked = { label: f.text({ filter: true, optional: true }), worth: f.text({ optional: true, read: 'pay' }) }
   const told = ({ name, rank }: Now) => ({ label: rank ?? name, worth: rank })
   assert.deepEqual(unseen(told, asked), [
-    'changes.v2.customers.label: Lists are filtered or sorted by what all are shown, and callers with pay are shown another value than the others.',
+    'changes.v2.customers.label: Callers with pay see another value of it than others do, so lists cannot be filtered or sorted by it.',
   ])
   assert.deepEqual(
     unseen(({ name, rank }: Now) => ({ label: name, worth: rank }), asked),
@@ -228,8 +229,8 @@ test('versions have a name and the times of their coming and going', () => {
   const wrong: [unknown, string][] = [
     [[], 'versions: `versions` is a list.'],
     [{}, 'versions: `versions` is empty.'],
-    [{ v01: { released: '2026-01-15' } }, 'versions.v01: The name is not one of a version.'],
-    [{ v1: {} }, 'versions.v1: It is not said when the version came.'],
+    [{ v01: { released: '2026-01-15' } }, 'versions.v01: The name is not that of a version.'],
+    [{ v1: {} }, 'versions.v1: `released` is missing.'],
     [{ v1: { released: '2026-02-30' } }, 'versions.v1.released: It is "2026-02-30".'],
     [{ v1: { released: '2026-01-15', ended: '' } }, 'versions.v1.ended: `ended` is not known here.'],
     [{ v1: { released: '2026-01-15', guide: 'docs' } }, 'versions.v1.guide: It is "docs".'],
@@ -240,7 +241,7 @@ test('versions have a name and the times of their coming and going', () => {
     ],
     [
       { v1: { released: '2026-01-15' }, v2: { released: '2026-01-14' } },
-      'versions.v2.released: It would have come before v1.',
+      'versions.v2.released: It would be released before v1.',
     ],
   ]
   for (const [versions, mistake] of wrong) assert.deepEqual(declared(versions), [mistake])
@@ -261,7 +262,7 @@ test('operations that go are offered, and have the times of their going', () => 
     ['2026-02-01', `${path}: It is "2026-02-01".`],
     [{ read: '2026-02-01' }, `${path}.read: It is "2026-02-01".`],
     [{ change: { deprecated: '2026-02-01' } }, `${path}.change: "change" is not offered.`],
-    [{ read: { sunset: '2026-02-01' } }, `${path}.read: It is not said from when on it is deprecated.`],
+    [{ read: { sunset: '2026-02-01' } }, `${path}.read: \`deprecated\` is missing.`],
     [{ read: { deprecated: 'soon' } }, `${path}.read.deprecated: It is "soon".`],
     [{ read: { deprecated: '2026-02-01', successor: 'notes' } }, `${path}.read.successor: It is "notes".`],
     [{ read: { deprecated: '2026-02-01', format: 'true' } }, `${path}.read.format: \`format\` is not known here.`],

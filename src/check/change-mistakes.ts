@@ -59,15 +59,15 @@ function checkVersionOfChange(
 ): void {
   const labels = versionLabels(declaration)
   if (!labels.includes(version) || labels[0] === version) {
-    const reason = labels[0] === version ? `${version} is the first version, so that` : `There is no ${version}, and`
-    report({ found }, path, `${reason} nothing can have changed with it.`, nameHint(version, labels.slice(1)))
+    const reason = labels[0] === version ? `${version} is the first version, so` : `There is no version ${version}, so`
+    report({ found }, path, `${reason} it cannot have changes.`, nameHint(version, labels.slice(1)))
   }
   if (last && majorOf(last.version) < majorOf(version))
     report(
       { found },
       path,
-      `The change of ${version} stands behind one of ${last.version}.`,
-      'Write the newest change first: each one says what was before it.',
+      `The change of ${version} comes after a change of ${last.version}.`,
+      'Write changes from the newest version to the oldest: each one says what was different before it.',
     )
 }
 
@@ -87,8 +87,8 @@ function checkChange(scene: ChangeCheck): void {
     report(
       { found },
       path,
-      'It is not said what changed.',
-      "Write it in a sentence, as about: '`name` replaces `title`.'.",
+      'The change has no description.',
+      "Describe it in a sentence, as about: '`name` replaces `title`.'.",
     )
   for (const key of objectKeys)
     if (given[key] !== undefined && !isObject(given[key])) {
@@ -105,7 +105,7 @@ function checkChange(scene: ChangeCheck): void {
       )
   checkRevision(given.revision, scene)
   if (change.begins && change.ends)
-    report({ found }, path, 'The resource would begin and end at once.', 'Leave one of the two out.')
+    report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
   checkNames(scene)
   checkValues(scene)
   checkMethods(scene)
@@ -150,7 +150,7 @@ function checkNames(scene: ChangeCheck): void {
       { found },
       path,
       `Before ${change.version} there would be two fields \`${name}\`.`,
-      'Write in `added` or `renamed` what became of the field of that name, or leave one out.',
+      'Declare in `added` or `renamed` what happened to the field of that name, or remove one of the two.',
     )
 }
 
@@ -166,8 +166,8 @@ function checkValues({ change, path, own, around, found }: ChangeCheck): void {
       report(
         { found },
         [...path, 'mapped', name],
-        `\`${name}\` is no enum.`,
-        'Write `retyped`, `request` and `response`.',
+        `\`${name}\` is not an enum.`,
+        'Use `retyped` with `request` and `response` instead.',
       )
     else {
       const news = [...Object.values(mapped[name] ?? {}), ...Object.keys(told[name] ?? {})]
@@ -175,7 +175,7 @@ function checkValues({ change, path, own, around, found }: ChangeCheck): void {
         report(
           { found },
           [...path, 'mapped', name],
-          `${valueInWords(value)} is no value of \`${name}\`.`,
+          `${valueInWords(value)} is not a value of \`${name}\`.`,
           nameHint(value, values),
         )
     }

@@ -145,7 +145,7 @@ table('orders, indexes and what is unique together', [
     'a field without an order',
     () => asked({ order: ['tags'] }),
     'resources.orders.order',
-    '`tags` cannot be sorted by',
+    'Lists cannot be sorted by `tags`',
   ],
   ['an object', () => asked({ sorts: { here: ['at'] } }), 'resources.orders.sorts.here', '`at`'],
   ['a secret', () => asked({ order: ['-secret'] }), 'resources.orders.order', '`secret`'],
@@ -177,7 +177,7 @@ table('orders, indexes and what is unique together', [
   ['one field alone', () => asked({ uniques: [['name']] }), 'resources.orders.uniques', 'two fields'],
   ['a list in it', () => asked({ uniques: [['name', 'tags']] }), 'resources.orders.uniques', '`tags`'],
   ['a secret in it', () => asked({ uniques: [['name', 'secret']] }), 'resources.orders.uniques', '`secret`'],
-  ['the id in it', () => asked({ uniques: [['name', 'id']] }), 'resources.orders.uniques', 'unique alone'],
+  ['the id in it', () => asked({ uniques: [['name', 'id']] }), 'resources.orders.uniques', 'always unique'],
   [
     'a field with a mistake is told once',
     () => orders({ fields: { at: f.object({ x: f.concept('nowhere') }) }, order: ['at.x', 'at'] }),

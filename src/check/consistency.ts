@@ -48,7 +48,7 @@ function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
         ground,
         path,
         `The prefix ${given === undefined ? 'that follows from the name, ' : ''}${valueInWords(prefix)}${given === undefined ? ',' : ''} cannot begin an id.`,
-        "Write up to 63 small letters, as prefix: 'cus'; underscores may stand between them.",
+        "Write up to 63 lowercase letters, as prefix: 'cus'; underscores are allowed between them.",
       )
       continue
     }
@@ -74,7 +74,7 @@ function checkTables(resources: Entries, ground: DeclarationCheck): void {
       report(
         ground,
         ['resources', name],
-        `It would be stored under the same name as \`${owner}\`.`,
+        `Its table would have the same name as that of \`${owner}\`.`,
         'Write another name for one of the two.',
       )
     for (const one of [table, `${table}_view`]) owners.set(one, name)
@@ -128,8 +128,8 @@ export function checkCycles(
       report(
         ground,
         place(start),
-        `\`${start}\` leads back to itself: ${circle.join(' -> ')}.`,
-        'Take one of these out of the circle.',
+        `\`${start}\` is part of a cycle: ${circle.join(' -> ')}.`,
+        'Remove one of these links.',
       )
     for (const name of circle) told.add(name)
   }
@@ -184,8 +184,8 @@ function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFie
   const sorted = [...terms].filter(([term, field]) => field?.options.sort && declared(term))
   const most = settings.list.maxSortable
   if (sorted.length <= most) return
-  const reason = `There are ${sorted.length} fields to sort by, which is more than list.maxSortable (${most}).`
-  report(ground, ['resources', name, 'fields'], reason, 'Leave `sort` out at some, or set a higher maximum.')
+  const reason = `There are ${sorted.length} fields with \`sort\`, which is more than list.maxSortable (${most}).`
+  report(ground, ['resources', name, 'fields'], reason, 'Remove `sort` from some of them, or raise list.maxSortable.')
 }
 
 /** The rule for a list of field names: how many it needs, and which fields are suitable. */
@@ -201,8 +201,8 @@ const orderRule: NameListRule = {
   signed: true,
   fits: ({ kind, options }) => /sort|range/.test(standardKinds[kind].order) && !options.writeOnly && !options.read,
   fault: (term) => [
-    `\`${term}\` cannot be sorted by.`,
-    'Name a field whose values have an order and are answered to everybody.',
+    `Lists cannot be sorted by \`${term}\`.`,
+    'Name a field whose values have an order, without `writeOnly` and `read`.',
   ],
 }
 const indexRule: NameListRule = {
@@ -210,8 +210,8 @@ const indexRule: NameListRule = {
   signed: true,
   fits: ({ options }) => Boolean(options.filter || options.sort),
   fault: (term) => [
-    `\`${term}\` can neither be filtered nor sorted by, so an index of it has no use.`,
-    `Write filter or sort at the field \`${term}\`, or leave it out here.`,
+    `\`${term}\` has neither \`filter\` nor \`sort\`, so an index on it would not be used.`,
+    `Add \`filter\` or \`sort\` to the field \`${term}\`, or leave it out here.`,
   ],
 }
 const uniqueRule: NameListRule = {
@@ -220,8 +220,10 @@ const uniqueRule: NameListRule = {
   fits: ({ kind, options }, term) =>
     standardKinds[kind].order !== 'none' && !options.writeOnly && !options.read && term !== 'id',
   fault: (term) => [
-    `\`${term}\` cannot be part of what is unique together.`,
-    term === 'id' ? 'Leave it out: it is unique alone.' : 'Leave it out.',
+    `\`${term}\` cannot be part of \`uniques\`.`,
+    term === 'id'
+      ? 'Leave it out: it is always unique.'
+      : 'Name fields that can be compared, without `writeOnly` and `read`.',
   ],
 }
 
@@ -251,7 +253,6 @@ function checkNameList(
     if (typeof term !== 'string' || !terms.has(term))
       report(ground, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
     else if (field && !use.fits(field, term)) report(ground, path, ...use.fault(term))
-    if (bare.indexOf(term) < i)
-      report(ground, path, `${valueInWords(term)} stands there twice.`, 'Write each field once.')
+    if (bare.indexOf(term) < i) report(ground, path, `${valueInWords(term)} is listed twice.`, 'Write each field once.')
   }
 }

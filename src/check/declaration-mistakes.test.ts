@@ -25,7 +25,7 @@ table('the service', [
     'scopes["Orders:Read"]',
     'orders:read',
   ],
-  ['a scope without words', () => saying({ scopes: { 'orders:read': '' } }), 'scopes["orders:read"]', 'not described'],
+  ['a scope without words', () => saying({ scopes: { 'orders:read': '' } }), 'scopes["orders:read"]', 'no description'],
   [
     'a scope called public',
     () => saying({ scopes: { public: 'All', authenticated: 'Some' } }),
@@ -67,7 +67,7 @@ table('error types', [
     'a status that has one meaning only, or none here',
     () => saying({ errors: { a: { status: 401 }, b: { status: 422 }, c: { status: 502 }, d: { status: 504 } } }),
     'errors.a.status, errors.b.status, errors.c.status, errors.d.status',
-    'not for declared types',
+    'declared types cannot have it',
   ],
   [
     'no status',

@@ -40,7 +40,7 @@ export function declarationMistakes(declaration: unknown): Mistake[] {
   } catch (error) {
     // A member throws when it is read, so the rest cannot be checked.
     const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
-    report({ found }, [], reason, 'Write plain objects, and fields as f makes them.')
+    report({ found }, [], reason, 'Write plain objects, and make fields with f.')
   }
   return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
 }
@@ -107,16 +107,16 @@ function checkScopes(ground: DeclarationCheck): void {
   for (const [name, about] of Object.entries(ground.scopes)) {
     const path = ['scopes', name]
     if (name === 'public' || name === 'authenticated')
-      report(ground, path, `\`${name}\` is a rule of its own, not a scope.`, 'Write another name.')
+      report(ground, path, `\`${name}\` is a reserved rule of \`access\`, not a scope.`, 'Write another name.')
     else if (!/^[a-z][a-z0-9-]*(:[a-z0-9-]+)*$/.test(name))
       report(
         ground,
         path,
-        `${valueInWords(name)} is not a name of a scope.`,
-        "Write small letters, digits and dashes, parted by colons, as 'orders:read'.",
+        `${valueInWords(name)} is not a valid name of a scope.`,
+        "Write lowercase letters, digits and dashes, separated by colons, as 'orders:read'.",
       )
     if (typeof about !== 'string' || about.trim() === '')
-      report(ground, path, 'The scope is not described.', `Write in words what it allows, as '${name}': 'Read orders'.`)
+      report(ground, path, 'The scope has no description.', `Describe what it allows, as '${name}': 'Read orders'.`)
   }
 }
 
@@ -137,15 +137,15 @@ function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): voi
       report(
         ground,
         ['errors', name, 'parents'],
-        `\`${stray}\` is no more general type of \`${parents[0]}\`.`,
-        `Write parents: ['${line.slice(1).join("', '")}'], or begin with another one.`,
+        `\`${stray}\` is not among the parents of \`${parents[0]}\`.`,
+        `Write parents: ['${line.slice(1).join("', '")}'], or name another type first.`,
       )
     if (line.includes('server-error') !== status >= 500)
       report(
         ground,
         ['errors', name, 'status'],
-        `The status ${status} is not one of \`${line.at(-2)}\`.`,
-        'Write a status or parents of the same class: 4xx under client-error, 5xx under server-error.',
+        `The status ${status} does not belong to \`${line.at(-2)}\`.`,
+        'Write a status and parents of the same class: 4xx under client-error, 5xx under server-error.',
       )
   }
 }
@@ -159,7 +159,12 @@ function checkErrorStatus(path: DeclarationPath, status: unknown, ground: Declar
     report(ground, path, `The status is ${valueInWords(status)}.`, mend)
   }
   if (reservedStatuses.has(status))
-    report(ground, path, `The status ${status} is not for declared types.`, 'Write another one, as 400.')
+    report(
+      ground,
+      path,
+      `The status ${status} is reserved, and declared types cannot have it.`,
+      'Write another one, as 400.',
+    )
 }
 
 function checkErrorType(
@@ -175,7 +180,7 @@ function checkErrorType(
       ground,
       path,
       'The name is not in kebab-case.',
-      isKebab(better) ? `Write \`${better}\`.` : 'Write small letters, digits and dashes.',
+      isKebab(better) ? `Write \`${better}\`.` : 'Write lowercase letters, digits and dashes.',
     )
   if (catalogue.has(name))
     report(ground, path, `Every service has the type \`${name}\` already.`, 'Write another name.')

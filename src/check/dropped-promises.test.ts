@@ -28,7 +28,7 @@ const parts = {
 describe('a unique field that is made of others', () => {
   const both = { prefix: f.text(), number: f.text() }
   test('R195: is refused where nothing keeps it unique', () => {
-    const says = /^changes\.v2\.items\.removed\.sku: `sku` is unique before v2, and nothing keeps it unique/
+    const says = /^changes\.v2\.items\.removed\.sku: `sku` is unique before v2, but no unique field of v2 keeps it so/
     assert.match(mistakes(both, parts)[0] ?? '', says)
     const one = { ...both, number: f.text({ unique: true }) }
     assert.match(mistakes(one, parts)[0] ?? '', says)
@@ -75,7 +75,7 @@ describe('a unique field that is made of others', () => {
         { retyped, request, response: ({ row }: Record<string, string>) => ({ row: Number(row?.split(' ').at(-1)) }) },
         { uniques: [['hall', 'row']] },
       )
-    const says = /^changes\.v2\.items\.retyped\.row: `row` is unique together with others before v2/
+    const says = /^changes\.v2\.items\.retyped\.row: `row` is part of `uniques` before v2/
     assert.match(seats(() => ({ row: 'A' }))[0] ?? '', says)
     assert.match(seats(({ id, row }) => ({ row: `${id} ${row === 0 ? 0 : 1}` }), { row: f.text() })[0] ?? '', says)
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe('a reference that is made of other fields', () => {
     request,
     response,
   })
-  const says = /removed\.ownerId: `ownerId` refers to users before v2, and nothing checks that/
+  const says = /removed\.ownerId: `ownerId` refers to users before v2, but v2 does not check it/
   test('R195: is refused where nothing checks it', () => {
     const change = owner(
       ({ owner }: { owner: string }) => ({ ownerId: owner }),

@@ -38,30 +38,30 @@ export function checkDroppedPromises(scene: ChangeCheck): void {
       report(
         { found },
         path,
-        `\`${name}\` is unique before ${change.version}, and nothing keeps it unique from then on: two items could have one value.`,
-        `Let ${change.version} have a unique field that \`request\` makes of \`${name}\` alone, or keep \`${name}\` under \`renamed\`.`,
+        `\`${name}\` is unique before ${change.version}, but no unique field of ${change.version} keeps it so: two items could get the same value.`,
+        `Declare a unique field in ${change.version} that \`request\` computes from \`${name}\` alone, or use \`renamed\` for \`${name}\`.`,
       )
     if (jointUniques(one, scene).some((names) => !staysUnique(one, scene, [names])))
       report(
         { found },
         path,
-        `\`${name}\` is unique together with others before ${change.version}, and \`request\` makes one value of several, or several of one.`,
-        `Let \`request\` make it of the old value alone, another one for each, which \`response\` gives back.`,
+        `\`${name}\` is part of \`uniques\` before ${change.version}, but \`request\` maps different values to one, or one value to different ones.`,
+        `Let \`request\` compute it from the old value alone, a different one for each, so that \`response\` can restore the old value.`,
       )
     const today = fieldNow(one)
     if (today && field.kind === 'ref' && today.target === field.target && onDeleteOf(today) !== onDeleteOf(field))
       report(
         { found },
         path,
-        `\`${name}\` is kept by \`onDelete: '${onDeleteOf(field)}'\` before ${change.version}, and versions cannot differ in that.`,
-        `Write onDelete: '${onDeleteOf(today)}' here too, or at the field itself what was published.`,
+        `\`${name}\` has \`onDelete: '${onDeleteOf(field)}'\` before ${change.version} and '${onDeleteOf(today)}' now, but all versions must have the same.`,
+        `Write onDelete: '${onDeleteOf(today)}' here too, or onDelete: '${onDeleteOf(field)}' at the field itself.`,
       )
     if (hasReference(field) && !staysReference(one))
       report(
         { found },
         path,
-        `\`${name}\` refers to ${referenceTargets(field).join(' and ')} before ${change.version}, and nothing checks that from then on: it could hold ids of nobody.`,
-        `Let ${change.version} have a reference that \`request\` makes of \`${name}\` and \`response\` gives back, or keep \`${name}\` under \`renamed\`.`,
+        `\`${name}\` refers to ${referenceTargets(field).join(' and ')} before ${change.version}, but ${change.version} does not check it: it could hold ids of items that do not exist.`,
+        `Declare a reference in ${change.version} that \`request\` computes from \`${name}\` and \`response\` gives back, or use \`renamed\` for \`${name}\`.`,
       )
   }
 }

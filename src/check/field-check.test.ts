@@ -112,7 +112,7 @@ table('options', [
     '`two`',
   ],
   right('an option without a value', loose.boolean({ min: undefined })),
-  wrong('read and written by nobody', f.text({ readOnly: true, writeOnly: true }), 'nobody'),
+  wrong('read and written by nobody', f.text({ readOnly: true, writeOnly: true }), 'no client'),
   wrong('nothing to answer', f.text({ readOnly: true }), '`optional: true`'),
   right(
     'something to answer',

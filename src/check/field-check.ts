@@ -79,11 +79,11 @@ export function checkFieldName(path: DeclarationPath, ground: DeclarationCheck):
   const better = toCase(name, naming)
   const mend = isInCase(better, naming)
     ? `Write \`${better}\`.`
-    : 'Write letters and digits, beginning with a small letter.'
+    : 'Write letters and digits, starting with a lowercase letter.'
   if (!isInCase(name, naming))
     report(ground, path, `The name is not in ${naming === 'camel' ? 'camelCase' : 'snake_case'}.`, mend)
   if (name === 'constructor' || name === 'prototype')
-    report(ground, path, 'The name has a meaning of its own in JavaScript.', 'Write another name.')
+    report(ground, path, 'The name is reserved in JavaScript.', 'Write another name.')
 }
 
 /** Checks that the target is a resource whose items have a single id. */
@@ -100,7 +100,7 @@ export function checkReferenceTarget(path: DeclarationPath, target: unknown, gro
   }
   const { key, parent } = isObject(resources[target]) ? resources[target] : {}
   if (key === undefined || parent === undefined) return
-  const mend = `Name the resource they lie below, or leave out \`key\` at \`${target}\` so that they get ids.`
+  const mend = `Refer to their parent resource, or leave out \`key\` at \`${target}\` so that they get ids.`
   report(ground, path, `The items of \`${target}\` have a composite key, so one id does not name them.`, mend)
 }
 
@@ -119,7 +119,12 @@ export function checkField(
     return
   }
   if (depth > mostDepth) {
-    report(ground, path, `It lies more than ${mostDepth} levels deep.`, 'Make a resource of what lies so deep.')
+    report(
+      ground,
+      path,
+      `It is nested more than ${mostDepth} levels deep.`,
+      'Move the inner fields into a resource of their own.',
+    )
     return
   }
   const field = given.kind === 'concept' ? soundField(given, ground.soundConcepts) : given
@@ -132,7 +137,7 @@ export function checkField(
   for (const option of ['default', 'fill'] as const) {
     const faults: Violation[] = []
     if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
-    const mend = `Write a ${option} that it allows.`
+    const mend = `Write a ${option} that the field allows.`
     if (faults[0]) report(ground, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
   }
 }
@@ -155,7 +160,7 @@ function checkInside(
     checkFormerName([...path, name], one, fields as UncheckedObject, ground)
   }
   if (members.length === 0)
-    report(ground, path, 'The object has no fields.', 'Write them, or f.metadata() for keys that callers choose.')
+    report(ground, path, 'The object has no fields.', 'Declare them, or use f.metadata() if callers choose the keys.')
 }
 
 /** The former name of a field must not be the name of another field of the same object. */

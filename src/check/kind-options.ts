@@ -39,11 +39,11 @@ export function* kindOptionFaults(field: Field, settings: Settings): Generator<D
     const digits = Number.isInteger(precision) && precision >= 1 && precision <= 38
     const places = digits && Number.isInteger(scale) && (scale as number) >= 0 && (scale as number) <= precision
     if (!digits)
-      return yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write how many digits there are in all, 1 to 38.']
+      return yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write the total number of digits, 1 to 38.']
     if (!places)
       return yield [
         `\`scale\` is ${valueInWords(scale)}.`,
-        `Write how many of them stand after the point, 0 to ${precision}, as scale: 2.`,
+        `Write the number of digits after the point, 0 to ${precision}, as scale: 2.`,
       ]
   }
   const [read, what] = standardKinds[kind].bound?.(field, settings) ?? []
@@ -58,7 +58,7 @@ export function* kindOptionFaults(field: Field, settings: Settings): Generator<D
   }
   if (kind !== 'enum') return
   const listed: readonly unknown[] = Array.isArray(values) ? values : []
-  if (listed.length === 0) yield ['The enum has no values.', "Write them first, as f.enum(['open', 'closed'])."]
+  if (listed.length === 0) yield ['The enum has no values.', "List them, as f.enum(['open', 'closed'])."]
   const odd = listed.find((one) => typeof one !== 'string' || one === '')
   if (odd !== undefined)
     yield [`The value ${valueInWords(odd)} of the enum is not a name.`, 'Write each value as a text that is not empty.']
@@ -91,20 +91,20 @@ export function patternFault(pattern: unknown): DeclarationFault | undefined {
   } catch (error) {
     return [
       `The pattern cannot be read: ${(error as Error).message}.`,
-      "Write it as JavaScript reads it with the flag 'u'.",
+      "Write it in the syntax of JavaScript with the flag 'u'.",
     ]
   }
   const tokens = [...pattern.matchAll(patternToken)].map(([text]) => text)
   const strange = tokens.find((text) => /^\\(k<|[1-9])|^\(\?[a-z-]+:/.test(text))
   if (strange)
-    return [`The pattern has a back reference or a flag inside: ${strange}.`, 'Write what it stands for instead.']
+    return [`The pattern has a back reference or a flag inside: ${strange}.`, 'Write the pattern without it.']
   const doubtful = parsePattern(tokens).flat().find(isDoubtful)
   if (!doubtful) return undefined
   const reason =
     'The pattern repeats a group that matches the same text in several ways, as (a+)+ and (a|ab)* do: one text could keep the service busy for minutes.'
   return [
     reason,
-    'Repeat once only, as in ^[a-z-]+$, or let each round begin with a character of its own, as in ^[a-z]+(-[a-z]+)*$.',
+    'Use one repetition only, as in ^[a-z-]+$, or begin each repetition with a separator, as in ^[a-z]+(-[a-z]+)*$.',
   ]
 }
 

@@ -52,7 +52,7 @@ test('a moved field is not shown to callers who may not read the resource that h
   assert.deepEqual(mistake, {
     place: 'changes.v2.players.moved.level',
     reason:
-      "It would show what `ranks` has to callers who may not read `ranks`: items of `players` are answered to 'authenticated', and `access` of `ranks` lets 'a' read.",
+      "It would show values of `ranks` to callers who may not read `ranks`: items of `players` are readable by 'authenticated', and `access` of `ranks` lets 'a' read.",
     mend: "Write read: 'authenticated' in `access` of `ranks`, or the same rule at both, or read: 'a' in `field` of the moved field.",
   })
 })

@@ -15,19 +15,20 @@ export function checkMovedFields(scene: ChangeCheck): void {
     const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
     const there = target === undefined ? undefined : around.resources[target]
     const refuse = (reason: string, mend: string) => report({ found }, [...path, 'moved', name], reason, mend)
-    if (!there) refuse(`${valueInWords(by)} leads to no resource.`, 'Name a reference, or the field of the parent.')
+    if (!there)
+      refuse(`${valueInWords(by)} refers to no resource.`, 'Name a reference, or the field with the id of the parent.')
     else if (!hasMember(there.fields, to))
       refuse(
         `\`${target}\` has no field ${valueInWords(to)}.`,
         scene.later.some(
           (one) => one.version === change.version && one.resource === target && namesFromChange(one).includes(to),
         )
-          ? orderMend(target as string, 'brings it')
+          ? orderMend(target as string, 'adds it')
           : nameHint(to, Object.keys(there.fields)),
       )
     else if (scene.later.some((one) => one.version === change.version && changesField(one, target as string, to)))
       refuse(
-        `It is to be that of ${change.version}, and stands here as it was before.`,
+        `It has to be the field of ${change.version}, but a change of \`${target}\` before this one already replaces it by its older form.`,
         orderMend(target as string, 'changes it'),
       )
     else {
@@ -47,8 +48,8 @@ type FieldMove = NonNullable<Change['moved']>[string]
 function unwritableFault(scene: ChangeCheck, moved: FieldMove, target: string): ReturnType<typeof lostTrackFault> {
   if (!isClosed(scene, moved, target)) return undefined
   return {
-    reason: `Old clients write it, and \`${target}\` offers neither \`change\` nor \`replace\`, so that nobody may write it there.`,
-    mend: "Offer one of them there, or let old clients only read it, as field: f.text({ readOnly: true, default: '' }) with its own kind.",
+    reason: `Old clients write it, but \`${target}\` offers neither \`change\` nor \`replace\`, so nobody can write it there.`,
+    mend: "Offer one of them there, or make it read-only for old clients, as field: f.text({ readOnly: true, default: '' }), with the kind of the field.",
   }
 }
 
@@ -66,7 +67,7 @@ function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }
 }
 
 const orderMend = (target: string, does: string): string =>
-  `Write this change before the one of ${target}, which ${does}: each one says what was before it.`
+  `Write this change before the change of ${target} that ${does}: each change says what was different before it.`
 
 /** The fields that have their names since a change. */
 const namesFromChange = ({ added = [], renamed = {} }: Change): readonly string[] => [
@@ -105,8 +106,8 @@ function unqueryableFault(field: Field, there: Field, place: string): ReturnType
   const both = asks.map((one) => `\`${one}\``).join(' and ')
   if (lacks.length > 0)
     return {
-      reason: `Lists are asked for it by ${place}, which has no ${lacks.map((one) => `\`${one}\``).join(' and ')}.`,
-      mend: `Write it there too, or leave it out of \`field\`: then it is refused.`,
+      reason: `Lists of older versions query ${place} for it, which has no ${lacks.map((one) => `\`${one}\``).join(' and ')}.`,
+      mend: `Add it there too, or leave it out of \`field\`; then older versions refuse it.`,
     }
   const [own, other] = [columnOf('', field), columnOf('', there)]
   if (
@@ -114,13 +115,13 @@ function unqueryableFault(field: Field, there: Field, place: string): ReturnType
     (own.type !== other.type || (own.form !== other.form && /decimal|folded/.test(own.form + other.form)))
   )
     return {
-      reason: `It would be compared with ${place}, whose values are of another form.`,
-      mend: `Leave ${both} out of \`field\`: then they are refused.`,
+      reason: `Lists would compare it with ${place}, which is stored in another format.`,
+      mend: `Leave ${both} out of \`field\`; then older versions refuse them.`,
     }
   if (asks.length > 0 && there.options.optional && field.options.default !== undefined)
     return {
-      reason: `Where ${place} is null its default is shown, and lists would not find it by that.`,
-      mend: `Let ${place} have the default, or leave ${both} out of \`field\`.`,
+      reason: `Where ${place} is null, older versions show the default, but their lists cannot find it by that value.`,
+      mend: `Give ${place} the same default, or leave ${both} out of \`field\`; then older versions refuse them.`,
     }
   return undefined
 }
@@ -138,12 +139,12 @@ function lostTrackFault(
     const place = `\`${name}\` of \`${at}\``
     if (hasMember(moved, name))
       return {
-        reason: `${place} moved on in ${version}.`,
-        mend: `Let it be where ${version} has it from here on: what moves twice cannot be followed.`,
+        reason: `${place} moves again in ${version}.`,
+        mend: `Move it here to where ${version} has it: a field can move only once.`,
       }
     if (hasMember(removed, name) && (at === change.resource || !next.response))
       return {
-        reason: `${place} is not there any more from ${version} on.`,
+        reason: `${place} is removed in ${version}.`,
         mend: `Keep it in ${next.resource}, or leave it out here too.`,
       }
     if (hasMember(renamed, name)) name = renamed[name] as string

@@ -75,25 +75,25 @@ function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Fi
   const listed: readonly unknown[] = Array.isArray(filter) ? filter : filter === true ? [] : [filter]
   if (asked && order === 'none')
     yield [
-      `A field of kind ${kind} cannot be filtered by.`,
+      `Lists cannot be filtered by a field of kind ${kind}.`,
       kind === 'object' ? 'Write `filter` at the fields inside it.' : 'Leave `filter` out.',
     ]
   else if (asked) {
     if (Array.isArray(filter) && filter.length === 0)
-      yield ['`filter` names no form.', 'Write filter: true for plain equality.']
+      yield ['`filter` is an empty list.', 'Write filter: true for plain equality.']
     for (const form of listed.filter((one) => !forms.includes(one as string))) {
       yield [`A field of kind ${kind} has no filter ${valueInWords(form)}.`, nameHint(form, ['true', ...forms])]
     }
   }
   if (sort && (order === 'none' || order === 'equality'))
-    yield [`A field of kind ${kind} cannot be sorted by.`, 'Leave `sort` out.']
+    yield [`Lists cannot be sorted by a field of kind ${kind}.`, 'Leave `sort` out.']
   if (unique && order === 'none') yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
   const tells = Object.entries({ filter, sort, unique })
     .filter(([, value]) => value)
     .map(([name]) => name)
   if (writeOnly && tells.length > 0)
     yield [
-      `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would tell what it holds.`,
+      `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would reveal its value.`,
       `Leave ${listInWords(tells, 'and')} out, or \`writeOnly\`.`,
     ]
 }
@@ -103,7 +103,7 @@ function* contradictionFaults(field: Field, place: FieldSite): Generator<Declara
   const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
   const empty = given === undefined && !optional && field.kind !== 'list' && field.kind !== 'metadata'
   if (readOnly && writeOnly)
-    yield ['The field is `readOnly` and `writeOnly`, so that nobody could use it.', 'Leave one of the two out.']
+    yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
   else if (readOnly && empty && place === 'resource') {
     yield [
       'The field is `readOnly`, and a new item would have no value for it.',
@@ -112,13 +112,13 @@ function* contradictionFaults(field: Field, place: FieldSite): Generator<Declara
   }
   if (field.kind === 'ref' && given !== undefined)
     yield [
-      'A reference cannot have a default, as no item is sure to exist.',
+      'A reference cannot have a default, as the item may not exist.',
       'Write `optional: true` instead, or leave it required.',
     ]
   if (fill !== undefined && (unique || field.kind === 'ref'))
     yield [
-      `The field has a \`fill\`, and ${unique ? 'no two items may have the same value' : 'no item is sure to exist'}.`,
-      'Leave `fill` out, and mend the rows with the declaration before.',
+      `The field has a \`fill\`, but ${unique ? 'its values must be unique' : 'the item that it names may not exist'}.`,
+      'Leave `fill` out, and correct the rows with the former declaration.',
     ]
 }
 
@@ -144,11 +144,11 @@ const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly str
     inner: [
       [...ownFieldOptions, 'filter', 'sort', 'fold'],
       'inside a list',
-      'Leave it out, or make a resource of what the list holds.',
+      'Leave it out, or make the items of the list a resource.',
     ],
     item: [
       [...generalOptions.filter((name) => name !== 'fill'), 'fold'],
       'at the item of a list',
-      'Write it at the list; an item has bounds and a pattern.',
+      'Write it at the list; its item takes bounds and a pattern only.',
     ],
   }

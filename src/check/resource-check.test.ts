@@ -30,7 +30,7 @@ table('names of resources (R2)', [
     'names of the service',
     () => shop({ healthz: { ...open, plural: true }, 'bylaw-things': open, 'sqlite-things': open }),
     'resources.healthz, resources.bylaw-things, resources.sqlite-things',
-    'the service itself',
+    'reserved for the service',
   ],
   ['events, while nothing streams', () => shop({ events: open }), ''],
   [
@@ -113,19 +113,19 @@ table('keys (R4)', [
     'a setting for ids',
     () => orders({ key: 'name', settings: { resource: { id: 'client' } } }),
     'resources.orders.settings.resource.id',
-    'no id is made',
+    'no id is generated',
   ],
 ])
 
 table('methods and access', [
   ['an unknown method', () => orders({ methods: ['list', 'reed'] }), 'resources.orders.methods', '`read`'],
   ['one method twice', () => orders({ methods: ['read', 'read'] }), 'resources.orders.methods', 'twice'],
-  ['no method', () => orders({ methods: [] }), 'resources.orders.methods', 'No method'],
+  ['no method', () => orders({ methods: [] }), 'resources.orders.methods', 'list of methods is empty'],
   [
     'no access',
     () => shop({ orders: { fields: open.fields } }),
     'resources.orders.access',
-    'not said who may use',
+    'declares no `access`',
     "'public'",
   ],
   ['an access of the wrong kind', () => orders({ access: true }), 'resources.orders.access', 'true'],
@@ -167,7 +167,7 @@ table('what a resource has', [
     'what a later release offers',
     () => orders({ states: {}, operations: {}, events: true }),
     'resources.orders.states, resources.orders.operations, resources.orders.events',
-    '`states` is not offered by this release',
+    '`states` is not supported by this release',
   ],
   [
     'settings of a later release',
@@ -177,7 +177,7 @@ table('what a resource has', [
         { settings: { patch: { jsonPatch: true }, resource: { links: true }, events: { stream: true } } },
       ),
     'settings.patch, settings.resource.links, settings.events',
-    '`patch` is not offered by this release',
+    '`patch` is not supported by this release',
   ],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],
   ['fields that are a list', () => orders({ fields: [open.fields.name] }), 'resources.orders.fields', 'a list'],

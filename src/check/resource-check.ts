@@ -70,7 +70,7 @@ export function checkKnownKeys(
 ): void {
   for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one))) {
     if (later.includes(key))
-      report(ground, [...path, key], `\`${key}\` is not offered by this release.`, 'Leave it out.')
+      report(ground, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
     else report(ground, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   }
 }
@@ -90,7 +90,7 @@ function checkResourceName({ name, given, settings }: ResourceCheck, ground: Dec
       ground,
       path,
       `The name is not ${listInWords(faults, 'and not')}.`,
-      isKebab(better) ? `Write \`${better}\`${say}.` : 'Write a noun of small letters, digits and dashes.',
+      isKebab(better) ? `Write \`${better}\`${say}.` : 'Write a noun of lowercase letters, digits and dashes.',
     )
   }
   if (verb)
@@ -98,12 +98,12 @@ function checkResourceName({ name, given, settings }: ResourceCheck, ground: Dec
       ground,
       path,
       `The name contains the verb \`${verb}\`; the method of a request says what is done.`,
-      `Name the thing itself, as \`${toKebab(name).slice(verb.length + 1) || 'cancellations'}\`; the verbs are a setting, path.verbs.`,
+      `Name the thing itself, as \`${toKebab(name).slice(verb.length + 1) || 'cancellations'}\`, or change the setting path.verbs.`,
     )
-  if (/^v\d+$/.test(name)) report(ground, path, 'The name reads like a version.', 'Name what the items are.')
+  if (/^v\d+$/.test(name)) report(ground, path, 'The name looks like a version.', 'Name what the items are.')
   const taken = ['healthz', 'readyz', 'openapi'].includes(name)
   if (taken || /^(bylaw|sqlite)([-_]|$)/.test(name))
-    report(ground, path, 'The name is kept for the service itself.', 'Write another name.')
+    report(ground, path, 'The name is reserved for the service.', 'Write another name.')
 }
 
 function checkParent({ name, given: { parent } }: ResourceCheck, ground: DeclarationCheck): void {
@@ -141,12 +141,13 @@ function reservedNames(judged: ResourceCheck, ground: DeclarationCheck): Map<str
   const { naming, idempotency } = judged.settings
   const link = parentFieldOf(judged, ground)
   const names = new Map([['id', 'Every item has an `id` already.']])
-  for (const one of ['created-at', 'updated-at']) names.set(toCase(one, naming), 'The service keeps this time already.')
+  for (const one of ['created-at', 'updated-at'])
+    names.set(toCase(one, naming), 'The service maintains this time already.')
   if (link) names.set(link, 'The id of the parent is a field already.')
   if (idempotency.bodyField !== null)
     names.set(
       idempotency.bodyField || toCase('idempotency-key', naming),
-      'In a body the name is that of the idempotency key.',
+      'In a body this name carries the idempotency key.',
     )
   return names
 }
@@ -156,7 +157,7 @@ function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', judged.name, 'fields']
   if (!isObject(fields)) {
     const reason =
-      fields === undefined ? 'It is not said what fields the items have.' : `\`fields\` is ${valueInWords(fields)}.`
+      fields === undefined ? 'The resource declares no `fields`.' : `\`fields\` is ${valueInWords(fields)}.`
     report(ground, path, reason, 'Write an object of fields, as fields: { name: f.text() }.')
     return
   }
@@ -168,7 +169,8 @@ function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
     const twin = seen.get(name.toLowerCase())
     seen.set(name.toLowerCase(), name)
     if (use) report(ground, at, use, 'Leave the field out, or write another name.')
-    if (twin) report(ground, at, `The name differs from \`${twin}\` by its capitals only.`, 'Write another name.')
+    if (twin)
+      report(ground, at, `The name differs from \`${twin}\` only in upper and lower case.`, 'Write another name.')
     checkFieldName(at, ground)
     checkField(at, field, 'resource', ground)
     checkFormerName(at, field, fields, ground)
@@ -183,11 +185,11 @@ function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): voi
   const { key, prefix, fields, settings } = given
   if (key === undefined) return
   if (prefix !== undefined) {
-    const reason = 'The `key` is the id of an item, so no id is made that could begin with a prefix.'
+    const reason = 'The `key` identifies an item, so no id with a prefix is generated.'
     report(ground, [...path, 'prefix'], reason, 'Leave out `prefix` or `key`.')
   }
   if (isObject(settings) && isObject(settings.resource) && settings.resource.id !== undefined) {
-    const reason = 'The `key` is the id of an item, so no id is made.'
+    const reason = 'The `key` identifies an item, so no id is generated.'
     report(ground, [...path, 'settings', 'resource', 'id'], reason, 'Leave out this setting or `key`.')
   }
   checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, ground)
@@ -211,7 +213,7 @@ function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObj
     .filter(([, one]) => one)
     .map(([one]) => `\`${one}\``)
   if (said.length === 0) return
-  const reason = `The field \`${key}\` is declared with ${listInWords(said, 'and')}, but a key comes with every item and is seen as it is.`
+  const reason = `The field \`${key}\` is declared with ${listInWords(said, 'and')}, but a key is required in every item and visible to every caller as it is.`
   report(ground, path, reason, `Leave out ${listInWords(said, 'and')} there.`)
 }
 
@@ -226,7 +228,7 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
   const mend =
     "Write access: 'public', 'authenticated' or a scope, or an object of them, as { read: 'public', write: 'orders:write' }."
   if (access === undefined) {
-    report(ground, path, 'It is not said who may use the resource.', mend)
+    report(ground, path, 'The resource declares no `access`.', mend)
     return
   }
   if (typeof access !== 'string' && !isObject(access)) {
@@ -249,7 +251,7 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
     report(
       ground,
       path,
-      `It is not said who may ${listInWords(open, 'and')}.`,
+      `No rule of \`access\` covers ${listInWords(open, 'and')}.`,
       `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
     )
 }
@@ -262,14 +264,14 @@ function checkMethods(path: DeclarationPath, given: unknown, ground: Declaration
     report(
       ground,
       path,
-      Array.isArray(given) ? 'No method is offered.' : `\`methods\` is ${valueInWords(given)}.`,
-      "Write what is offered, as methods: ['list', 'read'].",
+      Array.isArray(given) ? 'The list of methods is empty.' : `\`methods\` is ${valueInWords(given)}.`,
+      "List the methods, as methods: ['list', 'read'].",
     )
   for (const [i, one] of listed.entries()) {
     if (!operations.some((operation) => operation === one))
       report(ground, path, `There is no method ${valueInWords(one)}.`, nameHint(one, operations))
     if (listed.indexOf(one) < i)
-      report(ground, path, `${valueInWords(one)} stands there twice.`, 'Write each method once.')
+      report(ground, path, `${valueInWords(one)} is listed twice.`, 'Write each method once.')
   }
   return operations.filter((one) => listed.includes(one))
 }

@@ -22,19 +22,14 @@ export function addSettingFinding(
     report(
       ground,
       at,
-      `\`${path}\` is no setting of a declaration.`,
-      'Leave it out here and give it as a flag of `bylaw serve` or in the environment.',
+      `\`${path}\` is not a setting of a declaration.`,
+      'Remove it here, and pass it as a flag of `bylaw serve` or in the environment.',
     )
-  else if (later.test(path)) report(ground, at, `\`${path}\` is not offered by this release.`, 'Leave it out.')
+  else if (later.test(path)) report(ground, at, `\`${path}\` is not supported by this release.`, 'Leave it out.')
   else if (reason === 'unknown') report(ground, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
   else if (reason === 'value')
-    report(
-      ground,
-      at,
-      `The setting \`${path || 'settings'}\` does not have a value that fits.`,
-      `Write ${listInWords(allowed)}.`,
-    )
-  else report(ground, at, `\`${path}\` holds for the whole service.`, 'Write it in the settings of the service.')
+    report(ground, at, `The setting \`${path || 'settings'}\` has an invalid value.`, `Write ${listInWords(allowed)}.`)
+  else report(ground, at, `\`${path}\` is a setting of the whole service.`, 'Write it in the settings of the service.')
 }
 
 /** Reports settings that contradict each other; defaults are only reported if they were given explicitly. */
@@ -56,19 +51,14 @@ export function checkSettingContradictions(
     say('list.pagination.style', `The style '${style}' is not among the styles.`, mend)
   }
   if (list.pageSize > list.maxPageSize && said('list', 'pageSize')) {
-    const reason = `The usual page has ${list.pageSize} items, which is more than list.maxPageSize (${list.maxPageSize}).`
+    const reason = `\`list.pageSize\` is ${list.pageSize}, which is more than list.maxPageSize (${list.maxPageSize}).`
     say('list.pageSize', reason, `Write pageSize: ${list.maxPageSize} or less.`)
   }
   if (field === 'data')
-    say('list.pagination.field', 'The items of a list stand in `data` already.', "Write another name, as 'pagination'.")
+    say('list.pagination.field', 'The items of a list are already in `data`.', "Write another name, as 'pagination'.")
   const renamed = Object.values(names)
   const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
-  if (twice)
-    say(
-      'list.pagination.names',
-      `The name '${twice}' stands for something else too.`,
-      'Write a name of its own for each.',
-    )
+  if (twice) say('list.pagination.names', `The name '${twice}' is already used.`, 'Give each a different name.')
   checkIdempotencySettings(settings, say)
 }
 
@@ -79,7 +69,7 @@ function checkIdempotencySettings({ naming, idempotency }: Settings, say: AddCon
   if (methods.includes('PATCH') && mode !== 'replay')
     say(
       'idempotency.methods',
-      "A repeated PATCH can only be answered with mode: 'replay': it has no new resource to name.",
+      "A repeated PATCH needs mode: 'replay', as it creates no resource that a 409 could name.",
       "Write mode: 'replay', or leave PATCH out.",
     )
   if (bodyField && !isInCase(bodyField, naming))

@@ -45,7 +45,7 @@ table('tiers (R181)', [
     'an hour that is none',
     tiers({ free: { hourly: { quota: 5, window: 'PT2H' } } }),
     'tiers.free.hourly.window',
-    'another name',
+    'rename the quota',
   ],
   [
     'no such partition',

@@ -39,7 +39,7 @@ function checkFeatures(path: DeclarationPath, given: unknown, ground: Declaratio
 function checkKebabName(path: DeclarationPath, ground: DeclarationCheck): void {
   const name = path.at(-1) as string
   const better = toKebab(name)
-  const mend = isKebab(better) ? `Write \`${better}\`.` : 'Write small letters, digits and dashes.'
+  const mend = isKebab(better) ? `Write \`${better}\`.` : 'Write lowercase letters, digits and dashes.'
   if (!isKebab(name)) report(ground, path, 'The name is not in kebab-case.', mend)
 }
 
@@ -53,8 +53,8 @@ function checkQuota(path: DeclarationPath, given: unknown, ground: DeclarationCh
     report(
       ground,
       path,
-      typeof given === 'number' ? 'It is not said for which time.' : `It is ${valueInWords(given)}.`,
-      `Write ${name}: { quota: ${isQuota(given) ? given : 20}, window: 'PT1M' }; a number alone is for \`hourly\`.`,
+      typeof given === 'number' ? 'The quota has no window.' : `It is ${valueInWords(given)}.`,
+      `Write ${name}: { quota: ${isQuota(given) ? given : 20}, window: 'PT1M' }; only \`hourly\` may be a number alone.`,
     )
 }
 
@@ -73,7 +73,7 @@ function checkQuotaParts(
     report(ground, [...path, 'quota'], `The quota is ${valueInWords(quota)}.`, `${wholeNumberMend} quota: 1000.`)
   const time = typeof window === 'string' ? durationMilliseconds(window) : undefined
   if (name !== 'hourly' && window === undefined)
-    report(ground, path, 'It is not said for which time.', "Write window: 'PT1M', or call the quota `hourly`.")
+    report(ground, path, 'The quota has no window.', "Write window: 'PT1M', or call the quota `hourly`.")
   if (window !== undefined && (time === undefined || time < 1000 || time % 1000 !== 0 || time > 366 * day))
     report(
       ground,
@@ -82,7 +82,7 @@ function checkQuotaParts(
       "Write an ISO 8601 duration of whole seconds up to 366 days, as 'PT1S', 'PT1H' or 'P1D'.",
     )
   if (name === 'hourly' && time !== undefined && time !== 3_600_000)
-    report(ground, [...path, 'window'], 'The quota is called `hourly`.', 'Leave `window` out, or write another name.')
+    report(ground, [...path, 'window'], 'The window of `hourly` is one hour.', 'Leave it out, or rename the quota.')
   if (partition !== undefined && !partitions.some((one) => one === partition))
     report(
       ground,
@@ -94,7 +94,7 @@ function checkQuotaParts(
     report(
       ground,
       [...path, 'partition'],
-      'Anonymous callers cannot be told apart.',
-      "Write partition: 'address', which is meant anyway, or 'tier' for all of them together.",
+      'Anonymous callers have no identity to count by.',
+      "Write partition: 'address', the default, or 'tier' to count all of them together.",
     )
 }

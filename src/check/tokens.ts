@@ -35,7 +35,7 @@ const reservedHeaders =
 
 function checkHeader(given: unknown, ground: DeclarationCheck): void {
   if (typeof given !== 'string' || !reservedHeaders.test(given)) return
-  const reason = `The header ${given} has a meaning of its own.`
+  const reason = `The header ${given} is reserved for another purpose.`
   report(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
@@ -47,8 +47,8 @@ function checkCredentialFilters({ resources, settings, ...ground }: DeclarationC
     for (const [field, one] of Object.entries(fields)) {
       if (!names.includes(field.toLowerCase()) || !isObject(one) || !isObject(one.options) || !one.options.filter)
         continue
-      const reason = `\`${field}\` reads like a credential, so that no list can be filtered by it.`
-      const mend = 'Leave out `filter`, or take the name out of auth.credentialNames.'
+      const reason = `\`${field}\` is one of auth.credentialNames, which are refused in URLs, so lists cannot be filtered by it.`
+      const mend = 'Leave out `filter`, or remove the name from auth.credentialNames.'
       report(ground, ['resources', name, 'fields', field], reason, mend)
     }
   }
@@ -62,22 +62,22 @@ function checkTexts({ issuer, audience, jwks, resource }: UncheckedObject, groun
     report(
       ground,
       [...tokensPath, 'issuer'],
-      'It is not said who issues the tokens.',
-      "Write the claim iss of its tokens, as issuer: 'https://login.example.com/'.",
+      '`issuer` has to be a string that is not empty.',
+      "Write the `iss` claim of the tokens, as issuer: 'https://login.example.com/'.",
     )
   if (typeof audience !== 'string' || audience === '')
     report(
       ground,
       [...tokensPath, 'audience'],
-      'It is not said for whom tokens are made, so that those for others would be taken.',
-      "Write the claim aud, as audience: 'https://api.example.com'.",
+      '`audience` has to be a string that is not empty; otherwise tokens for other services would be accepted.',
+      "Write the `aud` claim of the tokens, as audience: 'https://api.example.com'.",
     )
   if (!isSafe(jwks))
     report(
       ground,
       [...tokensPath, 'jwks'],
-      `\`jwks\` is ${valueInWords(jwks)}, which is no URL that can be trusted.`,
-      "Write where the issuer's public keys are, as jwks: 'https://login.example.com/.well-known/jwks.json'.",
+      `\`jwks\` is ${valueInWords(jwks)}, which is not an https URL without a user name.`,
+      "Write the URL of the issuer's public keys, as jwks: 'https://login.example.com/.well-known/jwks.json'; http is allowed for localhost only.",
     )
   if (resource === undefined ? typeof audience === 'string' && audience !== '' && !isUrl(audience) : !isUrl(resource))
     report(
@@ -107,5 +107,5 @@ function checkAlgorithms(given: unknown, ground: DeclarationCheck): void {
   const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
   if (all.length === 0) report(ground, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
   for (const one of all.filter((one) => !known.includes(one)))
-    report(ground, at, `${valueInWords(one)} is no signature that only the issuer can make.`, mend)
+    report(ground, at, `${valueInWords(one)} is not an accepted signature algorithm.`, mend)
 }

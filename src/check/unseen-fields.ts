@@ -27,8 +27,8 @@ export function checkUnseenFields({ change, path, own, around, found }: ChangeCh
       report(
         { found },
         [...path, asked],
-        `Lists are filtered or sorted by what all are shown, and callers with ${[...lacking].join(' and ')} are shown another value than the others.`,
-        `Write read: '${[...lacking][0]}' at it too, or leave \`filter\` and \`sort\` out: then they are refused.`,
+        `Callers with ${[...lacking].join(' and ')} see another value of it than others do, so lists cannot be filtered or sorted by it.`,
+        `Add read: '${[...lacking][0]}' to it, or leave \`filter\` and \`sort\` out; then older versions refuse them.`,
       )
       return
     }
@@ -37,8 +37,8 @@ export function checkUnseenFields({ change, path, own, around, found }: ChangeCh
     report(
       { found },
       [...path, 'response'],
-      `Callers without ${[...lacking].join(' and ')} do not see ${names}, so that null stands there. ${fault}`,
-      `Say what they are told, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,
+      `Callers without ${[...lacking].join(' and ')} do not see ${names}, so \`response\` receives null for it. ${fault}`,
+      `Return a value for this case, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,
     )
     return
   }
@@ -85,5 +85,5 @@ function lostPromise(
     const promised = options.optional !== true && !lacking.has(options.read ?? '')
     return promised && (seen?.[name] ?? null) !== null && (told?.[name] ?? null) === null
   })?.[0]
-  return name === undefined ? null : `Then it gives no \`${name}\`, which they are promised.`
+  return name === undefined ? null : `It returns no \`${name}\` then, which the version promises.`
 }

@@ -44,8 +44,8 @@ export function checkValueSources(scene: ChangeCheck): void {
       report(
         { found },
         [...path, 'added'],
-        `Old requests do not give \`${name}\`, which has to be given.`,
-        'Write request: (old) => ({ … }), or let the field have a default.',
+        `Old requests do not contain \`${name}\`, which is required.`,
+        'Write request: (old) => ({ … }), or give the field a default.',
       )
   for (const [name, field] of Object.entries(removed))
     if (!response && isFieldLike(field) && !isOmittable(whole(field)))
@@ -53,14 +53,14 @@ export function checkValueSources(scene: ChangeCheck): void {
         { found },
         [...path, 'removed', name],
         'Old answers need a value for it.',
-        'Write response: (now) => ({ … }), or let the field have a default.',
+        'Write response: (now) => ({ … }), or give the field a default.',
       )
   checkKinds(scene)
   const settings = readSettings(around.settings, undefined, false, () => {})
   for (const name of fields(Object.keys(required))) {
     const field = whole(own.fields[name] as Field)
     const at = [...path, 'required', name]
-    if (isOmittable(field)) report({ found }, at, `\`${name}\` does not have to be given.`, 'Leave it out here.')
+    if (isOmittable(field)) report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
     const faults: Violation[] = []
     valueCheckOf(field, { settings, isId: () => true, kinds: standardKinds })(required[name], `/${name}`, faults)
     if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
@@ -77,8 +77,8 @@ function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
       report(
         { found },
         [...path, 'retyped', name],
-        'Its values are of another kind.',
-        'Write request and response, which turn one into the other.',
+        'The old and the new field have different kinds.',
+        'Write request and response, which convert between the two.',
       )
   }
 }
@@ -93,8 +93,8 @@ function checkScopedFields(scene: ChangeCheck): void {
       report(
         { found },
         [...path, 'removed', name],
-        `It can show what only callers with ${scope} see.`,
-        `Write read: '${scope}' at it too.`,
+        `It can contain values that only callers with ${scope} may read.`,
+        `Add read: '${scope}' to it.`,
       )
   for (const [name, { by, to, field }] of Object.entries(moved)) {
     const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
@@ -104,8 +104,8 @@ function checkScopedFields(scene: ChangeCheck): void {
       report(
         { found },
         [...path, 'moved', name],
-        `It can show what only callers with ${read} see.`,
-        `Write read: '${read}' at it too.`,
+        `It can contain values that only callers with ${read} may read.`,
+        `Add read: '${read}' to it.`,
       )
   }
 }
@@ -129,7 +129,7 @@ function checkReaders({ change, path, own, around, later, found }: ChangeCheck, 
   report(
     { found },
     [...path, 'moved', name],
-    `It would show what \`${target}\` has to callers who may not read \`${target}\`: items of \`${change.resource}\` are answered to '${wider}', and \`access\` of \`${target}\` lets ${asked === undefined ? 'nobody' : `'${asked}'`} read.`,
+    `It would show values of \`${target}\` to callers who may not read \`${target}\`: items of \`${change.resource}\` are readable by '${wider}', and \`access\` of \`${target}\` lets ${asked === undefined ? 'nobody' : `'${asked}'`} read.`,
     `Write read: '${wider}' in \`access\` of \`${target}\`, or the same rule at both${field}.`,
   )
 }

@@ -39,14 +39,13 @@ const isLabel = (label: string): boolean => /^v[1-9][0-9]{0,3}$/.test(label)
 
 function checkVersion(label: string, given: unknown, ground: DeclarationCheck): void {
   const path = ['versions', label]
-  if (!isLabel(label)) report(ground, path, 'The name is not one of a version.', 'Write v and a number, as `v2`.')
+  if (!isLabel(label)) report(ground, path, 'The name is not that of a version.', 'Write v and a number, as `v2`.')
   if (!isObject(given)) {
-    report(ground, path, `It is ${valueInWords(given)}.`, "Write when it came, as { released: '2026-01-15' }.")
+    report(ground, path, `It is ${valueInWords(given)}.`, "Write its release date, as { released: '2026-01-15' }.")
     return
   }
   checkKnownKeys(path, given, versionKeys, [], ground)
-  if (given.released === undefined)
-    report(ground, path, 'It is not said when the version came.', "Write released: '2026-01-15'.")
+  if (given.released === undefined) report(ground, path, '`released` is missing.', "Write released: '2026-01-15'.")
   checkDatesAndUrls(path, given, ground)
   if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
     report(ground, [...path, 'format'], `It is ${valueInWords(given.format)}.`, "Write 'true' or 'rfc9745'.")
@@ -82,12 +81,12 @@ export function checkDeprecations(
     if (!offered.some((one) => one === operation))
       report(ground, own, `${valueInWords(operation)} is not offered.`, nameHint(operation, offered))
     if (!isObject(given)) {
-      report(ground, own, `It is ${valueInWords(given)}.`, "Write from when on, as { deprecated: '2026-12-01' }.")
+      report(ground, own, `It is ${valueInWords(given)}.`, "Write the date, as { deprecated: '2026-12-01' }.")
       continue
     }
     checkKnownKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], ground)
     if (given.deprecated === undefined)
-      report(ground, own, 'It is not said from when on it is deprecated.', "Write deprecated: '2026-12-01'.")
+      report(ground, own, '`deprecated` is missing.', "Write deprecated: '2026-12-01'.")
     checkDatesAndUrls(own, given, ground)
     checkTimes(own, given, ground)
   }
@@ -146,7 +145,7 @@ function checkReleaseOrder(labels: readonly string[], all: UncheckedObject, grou
       report(
         ground,
         ['versions', label, 'released'],
-        `It would have come before ${former}.`,
+        `It would be released before ${former}.`,
         'Give the later version the higher number.',
       )
   }

@@ -37,7 +37,7 @@ table('owners', [
     'the account is no field',
     () => shop({ orders: { ...owned, fields: { accountId: f.text() } } }),
     'resources.orders.fields.accountId',
-    'never answered',
+    'never returns it',
   ],
   ['an owned parent has owned children', () => shop({ orders: owned, lines: { ...known, parent: 'orders' } }), ''],
   [
@@ -77,7 +77,7 @@ table('owners', [
 test('parents in a circle are told as that, and nothing hangs', () => {
   const below = (parent: string) => ({ ...known, parent })
   const found = shop({ orders: below('lines'), lines: { ...below('orders'), owner: 'accountId' } })
-  assert.ok(found.some(({ reason }) => reason.includes('leads back to itself')))
+  assert.ok(found.some(({ reason }) => reason.includes('is part of a cycle')))
 })
 
 const clinic = (fields: object, more: object = {}) =>
@@ -94,7 +94,7 @@ table('fields that take a scope', [
     'nor of something else',
     () => clinic({ one: f.text({ read: 5 as never, optional: true }) }),
     at,
-    'names no scope: 5',
+    '`read` is 5, which is not a declared scope',
   ],
   [
     'never seen at all',
@@ -108,7 +108,7 @@ table('fields that take a scope', [
     at,
     'readOnly',
   ],
-  ['nobody could fill a required one', () => clinic({ one: f.text({ read: 'pii' }) }), at, 'could make no item'],
+  ['nobody could fill a required one', () => clinic({ one: f.text({ read: 'pii' }) }), at, 'could not create items'],
   [
     'but who creates has it',
     () => clinic({ one: f.text({ write: 'vip' }) }, { access: { read: 'authenticated', write: 'vip' } }),

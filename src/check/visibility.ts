@@ -32,12 +32,12 @@ export function checkOwner({ name, given, settings }: ResourceCheck, ground: Dec
   const found = ownerOf(name, ground)
   if (owner !== undefined && (typeof owner !== 'string' || !isInCase(owner, settings.naming))) {
     const better = typeof owner === 'string' ? toCase(owner, settings.naming) : ''
-    const mend = `Write what the account is called, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
+    const mend = `Write a name for the account, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
     report(ground, path, `\`owner\` is ${valueInWords(owner)}.`, mend)
     return
   }
   if (owner !== undefined && found?.by !== name) {
-    const reason = `The items belong to whom those of \`${found?.by}\` belong, which they lie below.`
+    const reason = `The items descend from those of \`${found?.by}\` and belong to the same account.`
     report(ground, path, reason, 'Leave `owner` out here.')
   }
   if (found) {
@@ -54,8 +54,8 @@ function checkAccountField(
   ground: DeclarationCheck,
 ): void {
   if (!isObject(fields) || !hasMember(fields, owner)) return
-  const reason = 'The account that an item belongs to is kept by the service, beside the fields, and is never answered.'
-  report(ground, ['resources', name, 'fields', owner], reason, 'Leave the field out, or name the owner otherwise.')
+  const reason = 'The service stores the account of an item itself, outside the fields, and never returns it.'
+  report(ground, ['resources', name, 'fields', owner], reason, 'Leave the field out, or give `owner` another name.')
 }
 
 /** Callers without credentials have no account, so owned items cannot be public. */
@@ -68,7 +68,7 @@ function checkPublicRules(
   const offered = operations.filter((one) => !Array.isArray(methods) || methods.includes(one))
   const open = offered.some((one) => ruleFor((access ?? '') as Access, one) === 'public')
   if (!open) return
-  const reason = `The items belong to accounts${by === name ? '' : `, as those of \`${by}\` do`}, and a caller of what is public has none.`
+  const reason = `The items belong to accounts${by === name ? '' : `, as those of \`${by}\` do`}, and callers without credentials have none.`
   report(ground, ['resources', name, 'access'], reason, "Write 'authenticated' or a scope in place of 'public'.")
 }
 
@@ -79,7 +79,7 @@ function checkReferences(name: string, { fields }: UncheckedObject, ground: Decl
     const made = soundField(given, ground.soundConcepts)
     const target = made && owned.find((one) => referenceSites(made, one, field).length > 0)
     if (target === undefined) continue
-    const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` belong to nobody.`
+    const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` have no owner.`
     report(ground, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)
   }
 }
@@ -97,7 +97,7 @@ export function checkRemoval({ name, given }: ResourceCheck, ground: Declaration
   })
   const [above] = [...own, ...references]
   if (above === undefined) return
-  const reason = `Its items are removed with those of \`${above}\` (\`cascade\`), and it is not said who may remove them.`
+  const reason = `Its items are removed with those of \`${above}\` (\`cascade\`), but no rule of \`access\` covers \`remove\`.`
   const mend = "Write the rule, as remove: 'authenticated', or write onDelete: 'restrict'."
   report(ground, ['resources', name, 'access'], reason, mend)
 }
@@ -113,27 +113,27 @@ export function checkFieldScopes({ name, given }: ResourceCheck, ground: Declara
     for (const [option, rule] of rules) {
       if (hasMember(ground.scopes, rule)) continue
       const mend = `${nameHint(rule, Object.keys(ground.scopes))} Scopes are declared in \`scopes\` of the service.`
-      report(ground, path, `\`${option}\` names no scope: ${valueInWords(rule)}.`, mend)
+      report(ground, path, `\`${option}\` is ${valueInWords(rule)}, which is not a declared scope.`, mend)
     }
     if (read !== undefined && writeOnly)
       report(
         ground,
         path,
-        'The field is `writeOnly`, so that no scope lets anybody see it.',
+        'The field is `writeOnly`, so nobody can read it, with or without a scope.',
         'Leave out `read` or `writeOnly`.',
       )
     if (write !== undefined && readOnly)
       report(
         ground,
         path,
-        'The field is `readOnly`, so that no scope lets anybody write it.',
+        'The field is `readOnly`, so nobody can write it, with or without a scope.',
         'Leave out `write` or `readOnly`.',
       )
     if (rules.length > 0 && isRequired(made) && !readOnly && !coversCreation(given, rules))
       report(
         ground,
         path,
-        'A caller without the scope could make no item, as the field is required.',
+        'The field is required, so callers without its scope could not create items.',
         'Add `optional: true` or a `default`, or make its scope the rule for `create`.',
       )
   }
