@@ -215,7 +215,7 @@ test('a field that nobody could write where it is now has to be read-only for ol
     }).editions
   assert.throws(
     () => declared(),
-    /moved\.price: Old clients write it, and `plans` offers neither `change` nor `replace`/,
+    /moved\.price: Old clients write it, but `plans` offers neither `change` nor `replace`/,
   )
   assert.ok(declared(f.integer({ readOnly: true, default: 0 })))
 })
