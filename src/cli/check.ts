@@ -12,12 +12,13 @@ import { operationsOf } from './routes.ts'
 
 export const checkCommand: Command = {
   name: 'check',
-  about: 'Tells every mistake of a declaration; exits with 1 if there is one.',
-  details: 'Each mistake comes with its place, its reason and its mend. Nothing is served and no database is opened.',
+  about: 'Lists all mistakes of a declaration; exits with 1 if there are any.',
+  details:
+    'Each mistake is printed with its place, its reason and its fix. Nothing is served and no database is opened.',
   arguments: [declarationArgument],
   flags: {
     json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' },
-    indexes: { about: 'Names the indexes that would serve lists in each of their orders.' },
+    indexes: { about: 'Suggests indexes for lists in each of their orders.' },
   },
   examples: ['bylaw check api.ts', 'bylaw check api.ts --json', 'bylaw check api.ts --indexes'],
   run,
@@ -90,7 +91,7 @@ async function unlockedWarnings(
   if (!(await hasLocks(file))) return [styleText('yellow', noLocksText(file))]
   const found = (await import('../terminal/locks.ts')).unlockedVersions(contractFolder(file), service)
   return found.map((label) =>
-    styleText('yellow', `${label} is released and not locked; write it down with:  bylaw contract lock ${file}`),
+    styleText('yellow', `${label} is released but not locked; lock it with:  bylaw contract lock ${file}`),
   )
 }
 

@@ -23,15 +23,15 @@ import { openSandbox } from '../terminal/sandbox.ts'
 
 export const contractCommand: Command = {
   name: 'contract',
-  about: 'Locks what was published, and tells what is different from it.',
+  about: 'Locks the contracts of published versions, and shows the differences from them.',
   details:
     'lock writes contract/v1.json and so on beside the declaration; keep them in version control. ' +
     'diff prints the changelog between two files, folders, declarations or locked versions. ' +
     'guide writes how to move from one version to another.',
   arguments: [
-    { name: 'lock|diff|guide', about: 'a word for what to do: lock, diff or guide' },
-    { name: 'a', about: 'what comes first', optional: true },
-    { name: 'b', about: 'what comes after it', optional: true },
+    { name: 'lock|diff|guide', about: 'an action: lock, diff or guide' },
+    { name: 'a', about: 'the declaration to lock, or the older version', optional: true },
+    { name: 'b', about: 'the newer version', optional: true },
     { name: 'api.ts', about: 'the file of the declaration', optional: true },
   ],
   flags: { anew: { about: 'Locks in spite of breaking differences: for a version that nobody uses yet.' } },
@@ -53,15 +53,15 @@ async function run(given: CommandInput): Promise<number> {
   const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
   if (deed) return deed(given)
   const guess = nearestName(word, Object.keys(subcommands))
-  const mend = guess ? `Did you mean \`bylaw contract ${guess}\`?` : 'It can lock, diff and guide.'
-  throw commandError(`bylaw contract cannot "${word}".`, mend)
+  const mend = guess ? `Did you mean \`bylaw contract ${guess}\`?` : 'Its actions are lock, diff and guide.'
+  throw commandError(`bylaw contract has no action "${word}".`, mend)
 }
 
 /** Writes the contract of every version to the folder beside the declaration. */
 async function lock(given: CommandInput): Promise<number> {
   const [, file = defaultFile, ...more] = given.arguments
   if (more.length > 0)
-    throw commandError(`bylaw contract lock cannot do anything with "${more[0]}".`, 'Name one declaration.')
+    throw commandError(`bylaw contract lock takes no second argument "${more[0]}".`, 'Name one declaration.')
   const service = await loadService(file)
   const folder = contractFolder(file)
   const locks = readLocks(folder)
@@ -69,7 +69,7 @@ async function lock(given: CommandInput): Promise<number> {
   if (other)
     throw commandError(
       `${folder} holds the contract of ${other.service}, and ${file} declares ${service.name}.`,
-      `Keep each declaration in a folder of its own. If ${other.service} is called ${service.name} now, write that into the files of ${folder}.`,
+      `Keep each declaration in a folder of its own. If ${other.service} was renamed to ${service.name}, change the name in the files of ${folder}.`,
     )
   const made = servedLabels(service.declaration).map((label) => {
     const before = given.isOn('anew') ? null : (locks.get(label) ?? null)
@@ -112,8 +112,8 @@ async function refuseDeviation(service: Service, file: string): Promise<void> {
   if (!found) return
   const { label, request, says } = found
   throw commandError(
-    `${label} answers otherwise than it was recorded.\n  ${request.method} ${request.path}: ${says}.`,
-    `\`bylaw verify ${file}\` shows it whole. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
+    `${label} no longer gives a recorded answer.\n  ${request.method} ${request.path}: ${says}.`,
+    `\`bylaw verify ${file}\` shows the whole answer. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
   )
 }
 
@@ -121,7 +121,7 @@ function refuseBreaking(file: string, { label, found }: NextLock & { readonly la
   const broken = onlyBreaking(found)
   if (broken.length === 0) return
   throw commandError(
-    `${label} is locked, and consumers of it would meet:\n${broken.map(({ place, says }) => `  - ${place}: ${says}`).join('\n')}`,
+    `${label} is locked, and these differences would break its consumers:\n${broken.map(({ place, says }) => `  - ${place}: ${says}`).join('\n')}`,
     `Publish this as another version; \`bylaw check ${file}\` shows the change to paste.\nIf nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
   )
 }
@@ -135,7 +135,7 @@ async function diff(given: CommandInput): Promise<number> {
   const [, a, b, ...more] = given.arguments
   if (a === undefined || b === undefined || more.length > 0)
     throw commandError(
-      'bylaw contract diff compares two things.',
+      'bylaw contract diff needs two arguments.',
       'As in:  bylaw contract diff contract/v1.json api.ts',
     )
   const [from, to] = [await readSide(a), await readSide(b)]
@@ -176,7 +176,10 @@ function diffText(from: DiffSide, to: DiffSide): string {
   const label = 'one' in from ? from.name : 'one' in to ? to.name : null
   if (label === null) return [...labelsIn(from, to)].map((one) => versionDiff(one, from, to)).join('\n')
   if (versionIn(from, label) && versionIn(to, label)) return versionDiff(label, from, to)
-  throw commandError(`There is no ${label} on both sides.`, 'Compare one version with one, or folders with folders.')
+  throw commandError(
+    `Only one of the two sides has ${label}.`,
+    'Compare one version with one, or folders with folders.',
+  )
 }
 
 /** Writes a migration guide beside the locked versions. */

@@ -122,10 +122,10 @@ function welcomeText(service: Service, url: string, key: string | null): string 
   const line = sampleRequest(service, url, Date.now().toString(36).slice(-4), key)
   const parts = [
     formatTable(rows),
-    `All of it in OpenAPI: ${url}/openapi.json`,
+    `The OpenAPI description: ${url}/openapi.json`,
     ...(key === null
       ? []
-      : [`A key for this database, with every scope, until you make others with \`bylaw keys\`:\n\n  ${key}`]),
+      : [`An API key for this database with all scopes, until you make others with \`bylaw keys\`:\n\n  ${key}`]),
     ...(line === null ? [] : [`Try it:\n\n  ${line}`]),
   ]
   return parts.join('\n\n')

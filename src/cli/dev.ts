@@ -12,10 +12,10 @@ import type { DevMessage } from './dev-server.ts'
 
 export const devCommand: Command = {
   name: 'dev',
-  about: 'Serves a declaration while it is written, anew on every change.',
+  about: 'Serves a declaration for development, and starts again on every change.',
   details:
-    'Prints all URLs, a request to try and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
-    'values or leaves out a version with callers, is reported, and the one before is served until the next change.',
+    'Prints all URLs, a sample request and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
+    'values or drops a version that has callers, is reported, and the former one is served until the next change.',
   arguments: [declarationArgument],
   flags: {
     port: portFlag,
@@ -103,7 +103,7 @@ function supervise(ended: (code: number) => void): void {
       if (!turns.serving && !turns.next && !turns.leaving) ended(0)
     } else if (was === 'leaving') go()
     else if (was === 'next' && turns.serving)
-      console.log(dim('Still serving the declaration before. Waiting for a change.'))
+      console.log(dim('Still serving the former declaration. Waiting for a change.'))
     else if (was && mendable) console.log(dim('Waiting for a change.'))
     else if (was) ended(code)
   }

@@ -12,9 +12,9 @@ import { openMigrationFor } from '../terminal/start.ts'
 
 export const doctorCommand: Command = {
   name: 'doctor',
-  about: 'Lists the stored rows that do not keep what a declaration promises; exits with 1 if there is one.',
+  about: 'Lists the stored rows that do not fit a declaration; exits with 1 if there are any.',
   details:
-    'Reads every row, as long as that takes, and changes none. It may run beside nodes that serve, and before a declaration is applied.',
+    'Reads every row, however long that takes, and changes none. It may run while nodes serve, and before a declaration is applied.',
   arguments: [declarationArgument],
   flags: { database: databaseFlag },
   examples: ['bylaw doctor api.ts --database sqlite:./data/orders.db'],
@@ -74,9 +74,7 @@ async function run(given: CommandInput): Promise<number> {
     })
     const findings = [...misfitLines(misfits), ...all.flatMap(({ findings }) => findings())]
     const where = `${withoutPassword(database)}: ${rows} ${rows === 1 ? 'row' : 'rows'} examined`
-    console.log(
-      findings.length === 0 ? `${where}, all keep what ${file} declares.` : [`${where}.`, ...findings].join('\n'),
-    )
+    console.log(findings.length === 0 ? `${where}, all fit ${file}.` : [`${where}.`, ...findings].join('\n'))
     return findings.length === 0 ? 0 : 1
   } finally {
     migration.close()

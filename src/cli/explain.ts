@@ -18,18 +18,18 @@ import { type ExplainContext, type ExplainedRequest, type Explanation, explainRe
 
 export const explainCommand: Command = {
   name: 'explain',
-  about: 'Says step by step why a request is refused or allowed.',
+  about: 'Explains step by step why a request is refused or allowed.',
   details:
-    'Nothing is carried out. It tells what no caller is told, as that an item belongs to another account: it is for those who run the service.',
+    'The request is not carried out. The output is for operators: it shows what callers must not see, as that an item belongs to another account.',
   arguments: [
     declarationArgument,
     { name: 'METHOD', about: 'the method of a request, as GET' },
     { name: 'PATH', about: 'the path of a request, as /orders' },
   ],
   flags: {
-    as: { value: 'KEY|A,B', env: 'BYLAW_AS', about: 'Who asks: an API key, or scopes; nobody unless given.' },
-    account: { value: 'ID', about: 'The account of who asks with scopes.' },
-    tier: { value: 'TIER', about: 'The set of quotas of who asks with scopes.' },
+    as: { value: 'KEY|A,B', env: 'BYLAW_AS', about: 'The caller: an API key, or scopes; no credentials unless given.' },
+    account: { value: 'ID', about: 'The account of a caller given by scopes.' },
+    tier: { value: 'TIER', about: 'The tier of a caller given by scopes.' },
     database: databaseFlag,
     json: { about: 'Prints JSON.' },
   },
@@ -43,7 +43,10 @@ export const explainCommand: Command = {
 async function run(given: CommandInput): Promise<number> {
   const [file = '', method = '', target = ''] = given.arguments
   if (!target.startsWith('/'))
-    throw commandError(`"${target}" is no path; it begins with a slash.`, `As in:  ${explainCommand.examples[0]}`)
+    throw commandError(
+      `"${target}" is not a path: a path begins with a slash.`,
+      `As in:  ${explainCommand.examples[0]}`,
+    )
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
@@ -61,7 +64,7 @@ async function run(given: CommandInput): Promise<number> {
 function refuseMissingTable(error: Error & { readonly code?: string }): never {
   if (error.code !== '42P01' && !error.message.startsWith('no such table')) throw error
   throw commandError(
-    'The database has no table for that resource yet, so that none of its items is there.',
+    'The database has no table for this resource yet, so it has no items.',
     'Make the tables with `bylaw migrate apply`, or start the service.',
   )
 }
@@ -89,11 +92,11 @@ function requireScope(scope: string, { declaration }: Service): void {
 /** The caller of an API key, or why the key is invalid, which clients are not told. R172. */
 async function callerOfKey(key: string, { service, store, world }: ExplainContext): Promise<ExplainedCaller> {
   const refused = (invalid: string): ExplainedCaller => ({ caller: nobody, invalid })
-  if (!hasValidChecksum(key)) return refused('The key is not whole: its checksum does not fit. It was cut or mistyped.')
+  if (!hasValidChecksum(key)) return refused('The checksum of the key is wrong: it was truncated or mistyped.')
   const hashes = peppersOf(service, store, true).map((pepper) => sealKey(key, pepper))
   const [one] = await findKeys(store, hashes)
   const time = (value: number) => new Date(value).toISOString()
-  if (!one) return refused('There is no such key here: it is of another database, or was sealed with another pepper.')
+  if (!one) return refused('There is no such key: it belongs to another database, or was made with another pepper.')
   if (one.revoked !== null) return refused(`The key ${one.name} (${one.id}) was revoked at ${time(one.revoked)}.`)
   if (one.expires !== null && one.expires <= world.due())
     return refused(`The key ${one.name} (${one.id}) expired at ${time(one.expires)}.`)
@@ -109,6 +112,6 @@ function explanationText({ method, target }: ExplainedRequest, { steps, refusal 
   ])
   const end = refusal
     ? `The answer is ${refusal.status} ${refusal.type}.`
-    : 'Nothing that is known without its content refuses it.'
+    : 'No check that needs no content refuses it.'
   return `${styleText('bold', `${method} ${target}`)}\n\n${formatTable(rows)}\n\n${end}`
 }

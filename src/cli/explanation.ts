@@ -43,10 +43,11 @@ export interface ExplainContext {
 
 /** Explains requests outside of the resources, which are public or for all authenticated callers. */
 function explainApart({ caller, invalid }: ExplainedRequest, rule: 'public' | 'authenticated'): Explanation {
-  const route = { step: 'route', passes: true, says: 'stands apart from the resources and their versions' }
+  const route = { step: 'route', passes: true, says: 'belongs to no resource and no version' }
   if (rule === 'public') return { steps: [route, { step: 'access', passes: true, says: 'public' }], refusal: null }
   const passes = caller !== null && invalid === null
-  const says = invalid ?? (passes ? 'for all callers that are known' : 'None were given, and it is not public.')
+  const says =
+    invalid ?? (passes ? 'for all authenticated callers' : 'No credentials were given, and it is not public.')
   const type = invalid === null ? 'credentials-missing' : 'invalid-credentials'
   const refusal = passes ? null : { status: 401, type, message: says }
   return { steps: [route, { step: 'credentials', passes, says }], refusal }
@@ -98,8 +99,7 @@ function explainedWay(
   const who = caller ?? nobody
   const passage = versionedPathOf(call, who, service, world.due())
   const match = findEndpoint(call, passage, service)
-  if ('status' in match)
-    throw new Problem('route-not-found', `It is answered with the way to ${match.headers.Location}.`)
+  if ('status' in match) throw new Problem('route-not-found', `It is redirected to ${match.headers.Location}.`)
   const route = findRoute(call, match.endpoint, passage.version, service.settings)
   const asked: RequestContext = {
     ...{ call, caller: who, world, params: match.params },

@@ -18,25 +18,25 @@ import { openStoreUnchanged } from '../terminal/start.ts'
 
 export const keysCommand: Command = {
   name: 'keys',
-  about: 'Makes API keys, lists, revokes or rotates them.',
+  about: 'Makes, lists, revokes or rotates API keys.',
   details:
-    'create makes a key and shows it this once. rotate makes another one of the same name, so that both are in force until the first ' +
-    'is revoked. revoke ends keys for good, on every node within a second.',
+    'create makes a key and shows it once. rotate makes another key of the same name, so that both are in force until the first ' +
+    'is revoked. revoke disables keys permanently, on every node within a second.',
   arguments: [
-    { name: 'create|list|revoke|rotate', about: 'a word for what to do: create, list, revoke or rotate' },
+    { name: 'create|list|revoke|rotate', about: 'an action: create, list, revoke or rotate' },
     declarationArgument,
   ],
   flags: {
-    name: { value: 'NAME', about: 'What the key is called, after whoever uses it.' },
+    name: { value: 'NAME', about: 'The name of the key, after its user.' },
     scopes: { value: 'A,B', about: 'The scopes it has; none unless given.' },
-    tier: { value: 'TIER', about: 'The set of quotas it has; the first one unless given.' },
-    account: { value: 'ID', about: 'The account it acts for, to which rows belong.' },
-    features: { value: 'A,B', about: 'The features it has, which its version can follow from.' },
+    tier: { value: 'TIER', about: 'Its tier of quotas; the first one unless given.' },
+    account: { value: 'ID', about: 'The account whose items it makes and sees.' },
+    features: { value: 'A,B', about: 'Its features, which can decide its version.' },
     expires: {
       value: 'T',
-      about: 'When it ends: after a duration as P90D, or at a time as 2027-01-31T00:00:00Z; never unless given.',
+      about: 'When it expires: after a duration as P90D, or at a time as 2027-01-31T00:00:00Z; never unless given.',
     },
-    id: { value: 'ID', about: 'The one key to revoke, where two have the same name.' },
+    id: { value: 'ID', about: 'The id of the key to revoke, if two have the same name.' },
     database: databaseFlag,
     json: { about: 'Prints JSON.' },
   },
@@ -70,8 +70,8 @@ async function run(given: CommandInput): Promise<number> {
   const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
   if (!deed) {
     const guess = nearestName(word, Object.keys(subcommands))
-    const mend = guess ? `Did you mean \`bylaw keys ${guess}\`?` : 'It can create, list, revoke and rotate.'
-    throw commandError(`bylaw keys cannot "${word}".`, mend)
+    const mend = guess ? `Did you mean \`bylaw keys ${guess}\`?` : 'Its actions are create, list, revoke and rotate.'
+    throw commandError(`bylaw keys has no action "${word}".`, mend)
   }
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
@@ -89,7 +89,7 @@ async function create(ring: KeysCommandContext): Promise<string> {
   if (other)
     throw commandError(
       `There is a key ${name} in force already (${other.id}).`,
-      `Make the one that takes its place with:  bylaw keys rotate ${ring.file} --name ${name}`,
+      `Make one to replace it with:  bylaw keys rotate ${ring.file} --name ${name}`,
     )
   return makeKey(ring, name, { ...keyHolderOf(ring), expires: expiryOf(ring) }, '')
 }
@@ -106,7 +106,7 @@ async function rotate(ring: KeysCommandContext): Promise<string> {
     ring,
     name,
     { ...first, expires: expiryOf(ring) ?? lasts },
-    `\nThe one before is still in force. When nobody uses it any more:  ${ending}`,
+    `\nThe former key is still in force. When it is no longer used:  ${ending}`,
   )
 }
 
@@ -185,7 +185,7 @@ async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, 
   if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(credential, now) }, null, 2)
   const rights =
     scopes.length === 0
-      ? 'It has no scopes: it may do what is for everybody who is known.'
+      ? 'It has no scopes: it may do what is for all authenticated callers.'
       : `It has ${listInWords(scopes, 'and')}.`
   return `${key}\n\nThis is the key ${name} (${credential.id}), shown this once. ${rights}\nSend it as:  -H 'Authorization: Bearer ${key}'${more}`
 }
@@ -194,7 +194,7 @@ function keyNameOf({ given }: KeysCommandContext): string {
   const name = given.flagValue('name')?.text
   if (name !== undefined && /^[\w.@-]{1,100}$/.test(name)) return name
   throw commandError(
-    name === undefined ? 'It is not said which key.' : `"${name}" is no name of a key.`,
+    name === undefined ? 'The name of the key is missing.' : `"${name}" is not a valid name of a key.`,
     'Give one of letters, digits, dots and dashes, as in:  --name ci',
   )
 }
@@ -231,7 +231,7 @@ function expiryOf({ given, now }: KeysCommandContext): number | null {
     length === undefined ? (/^\d{4}-\d\d-\d\dT.*Z$/.test(text) ? Date.parse(text) : Number.NaN) : now + length
   if (time > now) return time
   throw commandError(
-    `--expires has to be a duration or a time to come, not "${text}".`,
+    `--expires has to be a duration or a time in the future, not "${text}".`,
     'Give one as P90D or 2027-01-31T00:00:00Z.',
   )
 }

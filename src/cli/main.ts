@@ -53,11 +53,11 @@ async function loadCommand(word: string): Promise<Command> {
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command) return command()
   if (/\.[cm]?[jt]s$/.test(word))
-    throw commandError(`"${word}" is a file; a command has to stand before it.`, `As in:  bylaw serve ${word}`)
+    throw commandError(`"${word}" is a file; a command has to come before it.`, `As in:  bylaw serve ${word}`)
   if (word.startsWith('-'))
     throw commandError(
-      `bylaw alone has no flag ${word}.`,
-      'It has --version and --help; all others stand behind a command.',
+      `bylaw without a command has no flag ${word}.`,
+      'It has --version and --help; all others come after a command.',
     )
   const guess = nearestName(word, names)
   const mend = guess

@@ -20,20 +20,23 @@ import { draftPlans, openMigrationFor } from '../terminal/start.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  about: 'Shows, writes down, carries out or looks for what a database lacks of a declaration.',
+  about: 'Plans, applies or checks the changes of a database to a declaration, or restores dropped values.',
   details:
     'plan prints the statements; with --name it writes them into files, to be reviewed and kept with the declaration. ' +
-    'apply carries the files out in order or, where there are none, the statements themselves. What would break nodes of the ' +
-    'declaration before waits until these are gone. status names what is missing and exits with 1 if there is something. undrop puts values back that were dropped with ' +
-    '--allow-loss, where their fields are declared again and were not written since.',
+    'apply carries the files out in order or, if there are none, the statements themselves. Steps that would break nodes of ' +
+    'the former declaration wait until these have stopped. status lists missing steps and exits with 1 if there are any. undrop restores values that were dropped with ' +
+    '--allow-loss, if their fields are declared again and were not written since.',
   arguments: [
-    { name: 'plan|apply|status|undrop', about: 'a word for what to do: plan, apply, status or undrop' },
+    { name: 'plan|apply|status|undrop', about: 'an action: plan, apply, status or undrop' },
     declarationArgument,
   ],
   flags: {
     database: databaseFlag,
     name: { value: 'N', about: 'Writes the plan into files of this name, as add-status.' },
-    target: { value: 'T', about: `What a plan is written for: ${listInWords(targets)}; the database unless given.` },
+    target: {
+      value: 'T',
+      about: `The kind of database that a plan is for: ${listInWords(targets)}; that of --database unless given.`,
+    },
     plans: plansFlag,
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
@@ -73,8 +76,8 @@ async function run(given: CommandInput): Promise<number> {
   if (!deed) {
     const guess = nearestName(word, Object.keys(subcommands))
     throw commandError(
-      `bylaw migrate cannot "${word}".`,
-      guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'It can plan, apply, status and undrop.',
+      `bylaw migrate has no action "${word}".`,
+      guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'Its actions are plan, apply, status and undrop.',
     )
   }
   const service = await loadService(file)
@@ -113,18 +116,19 @@ async function writeNewPlans(service: Service, target: Target, folder: string, n
       'Give it up to 60 small letters, digits and dashes, as add-status.',
     )
   const plans = await draftPlans(service, target, readPlans(folder))
-  if (plans.length === 0) return print(`The plans in ${folder} lead to what is declared; there is nothing to write.`)
+  if (plans.length === 0)
+    return print(`The plans in ${folder} already lead to the declaration; there is nothing to write.`)
   const named = plans.map((one) => ({ ...one, name: one.phase === 'expand' ? name : `${name}-finish` }))
   const files = writePlans(folder, named)
   return print(files.map((path, i) => `wrote ${path}: ${summary(named[i] as MigrationPlan)}`).join('\n'))
 }
 
 const summary = ({ phase, steps }: Pick<MigrationPlan, 'phase' | 'steps'>): string =>
-  `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while nodes of before run' : 'when no node of before runs any more'}`
+  `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while old nodes run' : 'after all old nodes have stopped'}`
 
 async function plan({ database, migration: { steps, survey } }: MigrateCommandContext): Promise<number> {
   const hazards = (await survey()).map(hazardText).join('\n')
-  if (hazards !== '') print(comment(`The declaration is refused as it is, because:\n${hazards}\n`))
+  if (hazards !== '') print(comment(`The declaration would be refused, because:\n${hazards}\n`))
   if (steps.length > 0) print(steps.map(stepSql).join('\n\n'))
   else if (hazards === '') print(`${database} is as declared; there is nothing to do.`)
   return hazards === '' ? 0 : 1
@@ -133,7 +137,7 @@ async function plan({ database, migration: { steps, survey } }: MigrateCommandCo
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
 
 function stepSql({ about, phase, sql }: SchemaStep): string {
-  const waits = phase === 'contract' ? ', when no node of the declaration before runs' : ''
+  const waits = phase === 'contract' ? ', after all nodes of the former declaration have stopped' : ''
   return [`-- ${about}${waits}`, ...sql.map((text) => `${text};`)].join('\n')
 }
 
@@ -143,14 +147,14 @@ async function apply(work: MigrateCommandContext): Promise<number> {
   const other = plans.find(({ target }) => (target === 'sqlite') !== (kind === 'sqlite'))
   if (other)
     throw commandError(
-      `Plan ${planTitle(other)} is written for ${other.target}, and ${database} is none.`,
+      `Plan ${planTitle(other)} is written for ${other.target}, but ${database} is not.`,
       'Keep the plans of another database in a folder of their own, and name it with --plans.',
     )
   if (plans.length > 0) {
     if ((await draftPlans(service, kind, plans)).length > 0)
       throw commandError(
         `The plans in ${folder} do not lead to what ${file} declares.`,
-        `Write the rest down first:  bylaw migrate plan ${file} --name what-changes`,
+        `Write the missing plan first:  bylaw migrate plan ${file} --name what-changes`,
       )
     return applyPlans(work, pendingPlans(plans, await migration.appliedPlans(), folder))
   }
@@ -178,7 +182,7 @@ async function applyPlans(
 const planTitle = ({ number, name }: MigrationPlan): string => `${String(number).padStart(4, '0')} ${name}`
 
 const waitingText = (nodes: readonly string[]): string =>
-  `These nodes run the declaration of before: ${nodes.join(', ')}. Start them with the new one, then run this command again. It waits with:`
+  `These nodes run the former declaration: ${nodes.join(', ')}. Start them with the new one, then run this command again. Waiting steps:`
 
 async function status({ database, folder, migration }: MigrateCommandContext): Promise<number> {
   const plans = readPlans(folder)
@@ -198,8 +202,8 @@ async function undrop({ database, migration }: MigrateCommandContext): Promise<n
     const ids = some.slice(0, maxNamed).map(({ id }) => id)
     const more = some.length > maxNamed ? ', …' : ''
     return because === null
-      ? `put back: ${values} of ${field}`
-      : `left: ${values} of ${field}, as it ${because} (${ids.join(', ')}${more})`
+      ? `restored: ${values} of ${field}`
+      : `not restored: ${values} of ${field}, as it ${because} (${ids.join(', ')}${more})`
   })
   return print(lines.length === 0 ? `No dropped values are kept in ${database}.` : lines.join('\n'))
 }

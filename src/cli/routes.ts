@@ -10,7 +10,7 @@ import { loadService } from '../terminal/load.ts'
 
 export const routesCommand: Command = {
   name: 'routes',
-  about: 'Lists what can be done at which path, and who may.',
+  about: 'Lists the operations at each path, and who may use them.',
   details: 'HEAD comes with every GET and OPTIONS with every path; they are not listed.',
   arguments: [declarationArgument],
   flags: { json: { about: 'Prints a list of {"method", "path", "operation", "access"}.' } },

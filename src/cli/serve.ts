@@ -40,8 +40,8 @@ export const serveCommand: Command = {
   name: 'serve',
   about: 'Serves a declaration until SIGTERM or SIGINT.',
   details:
-    'The first line of stdout tells the URL; all further ones are the log, in JSON. The database is brought to what is declared at start, ' +
-    'with NODE_ENV=production only by `bylaw migrate apply`.',
+    'The first line of stdout contains the URL; all further ones are the log, in JSON. The database is migrated at start, ' +
+    'but with NODE_ENV=production only by `bylaw migrate apply`.',
   arguments: [declarationArgument],
   flags: {
     port: portFlag,
@@ -51,21 +51,22 @@ export const serveCommand: Command = {
     'allowed-hosts': {
       value: 'A,B',
       env: 'ALLOWED_HOSTS',
-      about: 'The hosts that are answered for; all unless given.',
+      about: 'The host names that are accepted; all unless given.',
     },
     'trusted-proxies': trustedProxiesFlag,
     'rate-limit': rateLimitFlag,
     preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
-    'expose-internals': { about: 'Shows callers what failures are caused by; never in production.' },
+    'expose-internals': { about: 'Shows callers the causes of failures; never in production.' },
     grace: {
       value: 'T',
       env: 'GRACE',
-      about: 'How long new connections are still accepted at the end, while /readyz answers 503; PT0S unless given.',
+      about:
+        'How long new connections are still accepted after the stop signal, while /readyz answers 503; PT0S unless given.',
     },
     workers: {
       value: 'N',
       env: 'WORKERS',
-      about: 'How many processes serve; 1 unless given. A database in memory has one.',
+      about: 'How many processes serve; 1 unless given. A database in memory allows only one.',
     },
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
@@ -162,7 +163,7 @@ function previewOf(given: CommandInput, { choice: { served } }: Service): readon
   const other = labels.find((label) => !served.includes(label))
   if (other === undefined) return labels
   throw commandError(
-    `${from} names "${other}", which is no version of this service.`,
+    `${from} names "${other}", which is not a version of this service.`,
     `It has ${listInWords(served, 'and')}.`,
   )
 }
@@ -187,8 +188,8 @@ function exposedOf(given: CommandInput): boolean {
   const exposed = given.isOn('expose-internals')
   if (!exposed || process.env.NODE_ENV !== 'production') return exposed
   throw commandError(
-    '--expose-internals is not taken with NODE_ENV=production.',
-    'The log tells what failures are caused by, under the requestId of the answer.',
+    '--expose-internals is not allowed with NODE_ENV=production.',
+    'The log contains the causes of failures, under the requestId of the answer.',
   )
 }
 

@@ -18,14 +18,14 @@ import { openSandbox } from '../terminal/sandbox.ts'
 
 export const verifyCommand: Command = {
   name: 'verify',
-  about: 'Tries what a declaration promises, in all its versions; exits with 1 where it does not hold.',
+  about: 'Tests the promises of a declaration in all its versions; exits with 1 if one is broken.',
   details:
-    'Items are made from the declaration, written in one version and read, put back and looked for in another, in a store in memory. ' +
-    'What fails is made as small as it can be. Recorded answers of locked versions are asked for again.',
+    'Items are generated from the declaration, written in one version, and read, replaced and listed in another, in a database in memory. ' +
+    'A failing example is reduced as far as possible. The recorded requests of locked versions are sent again.',
   arguments: [declarationArgument],
   flags: {
-    runs: { value: 'N', about: 'How many items of each resource are tried; 100 unless given.' },
-    seed: { value: 'N', about: 'Where chance begins, to try the same again; another one each time unless given.' },
+    runs: { value: 'N', about: 'How many items of each resource are generated; 100 unless given.' },
+    seed: { value: 'N', about: 'The seed of the random items, to repeat a run; a new one each time unless given.' },
   },
   examples: ['bylaw verify api.ts', 'bylaw verify api.ts --runs 1000', 'bylaw verify api.ts --seed 4711'],
   run,
@@ -41,7 +41,7 @@ async function run(given: CommandInput): Promise<number> {
   if (deviation) return print(changedAnswerText(file, deviation), 1)
   const found = ({ says, mend }: VerifyFailure): void =>
     console.error(
-      `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is made smaller, for ${shrinkTime / 1000} seconds at most.\n`,
+      `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is being reduced, for ${shrinkTime / 1000} seconds at most.\n`,
     )
   const verdict = await tried(service, () => openSandbox(service), { seed, runs, onFailure: found, now: Date.now })
   return verdict.failure
@@ -59,13 +59,13 @@ function changedAnswerText(
   file: string,
   { label, request, answer, came, says }: Deviation & { label: string },
 ): string {
-  const head = styleText('red', `${file} does not keep what it promises.`)
+  const head = styleText('red', `${file} does not keep its promises.`)
   const steps = [
     { version: label, request, answer },
     { version: label, request, answer: came },
   ]
   const [was, is] = steps.map(stepText)
-  return `${head}\n\n${label} answers otherwise than it was recorded: ${says}.\n\nRecorded:\n${was}\n\nToday:\n${is}`
+  return `${head}\n\n${label} no longer gives a recorded answer: ${says}.\n\nRecorded:\n${was}\n\nNow:\n${is}`
 }
 
 function numberOf(given: CommandInput, flag: string): number | undefined {
@@ -79,14 +79,14 @@ function successText(file: string, { versions, cases, untried, lossy }: VerifyRe
   const count = [...cases.values()].reduce((sum, one) => sum + one, 0)
   const where = versions.length === 1 ? '' : ` between ${versions.length} versions`
   const what = `${cases.size} ${cases.size === 1 ? 'resource' : 'resources'}`
-  const fine = styleText('green', `${file} keeps what it promises: ${count} items of ${what}${where} (seed ${seed}).`)
+  const fine = styleText('green', `${file} keeps its promises: ${count} items of ${what}${where} (seed ${seed}).`)
   const left = untried.map((name) =>
-    styleText('yellow', `No item of ${name} could be made, so nothing was tried there.`),
+    styleText('yellow', `No item of ${name} could be generated, so it was not tested.`),
   )
   const lost = [...lossy].map(([one, example]) =>
     styleText(
       'yellow',
-      `Not everything that is sent comes back in ${one}: a change makes it of other fields, so that ${example}.`,
+      `${one} does not return everything that is sent: a change computes it from other fields, so ${example}.`,
     ),
   )
   return [fine, ...lost, ...left].join('\n')
@@ -94,7 +94,7 @@ function successText(file: string, { versions, cases, untried, lossy }: VerifyRe
 
 function failureText(file: string, { says, mend, steps }: VerifyFailure, seed: number): string {
   const lines = steps.map(stepText)
-  const head = styleText('red', `${file} does not keep what it promises.`)
+  const head = styleText('red', `${file} does not keep its promises.`)
   return `${head}\n\n${says}${mend === '' ? '' : `\n${mend}`}\n\n${lines.join('\n')}\n\nAgain:  bylaw verify ${file} --seed ${seed}`
 }
 

@@ -12,7 +12,7 @@ export const versionsCommand: Command = {
   name: 'versions',
   about: 'Lists the versions, and who uses each of them.',
   details:
-    'For each caller it says how many requests there were and when the last one was. A server writes that down every few seconds.',
+    'For each caller it shows the number of requests and the time of the last one. Servers store these every few seconds.',
   arguments: [declarationArgument],
   flags: { database: databaseFlag, json: { about: 'Prints JSON.' } },
   examples: ['bylaw versions api.ts', 'bylaw versions api.ts --json'],
@@ -98,7 +98,7 @@ function reportTable(all: readonly VersionReport[]): string {
       '',
     ]),
     ...callers.map((one) => [
-      `  ${one.caller === '' ? '(nobody known)' : one.caller}`,
+      `  ${one.caller === '' ? '(anonymous)' : one.caller}`,
       '',
       '',
       '',

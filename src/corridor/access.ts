@@ -13,8 +13,8 @@ export const rulePhase = check({
       step: 'rule',
       check: ({ route: { rule }, asked, service }) => {
         allow(asked.caller, rule, service.challenge)
-        if (rule === 'public') return 'public: everybody may'
-        return rule === 'authenticated' ? 'whoever is known may' : `the scope ${rule} is needed, and held`
+        if (rule === 'public') return 'public: for all callers'
+        return rule === 'authenticated' ? 'for all authenticated callers' : `the caller has the required scope ${rule}`
       },
     },
   ],
@@ -35,7 +35,7 @@ export const accountPhase = check({
         const { account } = resource.collection
         if (account === null) return null
         allowAccount(caller, resource)
-        return `the items belong to accounts (${account}); only those of ${caller.account} are there`
+        return `the items belong to accounts (${account}); the caller sees only those of ${caller.account}`
       },
     },
   ],

@@ -55,9 +55,9 @@ export const credentialsPhase = phase({
 function explainCredentials({ caller, invalid, route, service, target }: ExplainedWay): string {
   refuseCredentialsInTarget(target, service.settings.auth)
   if (invalid !== null) throw new Problem('invalid-credentials', invalid)
-  if (caller) return `known: ${callerText(caller)}`
-  if (route.rule === 'public') return 'none, and none are needed: it is public'
-  throw new Problem('credentials-missing', 'None were given, and it is not public.')
+  if (caller) return `authenticated: ${callerText(caller)}`
+  if (route.rule === 'public') return 'no credentials, and none needed: it is public'
+  throw new Problem('credentials-missing', 'No credentials were given, and it is not public.')
 }
 
 function callerText({ account, scopes, tier }: Caller): string {

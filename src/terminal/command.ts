@@ -46,7 +46,7 @@ export interface CommandInput {
 }
 
 export const declarationArgument: Argument = { name: 'api.ts', about: 'the file of the declaration' }
-const helpFlag: Flag = { about: 'Shows this.' }
+const helpFlag: Flag = { about: 'Shows this help.' }
 
 /** Parses the words after the command; refuses unknown flags, and suggests a similar one. */
 export function parseCommand(command: Command, words: readonly string[], env: NodeJS.ProcessEnv): CommandInput {
@@ -115,7 +115,7 @@ function checkArgumentCount(command: Command, found: readonly string[]): void {
     throw commandError(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
   const extra = found[command.arguments.length]
   if (extra !== undefined)
-    throw commandError(`bylaw ${command.name} cannot do anything with "${extra}".`, `As in:  ${command.examples[0]}`)
+    throw commandError(`bylaw ${command.name} takes no argument "${extra}".`, `As in:  ${command.examples[0]}`)
 }
 
 const usage = (command: Command): string =>
@@ -133,7 +133,7 @@ export function helpText(command: Command): string {
 export function overviewText(commands: readonly Command[]): string {
   const rows = commands.map((command) => [`  bylaw ${usage(command)}`, command.about])
   const rest = [
-    ['  bylaw <command> --help', 'Says more about a command, with examples.'],
+    ['  bylaw <command> --help', 'Explains a command, with examples.'],
     ['  bylaw --version', 'Prints the version.'],
   ]
   return `bylaw turns a declaration of resources into an HTTP/JSON service.\n\n${title('Commands')}\n${formatTable([...rows, ...rest])}\n`

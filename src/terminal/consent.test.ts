@@ -39,7 +39,7 @@ describe('an operator at a terminal', () => {
   for (const answer of ['', 'y', 'no', 'yes please', null])
     test(`drops nothing with ${JSON.stringify(answer)}`, async () => {
       const { made, acts } = await asked(answer)
-      assert.match(String(made), /The database was left as it is\./)
+      assert.match(String(made), /The database was not changed\./)
       assert.equal(acts.length, 1)
     })
 

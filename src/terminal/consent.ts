@@ -66,7 +66,7 @@ export async function withConsent<T>(
     const fields = isChangeRefusal(error) ? lossyFields(error) : []
     if (fields.length === 0 || !terminal.input.isTTY || !terminal.output.isTTY) throw error
     terminal.output.write(`${(error as Error).message}\n`)
-    if (!(await confirmDrop(fields, terminal))) throw commandError('The database was left as it is.', '')
+    if (!(await confirmDrop(fields, terminal))) throw commandError('The database was not changed.', '')
     return act({ ...consent, allowLoss: [...(consent.allowLoss ?? []), ...fields] })
   }
 }

@@ -17,7 +17,7 @@ export const databaseFlag: Flag = {
   value: 'URL',
   env: 'DATABASE_URL',
   about:
-    'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for none that stays, or postgres://….',
+    'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for a temporary one, or postgres://….',
 }
 
 export const plansFlag: Flag = {
@@ -60,7 +60,7 @@ export async function hasLocks(file: string): Promise<boolean> {
 
 /** The warning if no contract is locked, so that any change of the declaration is accepted. */
 export const noLocksText = (file: string): string =>
-  `No contract is locked, so a change that breaks consumers would not be noticed; write down what is promised with:  bylaw contract lock ${file}`
+  `No contract is locked, so a change that breaks consumers would not be noticed; lock the published versions with:  bylaw contract lock ${file}`
 
 export async function warnWithoutLocks(file: string, log: Log): Promise<void> {
   if (!(await hasLocks(file))) log.warn({}, noLocksText(file))

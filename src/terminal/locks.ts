@@ -19,8 +19,8 @@ export function readLocks(folder: string): LocksByLabel {
 export function readLock(path: string): Lock {
   const lock = parseLock(readFileSync(path, 'utf8'))
   if (typeof lock !== 'string') return lock
-  const mend = 'Take it back from version control, or write it anew with `bylaw contract lock`.'
-  throw commandError(`${path} is no locked contract: ${lock}.`, mend)
+  const mend = 'Restore it from version control, or write it again with `bylaw contract lock`.'
+  throw commandError(`${path} is not a locked contract: ${lock}.`, mend)
 }
 
 /** The breaking changes to locked versions; empty if no version is locked. */

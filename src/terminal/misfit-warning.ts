@@ -5,8 +5,7 @@ import type { Store } from '../flow/store.ts'
 import type { Flag } from './command.ts'
 
 export const allowMisfitsFlag: Flag = {
-  about:
-    'Leaves rows as they are that do not fit a declaration that became narrower; the description says what may be answered.',
+  about: 'Keeps rows that do not fit a declaration that became narrower, and describes their values in OpenAPI too.',
 }
 
 /** Logs one line for all recorded misfits. */

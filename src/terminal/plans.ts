@@ -10,8 +10,8 @@ import { commandError } from './command-error.ts'
 
 const planFileName = /^(\d{4})-([a-z0-9-]+)\.sql$/
 const phaseNotes: Readonly<Record<StepPhase, string>> = {
-  expand: 'Safe while nodes of the declaration before run.',
-  contract: 'Only when no node of the declaration before runs any more; `bylaw migrate apply` waits for that.',
+  expand: 'Safe while nodes of the former declaration run.',
+  contract: 'Only after all nodes of the former declaration have stopped; `bylaw migrate apply` waits for that.',
 }
 
 const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
@@ -55,7 +55,7 @@ function readDirective(word: string, place: string): Partial<SchemaStep> {
   if (word === 'apart') return { apart: true }
   throw commandError(
     `${place} says "-- do: ${word}", which is not known.`,
-    'Take that line as it was made, or make the plan anew.',
+    'Restore that line as it was written, or write the plan again with `bylaw migrate plan --name`.',
   )
 }
 
@@ -86,7 +86,7 @@ function parsePlan(text: string, file: string): MigrationPlan {
   if (Number(own) !== Number(number) || title !== name || from === undefined || to === undefined || !isTarget(target))
     throw commandError(
       `${file} is not a plan of that name: its first lines, or the last one, were changed.`,
-      'Take the file as it was made, or make the plan anew with `bylaw migrate plan --name`.',
+      'Restore the file as it was written, or write the plan again with `bylaw migrate plan --name`.',
     )
   const body = text.slice(0, text.indexOf('\n-- to: '))
   const steps = body
@@ -125,14 +125,14 @@ export function readPlans(folder: string): MigrationPlan[] {
   const plans = files.map((file) => {
     if (planFileName.test(file)) return parsePlan(readFileSync(join(folder, file), 'utf8'), file)
     throw commandError(
-      `${join(folder, file)} is not named as plans are.`,
-      'Name plans as 0001-add-status.sql, other files otherwise.',
+      `${join(folder, file)} does not have the name of a plan.`,
+      'Name plans like 0001-add-status.sql, and keep other .sql files elsewhere.',
     )
   })
   plans.forEach(({ number, name }, i) => {
     if (number === i + 1) return
     const mend =
-      'Plans are numbered without gaps. Bring the missing file back from version control, or make the later plan anew.'
+      'Plans are numbered without gaps. Restore the missing file from version control, or write the later plan again.'
     const twice = plans[i - 1]?.number === number
     throw commandError(
       twice
@@ -156,12 +156,12 @@ export function pendingPlans(
     if (!plan)
       throw commandError(
         `Plan ${entry.number} (${entry.name}) was carried out at ${when}, and its file is not in ${folder}.`,
-        'Bring the file back from version control.',
+        'Restore the file from version control.',
       )
     if (plan.checksum !== entry.checksum)
       throw commandError(
         `Plan ${entry.number} (${entry.name}) was changed after it was carried out at ${when}.`,
-        'Take the file as it was from version control, and put what is new into a plan of its own.',
+        'Restore the former file from version control, and put the new steps into a plan of their own.',
       )
   }
   return plans.slice(ledger.length)

@@ -34,7 +34,7 @@ export async function openRateLimitLedger(given: CommandInput, { quotas }: Servi
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ERR_MODULE_NOT_FOUND')
       throw commandError(`${url.from} needs the package ioredis.`, 'Install it beside bylaw:  npm install ioredis')
-    throw commandError(`The Redis at ${place} cannot be used: ${code ?? message}.`, 'Start it, or mend the URL.')
+    throw commandError(`The Redis at ${place} cannot be used: ${code ?? message}.`, 'Start it, or correct the URL.')
   }
 }
 

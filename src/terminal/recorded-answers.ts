@@ -17,7 +17,7 @@ export function readAnswers(folder: string, label: string): readonly RecordedExc
   if (typeof found !== 'string') return found
   throw commandError(
     `${path} holds no recorded answers: ${found}.`,
-    'Take it back from version control, or remove it and lock anew.',
+    'Restore it from version control, or remove it and lock again.',
   )
 }
 

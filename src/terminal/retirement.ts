@@ -52,7 +52,10 @@ function retirementHazard(
     about: `${version} is not served any more, but it has ${own.length === 1 ? '1 caller' : `${own.length} callers`} in the last ${Math.round(settings.versions.idle / aDay)} days, the last one at ${last}.`,
     mends: [
       ['callers', '`bylaw versions` names them.'],
-      ['mend', `Declare ${version} again, or say why it may go: ${version}: { …, retired: 'all were told' }.`],
+      [
+        'mend',
+        `Declare ${version} again, or write why it may end: ${version}: { …, retired: 'all callers have moved' }.`,
+      ],
     ],
   }
 }

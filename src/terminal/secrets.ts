@@ -21,7 +21,7 @@ export function peppersOf(service: Service, store: Store, needed = false): reado
   // Without a pepper no key is accepted, and none is needed.
   if (!needed && (!hasAccessRules(service) || service.settings.auth.tokens !== null)) return []
   throw commandError(
-    'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is made up.',
+    'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is generated.',
     'Make one with:  openssl rand -base64 32\nGive it to all nodes as BYLAW_PEPPER, or the file that holds it as BYLAW_PEPPER_FILE.',
   )
 }

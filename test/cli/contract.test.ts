@@ -71,7 +71,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     writeFileSync(join(cwd, 'contract/v1.json'), '{')
     const { code, stderr } = await run(['check', 'api.ts'], { cwd })
     assert.equal(code, 1)
-    assert.match(stderr, /contract\/v1\.json is no locked contract: it is no JSON/)
+    assert.match(stderr, /contract\/v1\.json is not a locked contract: it is no JSON/)
   })
 })
 
@@ -96,7 +96,7 @@ describe('what breaks a locked version', { concurrency: 3 }, () => {
     write(cwd, lengthened.trimEnd() + stdout.slice(stdout.indexOf('.change(')))
     const after = await run(['check', 'api.ts'], { cwd })
     assert.equal(after.code, 0, after.stdout)
-    assert.match(after.stdout, /v2 is released and not locked; write it down with: {2}bylaw contract lock api\.ts/)
+    assert.match(after.stdout, /v2 is released but not locked; lock it with: {2}bylaw contract lock api\.ts/)
   })
   test('R195: does not start', async () => {
     const cwd = await locked()
@@ -142,12 +142,12 @@ describe('bylaw contract diff', { concurrency: 3 }, () => {
   test('says what it cannot compare', async () => {
     const cwd = await locked()
     for (const [words, says] of [
-      [['diff', 'v1'], /compares two things/],
+      [['diff', 'v1'], /needs two arguments/],
       [['diff', 'v1', 'v2'], /There is no contract\/v2\.json/],
       [['diff', 'v1', '.'], /^$/],
       [['dif', 'a', 'b'], /Did you mean `bylaw contract diff`/],
-      [['lock', 'api.ts', 'more'], /cannot do anything with "more"/],
-      [[], /needs a word for what to do/],
+      [['lock', 'api.ts', 'more'], /takes no second argument "more"/],
+      [[], /needs an action/],
     ] as const) {
       const { stderr } = await run(['contract', ...words], { cwd })
       assert.match(stderr, says)

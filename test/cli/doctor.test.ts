@@ -41,7 +41,7 @@ describe('bylaw doctor', () => {
     const cwd = folder({ 'api.ts': notes })
     const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
     assert.equal(code, 0)
-    assert.equal(stdout, 'sqlite:./notes.db: 0 rows examined, all keep what api.ts declares.\n')
+    assert.equal(stdout, 'sqlite:./notes.db: 0 rows examined, all fit api.ts.\n')
   })
 
   test('names the rows that an older version cannot show', async () => {

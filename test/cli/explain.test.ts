@@ -81,7 +81,7 @@ describe('reasons', () => {
     ['BREW /patients', north, /^405 at route: .*GET, HEAD, OPTIONS, POST/],
     ['GET /patients', null, /^401 at credentials/],
     ['GET /news', null, /^goes on at rule: public/],
-    ['POST /news', {}, /^goes on at rule: whoever is known/],
+    ['POST /news', {}, /^goes on at rule: for all authenticated callers/],
     ['GET /patients', { account: 'north' }, /^403 at rule: .*patients:read/],
     ['GET /patients', { scopes }, /^403 at account: .*belong to accounts/],
     ['GET /patients?ssn=1', north, /^403 at query: .*ssn.*pii/],
@@ -160,9 +160,12 @@ export default service({ name: 'c', versions, resources: { notes: { fields: { a:
       await said('get', '/notes', '--as', key),
       /^0 GET \/notes\n\n.*no account, see.*goes? .*|refuses it\.\n$/s,
     )
-    assert.match(await said('GET', '/notes', '--as', `${key}x`), /refuses {2}The key is not whole.*The answer is 401/s)
+    assert.match(
+      await said('GET', '/notes', '--as', `${key}x`),
+      /refuses {2}The checksum of the key is wrong.*The answer is 401/s,
+    )
     const other = key.slice(0, -7)
-    assert.match(await said('GET', '/notes', '--as', other), /not whole/)
+    assert.match(await said('GET', '/notes', '--as', other), /checksum/)
     await run(['keys', 'revoke', 'api.ts', '--name', 'ci'], { cwd })
     const revoked = await said('GET', '/notes', '--as', key)
     assert.match(revoked, /The key ci \(key_\w+\) was revoked at 20/)

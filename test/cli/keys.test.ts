@@ -91,14 +91,14 @@ describe('keys', () => {
     )
   })
   for (const [words, reason, mend] of [
-    ['make', /cannot "make"/, /create, list, revoke and rotate/],
-    ['creat --name a', /cannot "creat"/, /bylaw keys create/],
-    ['create', /not said which key/, /--name ci/],
-    ['create --name a/b', /no name of a key/, /--name ci/],
+    ['make', /has no action "make"/, /create, list, revoke and rotate/],
+    ['creat --name a', /has no action "creat"/, /bylaw keys create/],
+    ['create', /name of the key is missing/, /--name ci/],
+    ['create --name a/b', /not a valid name of a key/, /--name ci/],
     ['create --name new --scopes file:read', /--scopes: there is no "file:read"/, /files:read/],
     ['create --name new --tier pro', /--tier: there is no "pro"/, /declares none/],
     ['create --name new --expires tomorrow', /--expires .* not "tomorrow"/, /P90D/],
-    ['create --name new --expires 2020-01-01T00:00:00Z', /a time to come/, /P90D/],
+    ['create --name new --expires 2020-01-01T00:00:00Z', /a time in the future/, /P90D/],
     ['create --name shop', /a key shop in force already/, /bylaw keys rotate api\.ts --name shop/],
     ['rotate --name nobody', /No key nobody is in force/, /bylaw keys create api\.ts --name nobody/],
     ['revoke --name nobody', /No key nobody is in force/, /bylaw keys list api\.ts/],

@@ -44,7 +44,7 @@ export default service({
   },
 })
 `,
-  'told.ts': declared(`v1: { released: '2025-01-01', retired: 'all were told' }, ${v2}`, change),
+  'told.ts': declared(`v1: { released: '2025-01-01', retired: 'all callers have moved' }, ${v2}`, change),
 })
 
 /** All that a change could have written. */
@@ -133,14 +133,14 @@ for (const [store, make] of places)
       await hear(/Starts again when api\.ts changes/)
       const [, url = ''] = /^bylaw serves people at (\S+)/.exec(said.stdout) ?? []
       writeFileSync(join(own, 'api.ts'), declared(v2, ''))
-      await hear(/Still serving the declaration before\. Waiting for a change\./)
+      await hear(/Still serving the former declaration\. Waiting for a change\./)
       assert.match(said.stderr, says)
       assert.equal((await fetch(`${url}/v1/people`)).status, 200)
       assert.equal(await content(place), before)
       const from = said.stdout.length
       writeFileSync(
         join(own, 'api.ts'),
-        declared(`v1: { released: '2025-01-01', retired: 'all were told' }, ${v2}`, change),
+        declared(`v1: { released: '2025-01-01', retired: 'all callers have moved' }, ${v2}`, change),
       )
       await hear(/Starts again when/, from)
       assert.equal(await stop(), 0)

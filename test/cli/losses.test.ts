@@ -53,7 +53,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.doesNotMatch(said.stdout + said.stderr + refused.stderr, /and me/)
     writeFileSync(join(cwd, 'api.ts'), kept)
     const { stdout } = await run(['migrate', 'undrop', 'api.ts', ...database], { cwd })
-    assert.equal(stdout, 'put back: 1 value of notes.other\n')
+    assert.equal(stdout, 'restored: 1 value of notes.other\n')
     const again = await served(['api.ts', ...database], { cwd })
     assert.equal((await notesAt(again.url))[0]?.othr, 'and me')
     assert.equal(await again.stop(), 0)
@@ -83,7 +83,7 @@ describe('stored values', { concurrency: 3 }, () => {
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said.stdout)?.[0] as string
     let from = said.stdout.length
     writeFileSync(join(cwd, 'api.ts'), after)
-    await hear(/Still serving the declaration before\./, from)
+    await hear(/Still serving the former declaration\./, from)
     assert.match(said.stderr, /--allow-loss notes\.other/)
     assert.equal((await notesAt(url))[0]?.other, 'and me')
     from = said.stdout.length
@@ -116,7 +116,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal((await bylaw('versions', 'api.ts')).code, 0)
     assert.match((await bylaw('explain', 'api.ts', 'GET', `/notes/${id}`)).stdout, /item +passes +not_\w+ is there/)
     const absent = await bylaw('explain', 'api.ts', 'GET', `/pens/${String(id).replace('not', 'pen')}`)
-    assert.match(absent.stderr, /^bylaw: The database has no table for that resource yet/)
+    assert.match(absent.stderr, /^bylaw: The database has no table for this resource yet/)
     assert.deepEqual([tables(), meta()], was)
     assert.match((await bylaw('serve', 'api.ts')).stderr, /--allow-loss notes\.other/)
   })
@@ -132,7 +132,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal(await stop(), 0)
     writeFileSync(join(cwd, 'api.ts'), after)
     const shown = await bylaw('plan', 'api.ts', ...database)
-    assert.match(shown.stdout, /^-- The declaration is refused as it is, because:\n-- {3}- notes\.other /)
+    assert.match(shown.stdout, /^-- The declaration would be refused, because:\n-- {3}- notes\.other /)
     await bylaw('plan', 'api.ts', '--name', 'more')
     const refused = await bylaw('apply', 'api.ts', ...database)
     assert.equal(refused.code, 1)
@@ -143,7 +143,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.match(applied.stdout, /^done: 0002 more\ndone: 0003 more-finish\n/)
     assert.match(
       (await bylaw('undrop', 'api.ts', ...database)).stdout,
-      /^left: 1 value of notes\.other, as it is not declared \(not_/,
+      /^not restored: 1 value of notes\.other, as it is not declared \(not_/,
     )
   })
 })

@@ -51,14 +51,14 @@ describe('plan files', { concurrency: 3 }, () => {
     const [, expand = '', contract = ''] = files.map((name) => readFileSync(join(plans, name), 'utf8'))
     assert.match(
       expand,
-      /^-- plan 2: rename, expand, for sqlite\n-- Safe while nodes of the declaration before run\.\n/,
+      /^-- plan 2: rename, expand, for sqlite\n-- Safe while nodes of the former declaration run\.\n/,
     )
     assert.match(
       expand,
       /-- step: add by_size to orders\n-- {3}Takes no value .*\nALTER TABLE "orders" ADD COLUMN "by_size"/,
     )
     assert.doesNotMatch(expand + contract, /by_label|by_name"? TEXT/, 'a renamed field keeps its column')
-    assert.match(contract, /^-- plan 3: rename-finish, contract, for sqlite\n-- Only when no node/)
+    assert.match(contract, /^-- plan 3: rename-finish, contract, for sqlite\n-- Only after all nodes/)
     assert.match(expand, /-- do: refill orders ahead\n/)
     assert.match(contract, /-- do: refill orders latest\n/)
     const applied = await bylaw('apply', 'api.ts')
@@ -91,7 +91,7 @@ describe('plan files', { concurrency: 3 }, () => {
     assert.equal(waits.code, 0)
     assert.match(
       waits.stdout,
-      /^done: 0002 rename\nThese nodes run the declaration of before: \S+:\d+\. [\s\S]* {2}- 0003 rename-finish\n$/,
+      /^done: 0002 rename\nThese nodes run the former declaration: \S+:\d+\. [\s\S]* {2}- 0003 rename-finish\n$/,
     )
     const young = await served(['api.ts', ...database], { cwd, env })
     assert.equal((await post(`${old.url}/orders`, { name: 'b' })).status, 201)
@@ -165,7 +165,7 @@ describe('plan files', { concurrency: 3 }, () => {
     [
       'a file that is no plan',
       (plans) => writeFileSync(join(plans, 'notes.sql'), ''),
-      /notes\.sql is not named as plans are/,
+      /notes\.sql does not have the name of a plan/,
     ],
   ]
   for (const [title, act, message] of wrong)

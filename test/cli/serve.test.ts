@@ -60,7 +60,7 @@ test('R189: --preview serves a version before its release, and names what is no 
   }
   const { code, stderr } = await run(['serve', 'api.ts', '--preview', 'v9'], { cwd })
   assert.equal(code, 1)
-  assert.match(stderr, /--preview names "v9", which is no version of this service\.\s+It has v1 and v2\./)
+  assert.match(stderr, /--preview names "v9", which is not a version of this service\.\s+It has v1 and v2\./)
 })
 
 describe('bylaw serve', { concurrency: 3 }, () => {

@@ -57,6 +57,6 @@ describe('plans for a target', { concurrency: 3 }, () => {
       /has to be sqlite, postgres, citus, cockroach or yugabyte, not "citrus"\.\n.*Did you mean citus\?/,
     )
     await bylaw('plan', 'api.ts', '--name', 'init')
-    assert.match((await bylaw('apply', 'api.ts', '--database', url)).stderr, /is written for sqlite, and postgres:/)
+    assert.match((await bylaw('apply', 'api.ts', '--database', url)).stderr, /is written for sqlite, but postgres:/)
   })
 })

@@ -10,13 +10,13 @@ describe('bylaw verify', { concurrency: 3 }, () => {
     const cwd = folder({ 'api.ts': notes })
     const { code, stdout } = await run(['verify', 'api.ts', '--seed', '7', '--runs', '20'], { cwd })
     assert.equal(code, 0)
-    assert.equal(stdout, 'api.ts keeps what it promises: 20 items of 1 resource (seed 7).\n')
+    assert.equal(stdout, 'api.ts keeps its promises: 20 items of 1 resource (seed 7).\n')
   })
   test('says what it could not try', async () => {
     const cwd = folder({ 'api.ts': notes.replace('max: 200', () => "pattern: '^(?=a)b$'") })
     const { code, stdout } = await run(['verify', 'api.ts', '--runs', '5'], { cwd })
     assert.equal(code, 0)
-    assert.match(stdout, /0 items of 0 resources.*\nNo item of notes could be made/)
+    assert.match(stdout, /0 items of 0 resources.*\nNo item of notes could be generated/)
   })
   test('asks for recorded answers again', async () => {
     const cwd = folder({ 'api.ts': notes })
@@ -28,11 +28,11 @@ describe('bylaw verify', { concurrency: 3 }, () => {
     assert.equal(code, 1)
     assert.match(
       stdout,
-      /v1 answers otherwise than it was recorded: the status 404 was recorded, and 410 came\.\n\nRecorded:\n {2}v1 {2}GET \/notes\/not_.*\n.*404.*\n\nToday:\n.*\n.*410/,
+      /v1 no longer gives a recorded answer: the status 404 was recorded, and 410 came\.\n\nRecorded:\n {2}v1 {2}GET \/notes\/not_.*\n.*404.*\n\nNow:\n.*\n.*410/,
     )
     const locking = await run(['contract', 'lock'], { cwd })
     assert.equal(locking.code, 1)
-    assert.match(locking.stderr, /answers otherwise.*\n.*GET \/notes\/not_/)
+    assert.match(locking.stderr, /no longer gives a recorded answer.*\n.*GET \/notes\/not_/)
     assert.equal((await run(['contract', 'lock', '--anew'], { cwd })).code, 0)
     assert.equal((await run(['verify', 'api.ts', '--runs', '5'], { cwd })).code, 0)
   })
@@ -55,9 +55,9 @@ export default service({
     })
     const { code, stdout, stderr } = await run(['verify', 'api.ts', '--seed', '7', '--runs', '20'], { cwd })
     assert.equal(code, 1)
-    const [, says = ''] = /^Found: (.*)\nThe example is made smaller, for 10 seconds at most\.\n\n$/.exec(stderr) ?? []
+    const [, says = ''] = /^Found: (.*)\nThe example is being reduced, for 10 seconds at most\.\n\n$/.exec(stderr) ?? []
     assert.match(says, /body must be at most 5 characters long/, stderr)
-    assert.match(stdout, /api\.ts does not keep what it promises\.\n[\s\S]*Again: {2}bylaw verify api\.ts --seed 7/)
+    assert.match(stdout, /api\.ts does not keep its promises\.\n[\s\S]*Again: {2}bylaw verify api\.ts --seed 7/)
   })
   test('refuses numbers that are none', async () => {
     const cwd = folder({ 'api.ts': notes })

@@ -62,7 +62,7 @@ test('R202: bylaw versions lists them with their callers', async () => {
     told.stdout,
     /^VERSION +STATE +DEPRECATED +SUNSET +REQUESTS +LAST USE\nv1 +deprecated +2020-02-01 +2021-01-01 +3 /,
   )
-  assert.match(told.stdout, /\n {2}shop +3 +2026-11-18T00:00:00.000Z\nv2 +served +1 .*\n {2}\(nobody known\) /)
+  assert.match(told.stdout, /\n {2}shop +3 +2026-11-18T00:00:00.000Z\nv2 +served +1 .*\n {2}\(anonymous\) /)
   const json = await run(['versions', declared(', retired: true'), '--database', database, '--json'], { cwd: folder })
   assert.deepEqual(
     JSON.parse(json.stdout).map(({ version, state, requests }: Record<string, unknown>) => [version, state, requests]),
