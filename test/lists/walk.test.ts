@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runsOf } from '../help/runs.ts'
 import { type Ask, type Hall, halls, type Kind, type Made, opened } from './hall.ts'
 import { matching, type Row, sorted } from './model.ts'
 import { asks, changes, type Deed, inputs } from './samples.ts'
 
 /** How many sets of rows are tried in each hall, how often each is asked, and how often while it changes. */
-const sets = 20
+const sets = runsOf(20)
 const asksEach = 25
-const changing = 80
+const changing = runsOf(80)
 
 /** The rows that a question should find, in their order. */
 function expected(hall: Hall, rows: readonly Row[], ask: Ask): string[] {

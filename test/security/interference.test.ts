@@ -3,14 +3,16 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Field, Service } from 'bylaw'
 import fc from 'fast-check'
+import pg from 'pg'
 import { type Operation, ruleFor } from '../../src/resources/declaration.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { callers, clinic, type Daring, type Who } from '../help/clinic.ts'
-import { rows } from '../help/file.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { freshPostgres } from '../help/postgres.ts'
+import { runsOf } from '../help/runs.ts'
 import { type Asked, type Has, type Hidden, type Pool, prepared, requestOf, versions } from '../help/visitor.ts'
 import { type Reply, type World, worldOf } from '../help/worlds.ts'
 
@@ -27,20 +29,32 @@ interface Ground {
 const grounds: readonly (readonly [store: string, runs: number, make: () => Promise<Ground>])[] = [
   [
     'SQLite',
-    40,
+    runsOf(40),
     async () => {
       const folder = mkdtempSync(join(quick, 'bylaw-world-'))
       const file = join(folder, 'db')
-      const drop = async () => rmSync(folder, { recursive: true, force: true })
-      return { url: `sqlite:${file}`, rows: async (text) => rows(file, text) as Record<string, unknown>[], drop }
+      let db: DatabaseSync | undefined
+      const rows: Ground['rows'] = async (text) => {
+        db ??= new DatabaseSync(file)
+        return db.prepare(text).all()
+      }
+      const drop = async () => {
+        db?.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+      return { url: `sqlite:${file}`, rows, drop }
     },
   ],
   [
     'PostgreSQL',
-    12,
+    runsOf(12),
     async () => {
       const { url, drop } = await freshPostgres()
-      return { url, rows: (text) => sql(url, text), drop }
+      const client = new pg.Client(url)
+      client.on('error', () => {})
+      await client.connect()
+      const rows: Ground['rows'] = async (text) => (await client.query(text)).rows
+      return { url, rows, drop: () => client.end().then(drop) }
     },
   ],
 ]

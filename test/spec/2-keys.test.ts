@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
 import { doors, spec } from '../help/door.ts'
+import { runsOf } from '../help/runs.ts'
 import { codePoint } from '../help/unit.ts'
 import { created, wrong } from '../help/verdict.ts'
 
@@ -154,7 +155,7 @@ doors('keys', store, (door) => {
         assert.equal(copy.headers['content-location'], `${path}/copies/${number}`)
         assert.deepEqual([copy.json.labelId, copy.json.id, copy.json.number], [word, String(number), number])
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     )
   })
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
 import { type Answer, type Door, doors, type Sent, spec } from '../help/door.ts'
+import { runsOf } from '../help/runs.ts'
 import { codePoint } from '../help/unit.ts'
 import { created, wrong } from '../help/verdict.ts'
 
@@ -75,7 +76,7 @@ doors('managed fields', strict, (door) => {
           assert.deepEqual([status, answered.etag, text], [200, headers.etag, JSON.stringify(json)])
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     )
   })
 

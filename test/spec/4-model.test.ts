@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
+import { runsOf } from '../help/runs.ts'
 
 const world = service({
   name: 'world',
@@ -170,7 +171,7 @@ doors('random stories', world, (door) => {
       }
     }
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), story), {
-      numRuns: 60,
+      numRuns: runsOf(60),
       seed: 2026,
     })
   })

@@ -4,6 +4,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
 import { type Door, doors, spec } from '../help/door.ts'
+import { runsOf } from '../help/runs.ts'
 import { type Filter, matching, type Row, sorted } from '../lists/model.ts'
 
 /** A name was two, a street and a city one; the country, a few words and the bounds of a number were others. Nothing but `request` and `response` says so. */
@@ -236,7 +237,7 @@ doors('fields that only older versions have', parts, (door) => {
             assert.deepEqual(await walked(door, one, 5), expected(await shown(door, one.label), one), pathOf(one, 5))
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     ),
   )
 
@@ -258,7 +259,7 @@ doors('fields that only older versions have', parts, (door) => {
           pathOf(one, 2),
         )
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     ),
   )
 

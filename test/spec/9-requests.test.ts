@@ -13,6 +13,7 @@ import { elsewhere } from '../help/elsewhere.ts'
 import history from '../help/history.ts'
 import { market } from '../help/market.ts'
 import { tried } from '../help/requests.ts'
+import { runsOf } from '../help/runs.ts'
 import type { Doc } from '../help/schemas.ts'
 import shop from '../help/shop.ts'
 import { tenants } from '../help/tenants.ts'
@@ -67,7 +68,7 @@ for (const [service, as, narrow] of services)
             document: openapiDocument(service, label, standardCorridor) as Doc,
             send,
             seed,
-            runs: 4,
+            runs: runsOf(4),
             ...(narrow && { narrow }),
           })
           const { complaints, right, done, wrong } = verdict

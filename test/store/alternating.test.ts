@@ -16,6 +16,7 @@ import {
   versions,
 } from '../help/pairs.ts'
 import { places } from '../help/places.ts'
+import { runsOf } from '../help/runs.ts'
 
 interface Step {
   readonly side: 'old' | 'now'
@@ -114,7 +115,7 @@ const hidden: ReadonlySet<string> = new Set(['pin', 'code'])
 const shown = (values: Values): Values =>
   JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(values).filter(([name]) => !hidden.has(name)))))
 
-const runs = 60
+const runs = runsOf(60)
 
 for (const [store, make] of places)
   for (const [kind, pairs, declared, prefix] of [
