@@ -162,7 +162,7 @@ function connectionOver(
   const stopWatch = every(silence / 4, () => {
     if (waiting > 0 && monotonic() - heard > silence) {
       over()
-      stream.destroy(Object.assign(new Error('The server says nothing.'), { code: 'ETIMEDOUT' }))
+      stream.destroy(Object.assign(new Error('The server does not answer.'), { code: 'ETIMEDOUT' }))
     }
   })
 
@@ -227,5 +227,5 @@ async function requirePrimary(connection: Connection): Promise<void> {
   const [row] = await connection.ask({ text: 'SHOW transaction_read_only', values: [] })
   if (row?.transaction_read_only !== 'on') return
   connection.close()
-  throw Object.assign(new Error('The server takes no writes.'), { code: '25006' })
+  throw Object.assign(new Error('The server is read-only.'), { code: '25006' })
 }

@@ -94,7 +94,7 @@ function decodePart(part: string | undefined): string {
   try {
     return decodeURIComponent(part ?? '')
   } catch {
-    return refuse('A percent sign in it stands for nothing; write %25.')
+    return refuse('A percent sign in it begins no escape; write %25.')
   }
 }
 

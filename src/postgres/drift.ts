@@ -21,7 +21,7 @@ export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<
   }
   return all.flatMap((one) => {
     const names = Object.keys(one.indexes).filter((name) => !made?.has(qualifiedName(one, name)))
-    const about = `make again ${names.join(', ')}`
+    const about = `build ${names.join(', ')} again`
     return names.length === 0 ? [] : [indexStep({ is: one, dialect: postgresDialect }, about, names, 'expand')]
   })
 }
@@ -33,5 +33,5 @@ const qualifiedName = ({ table }: TableLayout, name: string): string => `${trunc
 
 const lostColumn = ({ table }: TableLayout, column: string): Error =>
   new Error(
-    `the column ${column} of the table ${table} was taken away by somebody else, and its values with it. Bring the database back from a backup.`,
+    `the column ${column} of the table ${table} was dropped by somebody else, with its values. Restore the database from a backup.`,
   )

@@ -83,7 +83,7 @@ export const keyInProgress = (cause: unknown): Problem =>
 export const unknownOutcome = (cause: unknown): Problem =>
   new Problem(
     'dependency-unavailable',
-    'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',
+    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
     { cause },
   )
 

@@ -42,7 +42,7 @@ export async function acquireLease(
   return {
     assertHeld: async () => {
       if ((await ask(renewed)).length === 0)
-        throw new Error('another node took over the change of the schema, as this one was not heard of for too long.')
+        throw new Error('another node took over the migration, as this one did not renew its lease in time.')
     },
     release: async () => {
       stop()

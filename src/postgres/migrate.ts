@@ -241,20 +241,20 @@ function reasonOf({ message, detail }: Error & { readonly detail?: string }): st
   const clash = /^Key \((.*?)\)=\(/.exec(detail ?? '')?.[1] // column names or index expressions
   const fields = [...(clash ?? '').matchAll(/\bby_([\w.]+)/g)].map(([, field]) => field)
   if (fields.length === 0) return message
-  return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
+  return `several rows have the same ${fields.join(' and ')}. Change them first.`
 }
 
 async function refuseRunningNodes(ask: AskDatabase): Promise<void> {
   const running = await runStepsAsync(readOtherNodes(postgresDialect, ''), ask)
   if (running.length > 0)
     throw new Error(
-      `no node may run meanwhile, and these do: ${running.join(', ')}. Stop them, wait half a minute where one was not stopped but lost, and run this command again.`,
+      `no node may run meanwhile, but these do: ${running.join(', ')}. Stop them, wait half a minute if one crashed, and run this command again.`,
     )
 }
 
 async function refuseRows(ask: AskDatabase, table: string): Promise<void> {
   if ((await ask(plainStatement(`SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`))).length === 0) return
   throw new Error(
-    'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new database will do.',
+    'it has rows, which would be lost. Declare a new resource beside the old one and copy the items; in development, use a new database.',
   )
 }

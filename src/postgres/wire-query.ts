@@ -173,7 +173,7 @@ export function wireQuery(
 
 /** Portals are never suspended and COPY is never used, so the server must not send these messages. */
 function rejectMessage(): never {
-  throw new Error('The server sent a message that answers nothing that it was asked.')
+  throw new Error('The server sent a message that belongs to no query.')
 }
 
 const unexpectedMessages = {

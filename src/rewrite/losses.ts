@@ -131,8 +131,7 @@ export const findChangeHazards = (
 function* remakeHazards(about: string, table: string): Steps<Hazard[]> {
   const rows = yield { text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`, values: [] }
   if (rows.length === 0) return []
-  const mend =
-    'Declare it beside the old one under a name of its own and move what is stored; in development a new database will do.'
+  const mend = 'Declare a new resource beside the old one and copy the items; in development, use a new database.'
   return [{ about: `The step "${about}" cannot be done: it has rows, which would be lost. ${mend}`, mends: [] }]
 }
 

@@ -221,7 +221,7 @@ function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
     const named = ids.length < rows ? `the first: ${ids.join(', ')}` : ids.join(', ')
     const about = `${count} would not fit \`${field}\` as it is declared now: ${says.replace(/\.$/, '')} (${named})`
     if (addresses)
-      return { about: `${about}\nItems are addressed by it, so that these could not be reached.`, mends: [] }
+      return { about: `${about}\nIts value is part of the URL, so these items could not be reached.`, mends: [] }
     const fill = `${field}: f.${bounds.kind}({ …, fill: a value that fits })`
     return {
       about,

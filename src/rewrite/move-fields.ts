@@ -47,7 +47,7 @@ export function* moveFields(
     if (views.length > 0 && views.every((view) => view.some((one) => isSame(one, given)))) continue
     const says = `\`${given.field}\` of ${place} is ${JSON.stringify(given.value)}`
     if (given.id === null)
-      throw new Error(`${says}, and it leads to none of ${given.collection}, which have it today. ${mendHint}`)
+      throw new Error(`${says}, but it refers to none of ${given.collection}, which have the field now. ${mendHint}`)
     const key = { id: given.id, parent: null, account: (row.account ?? null) as string | null }
     yield* moveValue(giving, { moved: given, key, says, what: `${collection.name}.${given.field}` })
   }
@@ -56,7 +56,7 @@ export function* moveFields(
 const isSame = (one: MovedValue, other: MovedValue): boolean =>
   one.collection === other.collection && one.field === other.field && isSameJson(one.value, other.value)
 
-const mendHint = 'Mend it with the declaration before, so that nothing is lost, and try again.'
+const mendHint = 'Correct it with the former declaration, so that nothing is lost, and try again.'
 
 interface ValueMove {
   readonly moved: MovedValue
@@ -77,12 +77,14 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const { cellar, latest } = giving
   const shelf = cellar.collections.get(moved.collection)
   if (!shelf)
-    throw new Error(`the rows of ${moved.collection} are to be written too, which this declaration has otherwise.`)
+    throw new Error(
+      `the rows of ${moved.collection} have to be written too, but they have another form in this declaration.`,
+    )
   const { collection, shape, former } = shelf
   const place = `${moved.collection}/${key.id}`
   const keys = rowKeyValues(collection, key, cellar.dialect)
   const [row] = yield { text: shelf.texts.readForUpdate, values: keys }
-  if (!row) throw new Error(`${says}, and ${place}, which would have it today, is not there. ${mendHint}`)
+  if (!row) throw new Error(`${says}, but ${place}, which would have the field now, does not exist. ${mendHint}`)
   const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
   const mark = stored.shape === shape ? receivedIn(stored.hidden, shape) : { since: stored.shape, given: [] }
   yield* moveFields(giving, shelf, { ...row, ...key })
@@ -93,7 +95,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const isOwn = mark === null || mark.given.includes(what) || !moved.isNew(collection.versionAt?.(mark.since) ?? '')
   if (has != null && isOwn && !isSame && !latest) {
     const hint = mark?.given.length === 0 ? addedHint(moved.collection) : ''
-    throw new Error(`${says}, and ${place}, which has it today, has ${JSON.stringify(has)}. ${hint}${mendHint}`)
+    throw new Error(`${says}, but ${place}, which has the field now, has ${JSON.stringify(has)}. ${hint}${mendHint}`)
   }
   const document = { ...seen.document, ...moved.put(seen.document) }
   const texts = encodeDocument(collection, document)
@@ -103,7 +105,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const was = { ...encodeDocument(collection, seen.document), shape }
   const clash = yield* updateRemoteEntries(cellar, shelf, { key, time: 0 }, was, { ...texts, shape })
   if (clash)
-    throw new Error(`${says}, and another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)
+    throw new Error(`${says}, but another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)
   const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
   if (!done) throw rowConflict(moved.collection)
   if (latest) yield* refreshJoiningRows(cellar, moved.collection, key)
@@ -111,7 +113,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
 
 /** A hint for a value that may only be a default, which the row got as no change lists the field under `added`. */
 const addedHint = (name: string): string =>
-  `If ${name} had no such field before, name it under \`added\` in a change of ${name}, so that its default gives way. `
+  `If ${name} had no such field before, list it under \`added\` in a change of ${name}, so that the value replaces its default. `
 
 const receivedIn = (hidden: string | null, shape: number): ReceivedValues | null =>
   (keptForOthers(hidden)[shape] as ReceivedValues | undefined) ?? null

@@ -73,7 +73,7 @@ function* requireNoOldRows({ collection }: Refill, table: TableLayout | undefine
   const [row] = yield { text: `SELECT 1 AS found FROM ${quoted(name)} WHERE shape < ${shape} LIMIT 1`, values: [] }
   if (!row) return null
   throw new Error(
-    `the rows of ${collection} are to be written as an earlier declaration has them, and this one has them otherwise. Carry this plan out with the declaration that it was made for.`,
+    `the rows of ${collection} have to be rewritten for an earlier declaration, from which this one differs. Carry this plan out with the declaration that it was made for.`,
   )
 }
 

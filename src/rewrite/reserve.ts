@@ -13,7 +13,7 @@ export function* reserveValues(
 ): Steps<readonly string[] | null> {
   if (!shelf)
     throw new Error(
-      'this declaration has them otherwise. Carry this plan out with the declaration that it was made for.',
+      'the resource has another form in this declaration. Carry this plan out with the declaration that it was made for.',
     )
   const { collection } = shelf
   if (after === null) {
@@ -31,7 +31,7 @@ export function* reserveValues(
     const own = { account, parent, id: id as string }
     const stored = { doc: row.doc as string, hidden: row.hidden as string | null, shape: Number(row.shape) }
     const clash = yield* updateRemoteEntries(cellar, shelf, { key: own, time: 0 }, null, stored)
-    if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Make them differ first.`)
+    if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Change them first.`)
   }
   return last
 }

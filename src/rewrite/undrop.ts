@@ -72,7 +72,7 @@ export function* undropBatch(cellar: StoreContext, after: readonly string[] | nu
 export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {
   if (serves === 'now' && state && !state.layout.open) return state
   throw new Error(
-    'It is not as the declaration asks, so that there is no place to put values back to. Run `bylaw migrate apply` first.',
+    'It does not match the declaration, so values cannot be restored yet. Run `bylaw migrate apply` first.',
   )
 }
 

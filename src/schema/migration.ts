@@ -68,10 +68,10 @@ export function planReadiness(
   }
   if (phase === 'expand' && now === from && state?.layout.open !== true) return 'ready'
   throw new Error(
-    `Plan ${number} (${name}) cannot be carried out: the database is not as the plan before it leaves it. ` +
+    `Plan ${number} (${name}) cannot be carried out: the database is not in the state after the plan before it. ` +
       (state?.layout.open
-        ? 'A change is not finished there: carry out the plan that finishes it first.'
-        : 'Look at `bylaw migrate plan` without a name to see how it differs, or restore it from a backup.'),
+        ? 'An earlier change is not finished: carry out the plan that finishes it first.'
+        : 'Run `bylaw migrate plan` without a name to see how it differs, or restore it from a backup.'),
   )
 }
 
@@ -89,7 +89,7 @@ export type SchemaMode = 'apply' | 'require'
 export function schemaOutdated(steps: readonly SchemaStep[]): Error {
   const list = steps.map(({ about }) => `  - ${about}`).join('\n')
   return new Error(
-    `It is not as the declaration asks:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
+    `It does not match the declaration. Missing:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
   )
 }
 

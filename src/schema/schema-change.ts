@@ -73,7 +73,7 @@ function sendersFirst(all: ReturnType<typeof mapCollections>): ReturnType<typeof
 
 const unfinishedChange = (): Error =>
   new Error(
-    'The change before this one is not finished: some of its steps wait until no node of the declaration before it runs. Run `bylaw migrate apply` with that declaration first.',
+    'The previous change is not finished: some of its steps wait until all nodes of the declaration before it have stopped. Run `bylaw migrate apply` with the declaration of that change first.',
   )
 
 /** Whether a declaration is the old one of a rolling upgrade, whose nodes may still run. */

@@ -113,18 +113,18 @@ export function reservationSteps({ name, was, is, converted }: ReservationChange
   const fresh = after.some((one) => !before.includes(one))
   const fill = { collection: name, again: false, reserves: true }
   const made = {
-    about: `reserve what is unique in ${name}, and what it refers to`,
+    about: `reserve the unique values and references of ${name}`,
     phase: 'expand' as const,
     sql: [],
-    note: 'Reads the whole table, in batches. It fails where rows are alike: make them differ first.',
+    note: 'Reads the whole table, in batches. It fails if rows have equal values: change them first.',
     still: true,
     fill,
   }
   const freed = {
-    about: `let ${name} be alike in what was unique`,
+    about: `drop the reservations of ${name} that are no longer unique`,
     phase: 'contract' as const,
     sql: gone.map((one) => `DELETE FROM ${reservationTable} WHERE name = ${literal(one)}`),
-    note: 'Until then nodes of the former declaration keep it unique among what they write.',
+    note: 'Until then nodes of the former declaration keep the values unique that they write.',
   }
   return [...(is.reserved && (fresh || converted) ? [made] : []), ...(gone.length > 0 ? [freed] : [])]
 }

@@ -169,14 +169,14 @@ export const earlierReleaseSurvey: Survey = function* ({ change: { before, after
   if (before === null || merged.length === 0) return []
   const earlier = (yield* readOtherNodes(dialect, layoutName(after))).filter(isEarlierReleaseNode)
   if (earlier.length === 0) return []
-  const about = `Nodes of an earlier release of bylaw run with another declaration: ${earlier.join(', ')}. They and nodes of this declaration would lose writes of each other to ${merged.join(', ')}.`
-  const mend = 'Start this release with their declaration in their place, then bring in this declaration.'
+  const about = `Nodes of an earlier release of bylaw run with another declaration: ${earlier.join(', ')}. They and nodes of this declaration would overwrite each other's writes to ${merged.join(', ')}.`
+  const mend = 'Replace them with nodes of this release that run their declaration, then deploy this declaration.'
   return [
     {
       about,
       mends: [
         ['first', mend],
-        ['or', 'Stop them; a node that was not stopped but lost is forgotten after half a minute.'],
+        ['or', 'Stop them; a node that crashed is forgotten after half a minute.'],
       ],
     },
   ]

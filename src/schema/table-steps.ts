@@ -58,7 +58,9 @@ function expandSteps(difference: TableDifference): SchemaStep[] {
   const steps: SchemaStep[] = []
   const relaxed = goneIndexes.filter(isUniqueIndex)
   if (relaxed.length > 0)
-    steps.push(dropIndexStep(difference, `let ${one.name} be alike in what is unique no longer`, relaxed, 'expand'))
+    steps.push(
+      dropIndexStep(difference, `drop unique indexes of ${one.name} that are no longer declared`, relaxed, 'expand'),
+    )
   if (freshColumns.length > 0)
     steps.push({
       about: `add ${freshColumns.join(', ')} to ${one.name}`,
@@ -71,13 +73,13 @@ function expandSteps(difference: TableDifference): SchemaStep[] {
     })
   if (is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)) {
     const fill = { collection: one.name, again: true }
-    const note = 'The structure was used before; the rows get new revisions, so that no tag of that time names them.'
-    steps.push({ about: `count the revisions of ${one.name} on`, phase: 'expand', sql: [], note, fill })
+    const note = 'The structure was used before; the rows get new revisions, so that no ETag of that time matches.'
+    steps.push({ about: `raise the revisions of ${one.name}`, phase: 'expand', sql: [], note, fill })
   }
   if (needsRowsAhead(difference)) steps.push(...aheadSteps(difference))
   const otherwise = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
   if (otherwise.length > 0)
-    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} that are built otherwise`, otherwise, 'expand'))
+    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} whose definition changed`, otherwise, 'expand'))
   const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
   if (ready.length > 0) steps.push(indexStep(difference, `index ${one.name}`, ready, 'expand'))
   return steps
@@ -86,7 +88,7 @@ function expandSteps(difference: TableDifference): SchemaStep[] {
 /** Explains columns that no current field has: they serve lists of older versions. */
 function olderVersionNote({ one, freshColumns }: TableDifference): string {
   const own = one.columns.filter(({ name, of }) => of && freshColumns.includes(name)).map(({ name }) => name)
-  return own.length === 0 ? '' : ` What changes make of a row for lists of older versions stands in ${own.join(', ')}.`
+  return own.length === 0 ? '' : ` Values that changes compute for lists of older versions are in ${own.join(', ')}.`
 }
 
 /** Whether new nodes query values that old rows lack, so that rows must be rewritten before new nodes start. */
@@ -100,17 +102,17 @@ function aheadSteps({ one, is, dialect }: TableDifference): SchemaStep[] {
   const key = keyColumns(one).join(', ')
   return [
     {
-      about: `find the rows of ${one.name} that nodes of before write`,
+      about: `index the rows of ${one.name} that old nodes write`,
       phase: 'expand',
       sql: [`CREATE INDEX ${how}${backlogIndex(is)} ON ${quoted(is.table)} (${key}) WHERE shape < ${is.shape}`],
-      note: 'It goes with the end of the change.',
+      note: 'The index is dropped at the end of the change.',
       ...apart,
     },
     {
-      about: `write the rows of ${one.name} ahead`,
+      about: `rewrite the rows of ${one.name} in advance`,
       phase: 'expand',
       sql: [],
-      note: 'Runs in batches, each a short transaction; what nodes of before know of a row stays beside it.',
+      note: 'Runs in batches, each a short transaction; each row keeps the values that old nodes read.',
       fill: { collection: one.name, again: false, ahead: true },
     },
   ]
@@ -125,7 +127,7 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
   const steps: SchemaStep[] = []
   if (is.shape !== was.shape) steps.push(...refillSteps(difference))
   const late = freshIndexes.filter(isUniqueIndex)
-  if (late.length > 0) steps.push(indexStep(difference, `index what is new in ${one.name}`, late, 'contract'))
+  if (late.length > 0) steps.push(indexStep(difference, `build unique indexes of ${one.name}`, late, 'contract'))
   const idle = goneIndexes.filter((name) => !isUniqueIndex(name) && !freshIndexes.includes(name))
   if (idle.length > 0)
     steps.push(dropIndexStep(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'))
@@ -136,10 +138,10 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
   const found = needsRowsAhead(difference) ? [`DROP INDEX IF EXISTS ${backlogIndex(is)}`] : []
   if (columns.length + views.length + found.length > 0)
     steps.push({
-      about: `take out of ${one.name} what is indexed or shown no longer`,
+      about: `drop unused columns of ${one.name} and update its view`,
       phase: 'contract',
       sql: [...found, ...columns, ...views],
-      note: 'Nodes of the former declaration cannot write any more behind it.',
+      note: 'Nodes of the former declaration cannot write afterwards.',
     })
   return steps
 }
@@ -148,10 +150,10 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
 function lossNote(one: Collection, was: TableLayout): string {
   const gone = lostFields(one, was)
   const fate = isConverted(one, was)
-    ? 'becomes what the changes of versions make of it'
-    : 'goes to bylaw_dropped, if --allow-loss names it'
-  const filled = one.fields.some(hasFill) ? '; what a fill replaces goes to bylaw_dropped' : ''
-  return (gone.length === 0 ? '' : `; what stands in ${gone.join(', ')} ${fate}`) + filled
+    ? 'are converted by the changes of versions'
+    : 'go to bylaw_dropped, if --allow-loss names the field'
+  const filled = one.fields.some(hasFill) ? '; values that a fill replaces go to bylaw_dropped' : ''
+  return (gone.length === 0 ? '' : `; values of ${gone.join(', ')} ${fate}`) + filled
 }
 
 const hasFill = ({ fill, inner }: Collection['fields'][number]): boolean => fill !== null || inner.some(hasFill)
@@ -166,11 +168,11 @@ function refillSteps(difference: TableDifference): SchemaStep[] {
       ? []
       : [
           {
-            about: `let nobody write rows of ${one.name} as they were before`,
+            about: `refuse writes of rows of ${one.name} in the former shape`,
             phase: 'contract',
             sql: refuse,
             guards: true,
-            note: 'Nodes of the former declaration are refused from here on, as their rows would lack what is new.',
+            note: 'Writes of nodes of the former declaration are refused from here on, as their rows would lack new values.',
           },
         ]
   const proof: SchemaStep[] =
@@ -178,20 +180,20 @@ function refillSteps(difference: TableDifference): SchemaStep[] {
       ? []
       : [
           {
-            about: `prove that no row of ${one.name} is as it was before`,
+            about: `check that no row of ${one.name} has the former shape`,
             phase: 'contract',
             sql: validate,
             apart: true,
-            note: 'Reads the whole table; nobody waits for it.',
+            note: 'Reads the whole table without blocking others.',
           },
         ]
   return [
     ...guard,
     {
-      about: `write the rows of ${one.name} again${loss}`,
+      about: `rewrite the rows of ${one.name}${loss}`,
       phase: 'contract',
       sql: [],
-      note: 'Runs in batches, each a short transaction; it can be stopped and goes on where it was.',
+      note: 'Runs in batches, each a short transaction; if it is stopped, the next run continues there.',
       fill: { collection: one.name, again: false, ...(needsRowsAhead(difference) && { latest: true }) },
     },
     ...proof,
@@ -208,9 +210,9 @@ export function indexStep(
   const { online } = dialect
   const how = online ? 'CONCURRENTLY IF NOT EXISTS ' : ''
   const note = online
-    ? 'Reads and writes go on meanwhile; it waits for transactions that are open.'
+    ? 'Reads and writes continue meanwhile; it waits for open transactions.'
     : 'Writers wait until it is built.'
-  const unique = names.some(isUniqueIndex) ? ' It fails where rows are alike: make them differ first.' : ''
+  const unique = names.some(isUniqueIndex) ? ' It fails if rows have equal values: change them first.' : ''
   const sql = names.map((name) => createIndexText(is, name, is.indexes[name] as readonly string[], how))
   return { about, phase, sql, note: note + unique, ...(online && { apart: true }) }
 }
@@ -232,6 +234,6 @@ function remakeStep(one: Collection, was: TableLayout, is: TableLayout, dialect:
     `DROP TABLE ${ifExists(dialect)}${quoted(was.table)}`,
     ...createTableStatements(one, is, dialect),
   ]
-  const note = 'Only where the table has no rows; nodes of the former declaration fail behind it.'
-  return { about: `make ${one.name} anew, as ${reason}`, phase: 'expand', sql, note, empty: was.table }
+  const note = 'Only if the table has no rows; nodes of the former declaration fail afterwards.'
+  return { about: `create ${one.name} again, as ${reason}`, phase: 'expand', sql, note, empty: was.table }
 }

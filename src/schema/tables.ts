@@ -12,8 +12,8 @@ import type { SchemaStep } from './step.ts'
 /** A rename needs no SQL, but a step, so that the layout with the new name is stored. */
 export const renameSteps = ({ name, table }: Collection, was: Layout | null): SchemaStep[] => {
   const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name
-  const note = 'The table stays as it is, with what refers to it; nodes of the former declaration do not notice.'
-  return before === name ? [] : [{ about: `let ${before} be called ${name}`, phase: 'expand', sql: [], note }]
+  const note = 'The table and references to it stay as they are; nodes of the former declaration are not affected.'
+  return before === name ? [] : [{ about: `rename the resource ${before} to ${name}`, phase: 'expand', sql: [], note }]
 }
 
 /** Refuses a declaration that knows a renamed resource only by its old name: it would create a second, empty table. */
@@ -22,7 +22,7 @@ export function refuseFormerName(name: string, all: readonly Collection[], was: 
   const [holder] = Object.entries(was?.tables ?? {}).find(([, { table }]) => table === own) ?? []
   if (holder === undefined || all.some((one) => one.name === holder)) return
   throw new Error(
-    `The rows of ${name} are those of ${holder} since a version that this declaration does not have. Start with the declaration that has ${holder}; it serves ${name} in its older versions.`,
+    `The resource ${name} was renamed to ${holder} in a version that this declaration does not have. Start with the declaration that has ${holder}; it serves ${name} in its older versions.`,
   )
 }
 
@@ -36,7 +36,7 @@ export function refuseLaterRows(one: Collection, was: TableLayout): void {
     isConverted(one, was) && versions.some((label) => isLaterVersion(epoch, label)) && !versions.includes(epoch)
   if (epoch === '' || !(isOver || isLeftOut)) return
   throw new Error(
-    `The rows of ${one.name} are those of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
+    `The rows of ${one.name} are stored in the form of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
   )
 }
 

@@ -34,7 +34,7 @@ export function sqliteCommitFailure(error: unknown): unknown {
   if ((codeOf(error) & 0xff) !== 10 && !isCorruptFile(error)) return sqliteFailure(error)
   return new Problem(
     'dependency-unavailable',
-    'The store failed at the last step: it is not known whether this was done. Repeat it with its idempotency key, or look whether it is there.',
+    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
     { cause: error },
   )
 }

@@ -206,12 +206,12 @@ function reasonOf({ message }: Error): string {
   const clash = /^UNIQUE constraint failed: (.*)$/.exec(message)?.[1]
   if (clash === undefined) return message
   const fields = clash.split(', ').map((column) => column.replace(/^.*?\.(by_)?/, ''))
-  return `several rows have the same ${fields.join(' and ')}. Make them differ first.`
+  return `several rows have the same ${fields.join(' and ')}. Change them first.`
 }
 
 function refuseRows(run: RunStatement, table: string): void {
   if (run({ text: `SELECT 1 AS found FROM ${quoted(table)} LIMIT 1`, values: [] }).length === 0) return
   throw new Error(
-    'it has rows, which would be lost. Declare it beside the old one under a name of its own and move what is stored; in development a new file will do.',
+    'it has rows, which would be lost. Declare a new resource beside the old one and copy the items; in development, use a new file.',
   )
 }

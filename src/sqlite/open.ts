@@ -160,7 +160,7 @@ const mendsByCode: Readonly<Record<number, string>> = {
   5: 'Another process has kept it locked for too long; wait for that one or end it.',
   8: 'Give this user the right to write the file and its folder.',
   11: 'Part of the file is lost; restore it from a backup.',
-  13: 'Make room on the disk.',
+  13: 'Free space on the disk.',
   14: 'Give this user the right to write the file and its folder.',
   26: 'Choose the right file, or restore it from a backup.',
 }

@@ -100,7 +100,7 @@ const readerUnavailable = (cause: unknown): unknown =>
   (cause as { errcode?: number } | undefined)?.errcode === undefined
     ? new Problem(
         'dependency-unavailable',
-        'The store has no means to read this list at the moment. Try again later, or narrow the list with filters that are indexed.',
+        'The store cannot read this list at the moment. Try again later, or narrow the list with filters that are indexed.',
         { cause },
       )
     : cause
@@ -108,7 +108,7 @@ const readerUnavailable = (cause: unknown): unknown =>
 const tooManyLists = (): Problem =>
   new Problem(
     'overloaded',
-    'Too many long lists are asked for at a time. Narrow the list with filters, or try again later.',
+    'Too many long lists are being read at a time. Narrow the list with filters, or try again later.',
   )
 
 const listTimeout = (): Problem =>

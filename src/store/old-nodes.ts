@@ -22,7 +22,7 @@ export function* refusePendingColumns(
   if (!missing) return
   throw new Problem(
     'dependency-unavailable',
-    `What ${collection.name} have in ${missing.field} is being brought to the newest declaration; lists cannot be filtered or sorted by it yet. Try again later.`,
+    `The field ${missing.field} of ${collection.name} is still being migrated; lists cannot be filtered or sorted by it yet. Try again later.`,
   )
 }
 
@@ -30,7 +30,7 @@ export function* refusePendingColumns(
 export const outdatedNodeProblem = (cause: unknown): Problem =>
   new Problem(
     'dependency-unavailable',
-    'This node runs a declaration that the database has left behind; nothing was changed. Try again: another node may answer.',
+    'This node runs a declaration that is older than the database; nothing was changed. Try again: another node may answer.',
     { cause },
   )
 

@@ -207,6 +207,6 @@ export function refuseJoinedOrder({ dialect }: StoreContext, { order }: ListRows
   if (!dialect.distribute || !order.some(({ reach }) => reach)) return
   throw new Problem(
     'not-implemented',
-    'This version sorts by a field that another resource has now, and this service spreads its rows over machines, where that is not done. Sort by another field, or ask for a later version.',
+    'This version sorts by a field that has moved to another resource, which a service with sharded tables does not support. Sort by another field, or use a later version.',
   )
 }

@@ -40,7 +40,9 @@ export const isRowConflict = (error: unknown): boolean => rowConflicts.has(error
 
 /** The refusal of an operation that met a conflict each time it was tried. */
 export const conflictProblem = (cause: unknown): Problem =>
-  new Problem('overloaded', 'Others keep changing the same rows; nothing was changed. Try again later.', { cause })
+  new Problem('overloaded', 'Other requests keep changing the same rows; nothing was changed. Try again later.', {
+    cause,
+  })
 
 /** Runs steps without committing any write by itself, as others follow in the same transaction. */
 export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {

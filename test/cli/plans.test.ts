@@ -194,7 +194,7 @@ describe('plan files', { concurrency: 3 }, () => {
     await bylaw('plan', 'api.ts', '--name', 'rename')
     assert.match(
       (await bylaw('apply', 'api.ts')).stderr,
-      /Plan 1 \(init\) cannot be carried out: the database is not as/,
+      /Plan 1 \(init\) cannot be carried out: the database is not in the state/,
     )
   })
 

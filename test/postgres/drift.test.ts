@@ -19,7 +19,7 @@ test('what was dropped by hand is told, and indexes are made again', { timeout: 
   const names = all.filter((name) => /^(?:unique__things__by_name|index__things__by_count)/.test(String(name)))
   assert.equal(names.length, 2)
   await sql(url, `DROP INDEX ${names.map((name) => `"${name}"`).join(', ')}`)
-  await assert.rejects(open('require'), new RegExp(`make again .*${names[0]}`))
+  await assert.rejects(open('require'), new RegExp(`build .*${names[0]}`))
   const migration = await openMigration(api, url)
   assert.equal(migration.serves, null)
   assert.equal((await migration.apply()).done.length, 1)
@@ -32,5 +32,5 @@ test('what was dropped by hand is told, and indexes are made again', { timeout: 
   assert.deepEqual(await indexes(), all)
 
   await sql(url, 'DROP VIEW things_view; ALTER TABLE things DROP COLUMN by_count')
-  await assert.rejects(open('require'), /column by_count of the table things was taken away by somebody else/)
+  await assert.rejects(open('require'), /column by_count of the table things was dropped by somebody else/)
 })

@@ -109,7 +109,7 @@ describe('a change of the schema', () => {
     const url = await place(t, 30, `'same'`)
     await assert.rejects(
       apply(url),
-      /The step "index what is new in things" cannot be done: several rows have the same note\. Make them differ first/,
+      /The step "build unique indexes of things" cannot be done: several rows have the same note\. Change them first/,
     )
     assert.deepEqual(await sql(url, 'SELECT 1 FROM pg_index WHERE NOT indisvalid'), [])
     await sql(url, `UPDATE things SET by_note = id, doc = replace(doc, '"same"', '"' || id || '"')`)
@@ -139,7 +139,7 @@ describe('a change of the schema', () => {
     const [held] = await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases')
     assert.equal(held?.fence, 3, 'the table was made under the first number')
     await release()
-    await assert.rejects(silent, /another node took over the change of the schema/)
+    await assert.rejects(silent, /another node took over the migration/)
     assert.ok((await second).done.length > 0)
     await assertDone(url, 10)
   })

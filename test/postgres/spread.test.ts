@@ -187,12 +187,12 @@ test('what becomes unique is reserved for the rows that are there, while no node
     ['a', 'a', 'c'].map((one) => call('POST', '/customers', { email: `${one}@b.c`, name: one })),
   )
   await sql(url, `INSERT INTO bylaw_nodes (node, name, seen) VALUES ('far:1', 'x', EXTRACT(EPOCH FROM now()) * 1000)`)
-  await assert.rejects(migrated(url, first), /no node may run meanwhile, and these do: far:1\. Stop them/)
+  await assert.rejects(migrated(url, first), /no node may run meanwhile, but these do: far:1\. Stop them/)
   await sql(url, `DELETE FROM bylaw_nodes`)
-  await assert.rejects(migrated(url, first), /several rows have the same email\. Make them differ first\./)
+  await assert.rejects(migrated(url, first), /several rows have the same email\. Change them first\./)
   assert.equal((await call('PATCH', `/customers/${made[0]?.json.id}`, { email: 'z@b.c' })).status, 200)
   await close()
-  assert.ok((await migrated(url, first)).includes('reserve what is unique in customers, and what it refers to'))
+  assert.ok((await migrated(url, first)).includes('reserve the unique values and references of customers'))
   const own = await node(url, first)
   nodes.push(own)
   assert.deepEqual(
@@ -253,7 +253,7 @@ test('where values were reserved, nodes of the declaration before run no more, t
   const carry = (plan: typeof expand) =>
     migration.applyPlan({ ...(plan as MigrationPlan), name: 'next', checksum: 'x' })
   assert.deepEqual(await carry(expand), { is: 'done' })
-  await assert.rejects(node(url, before), /The change before this one is not finished/)
+  await assert.rejects(node(url, before), /The previous change is not finished/)
   assert.deepEqual(await carry(contract), { is: 'done' })
   nodes.push(await node(url, after))
   watched(url)

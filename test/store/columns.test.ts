@@ -54,7 +54,7 @@ describe('index columns and views', () => {
     const schema = () => plain(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')
     const kept = [schema(), plain(file, 'SELECT * FROM things'), plain(file, 'SELECT * FROM bylaw_meta')]
     const unique = { name: f.text({ unique: true, filter: true }), count: f.integer({ was: 'size', filter: true }) }
-    await assert.rejects(asked(file, things(unique)), /several rows have the same name\. Make them differ first/)
+    await assert.rejects(asked(file, things(unique)), /several rows have the same name\. Change them first/)
     const together = { uniques: [['name', 'size']] }
     await assert.rejects(asked(file, things({ name: f.text(), size: f.integer() }, together)), /the same name and size/)
     assert.deepEqual([schema(), plain(file, 'SELECT * FROM things'), plain(file, 'SELECT * FROM bylaw_meta')], kept)
@@ -201,13 +201,13 @@ describe('index columns and views', () => {
       migration.steps.map(({ about }) => about),
       [
         'add by_label to things',
-        'find the rows of things that nodes of before write',
+        'index the rows of things that old nodes write',
         'index things',
-        'write the rows of things ahead',
-        'let nobody write rows of things as they were before',
-        'write the rows of things again; what stands in note goes to bylaw_dropped, if --allow-loss names it',
+        'rewrite the rows of things in advance',
+        'refuse writes of rows of things in the former shape',
+        'rewrite the rows of things; values of note go to bylaw_dropped, if --allow-loss names the field',
         'drop indexes of things that serve no list',
-        'take out of things what is indexed or shown no longer',
+        'drop unused columns of things and update its view',
       ],
     )
     assert.deepEqual(migration.steps[6]?.sql, ['DROP INDEX IF EXISTS "index__things__by_size"'])
@@ -267,12 +267,12 @@ describe('index columns and views', () => {
     const required = () => openSqlite(`sqlite:${file}`, api, 'require')
     assert.throws(
       required,
-      /not as the declaration asks:\n {2}- create bylaw_meta, which all resources share\n(.*\n)* {2}- create things\nRun `bylaw migrate plan`/,
+      /does not match the declaration\. Missing:\n {2}- create bylaw_meta, which all resources share\n(.*\n)* {2}- create things\nRun `bylaw migrate plan`/,
     )
     await asked(file, things({ name: f.text() }))
     await required().close()
     for (const one of [things({ name: f.text(), note: f.text() }), things({ name: f.text() })]) {
-      assert.throws(() => openSqlite(`sqlite:${file}`, collections(one), 'require'), /write the rows of things again/)
+      assert.throws(() => openSqlite(`sqlite:${file}`, collections(one), 'require'), /rewrite the rows of things/)
       await asked(file, one)
       await openSqlite(`sqlite:${file}`, collections(one), 'require').close()
     }

@@ -206,6 +206,6 @@ for (const [name, made] of places)
           about.some((one) => one.includes(text)),
           about.join('\n'),
         )
-      for (const text of ['by_first:v2 to people', 'write the rows of people ahead', 'index people']) named(text)
+      for (const text of ['by_first:v2 to people', 'rewrite the rows of people in advance', 'index people']) named(text)
     })
   })

@@ -11,7 +11,7 @@ const running = ({ rows, now }: Place, node: string) =>
 const versionIn = async ({ rows }: Place): Promise<number> =>
   JSON.parse((await rows(`SELECT value FROM bylaw_meta WHERE name = 'layout'`))[0]?.value as string).layout
 const says =
-  /Nodes of an earlier release of bylaw run with another declaration: far:1\. .* writes of each other to things/
+  /Nodes of an earlier release of bylaw run with another declaration: far:1\. .* overwrite each other's writes to things/
 
 const safe: readonly (readonly [title: string, before: Record<string, Field>, after: Record<string, Field>])[] = [
   ['a field is new', { name: f.text() }, { name: f.text(), size: f.integer({ default: 1, filter: true }) }],

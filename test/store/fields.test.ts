@@ -203,7 +203,7 @@ describe('fields from declaration to declaration', () => {
     for (const [fields, words] of refused)
       await assert.rejects(asked(file, things(fields)), (error: Error) => {
         assert.ok(error.message.includes(words), error.message)
-        assert.match(error.message, /it has rows, which would be lost\. Declare it beside the old one/)
+        assert.match(error.message, /it has rows, which would be lost\. Declare a new resource beside the old one/)
         return true
       })
     const [kept] = await asked(file, before, list)

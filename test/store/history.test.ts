@@ -155,7 +155,7 @@ for (const [store, make] of places)
       })
       await assert.rejects(
         async () => nodeOn(place, one).ask('GET', '/things'),
-        /The rows of things are those of v2, which this declaration does not have/,
+        /The rows of things are stored in the form of v2, which this declaration does not have/,
       )
       const again = nodeOn(place, two)
       t.after(again.close)

@@ -205,7 +205,11 @@ for (const [store, make] of places)
     test('leaves rows to no declaration that ends before it', async (t) => {
       const place = await make(t)
       const id = await made(place, bothSides, sideRow)
-      await refused(place, firstSides, /The rows of things are those of v2, which this declaration does not have/)
+      await refused(
+        place,
+        firstSides,
+        /The rows of things are stored in the form of v2, which this declaration does not have/,
+      )
       await looked(place, bothSides, id, sideRow)
     })
 
@@ -213,7 +217,11 @@ for (const [store, make] of places)
       const place = await make(t)
       const id = await made(place, both, row)
       const third = api(versions('v1', 'v3'), { things }).change('v3', 'things', change)
-      await refused(place, third, /The rows of things are those of v2, which this declaration does not have/)
+      await refused(
+        place,
+        third,
+        /The rows of things are stored in the form of v2, which this declaration does not have/,
+      )
       await looked(place, both, id, row)
     })
 

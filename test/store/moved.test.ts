@@ -221,9 +221,9 @@ for (const [store, make] of places)
         (error: Error) => {
           assert.match(
             error.message,
-            /`room` of books\/bok_\w+ is "sued", and shelves\/shf_\w+, which has it today, has "nord"/,
+            /`room` of books\/bok_\w+ is "sued", but shelves\/shf_\w+, which has the field now, has "nord"/,
           )
-          assert.match(error.message, /Mend it with the declaration before/)
+          assert.match(error.message, /Correct it with the former declaration/)
           return true
         },
       )
@@ -254,8 +254,8 @@ for (const [store, make] of places)
         return (await young.ask('GET', `/v2/plans/${planId}`)).json.price
       }
       await assert.rejects(asked(next), (error: Error) => {
-        assert.match(error.message, /is "5.00", and plans\/pln_\w+, which has it today, has "0.00"/)
-        assert.match(error.message, /If plans had no such field before, name it under `added` in a change of plans/)
+        assert.match(error.message, /is "5.00", but plans\/pln_\w+, which has the field now, has "0.00"/)
+        assert.match(error.message, /If plans had no such field before, list it under `added` in a change of plans/)
         return true
       })
       assert.deepEqual((await old.ask('GET', `/seats/${seat.id}`)).json, seat)

@@ -168,7 +168,7 @@ for (const [store, make] of places)
       }
       await assert.rejects(
         async () => nodeOn(place, bare).ask('GET', '/clients'),
-        /The rows of clients are those of customers since a version/,
+        /The resource clients was renamed to customers in a version/,
       )
     })
   })

@@ -169,7 +169,7 @@ for (const [name, made] of places)
       )
       await assert.rejects(
         () => apply(place, { name: f.text(), rank: f.integer({ optional: true }) }),
-        /change before this one is not finished/,
+        /previous change is not finished/,
       )
     })
 
