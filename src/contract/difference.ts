@@ -62,9 +62,10 @@ const surprises = (answered: ShiftEffect | undefined): boolean => answered === '
 export function breakReason({ input, output, filters }: ValueShift, way: FieldExposure): string {
   const sent = (way.input || (filters && way.filter)) && refuses(input)
   const answered = way.output && surprises(output)
-  if (sent && answered) return 'What was accepted may be refused, and answers may hold what consumers do not know.'
-  if (sent) return 'What was accepted may be refused.'
-  return answered ? 'Answers may hold what consumers do not know.' : ''
+  if (sent && answered)
+    return 'Requests that were accepted may be refused, and answers may contain values that consumers do not know.'
+  if (sent) return 'Requests that were accepted may be refused.'
+  return answered ? 'Answers may contain values that consumers do not know.' : ''
 }
 
 const weightRanks: readonly Weight[] = ['none', 'additive', 'breaking']

@@ -82,7 +82,7 @@ function scopeDifferences(before: Contract, after: Contract): Difference[] {
     ...before.scopes
       .filter((one) => !after.scopes.includes(one))
       .map((one) =>
-        makeDifference(place(one), 'breaking', `The scope ${one} is gone. Consumers ask for it.`, 'Keep it.'),
+        makeDifference(place(one), 'breaking', `The scope ${one} is gone. Consumers request it.`, 'Keep it.'),
       ),
     ...after.scopes
       .filter((one) => !before.scopes.includes(one))
@@ -97,7 +97,7 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
     const broken = (says: string, mend: string) => makeDifference(place, 'breaking', says, mend)
     if (!had) return [makeDifference(place, 'additive', `The error ${type} is new.`)]
     if (!has) {
-      const says = `The error ${type} is gone. Consumers tell it from others.`
+      const says = `The error ${type} is gone. Consumers handle it.`
       return [makeDifference(place, 'breaking', says, 'Keep it.', 'error-changed')]
     }
     const status =
@@ -204,7 +204,7 @@ function sortDifferences(
     if (!was) return [makeDifference(at, weigh('additive'), `custom_sort=${name} is new.`)]
     if (!is) return [makeDifference(at, weigh('breaking'), `custom_sort=${name} is gone.`, 'Keep it.', 'fixed')]
     if (isSameValue(was, is)) return []
-    const says = `custom_sort=${name} goes by ${is.join(', ')} instead of ${was.join(', ')}.`
+    const says = `custom_sort=${name} sorts by ${is.join(', ')} instead of ${was.join(', ')}.`
     return [
       makeDifference(at, weigh('breaking'), says, 'Keep it, and declare the new one under a name of its own.', 'fixed'),
     ]
@@ -223,8 +223,8 @@ function uniqueDifferences(
   return compareMembers(named(before), named(after), (names, was, is) => {
     if (was === is) return []
     const says = is
-      ? `${names} are unique together now. What another item has is refused.`
-      : `${names} need not be unique together any more. Consumers could meet the same values twice, and are not refused them.`
+      ? `${names} are unique together now. Values that another item has are refused.`
+      : `${names} need not be unique together any more. Consumers may find and send the same values twice.`
     const [mend, what] = is ? (['Leave it out.', 'other'] as const) : (['Keep it.', 'fixed'] as const)
     return [makeDifference(`${place}.uniques`, weigh('breaking'), says, mend, what)]
   })

@@ -159,7 +159,7 @@ function sendingDifferences(
   return say(input && traffic.whole ? 'breaking' : 'none', says, `Leave the default as it was, ${was}.`)
 }
 
-const notUnique = 'need not be unique any more. Consumers could meet a value twice, and are not refused it.'
+const notUnique = 'need not be unique any more. Consumers may find and send a value twice.'
 
 // long because: one promise after the other
 /** Compares the promises to consumers other than the allowed values. */
@@ -193,17 +193,17 @@ function promiseDifferences(
     if (before[name] === after[name]) continue
     const scoped = after[name] !== undefined
     const says = scoped
-      ? `takes the scope ${after[name]} to ${name === 'read' ? 'be seen' : 'be written'}.`
-      : `takes no scope any more.`
+      ? `needs the scope ${after[name]} to ${name === 'read' ? 'be seen' : 'be written'}.`
+      : `needs no scope any more.`
     say(met(scoped ? 'breaking' : 'additive', name === 'read' ? way.output : way.input), says, `Leave out \`${name}\`.`)
   }
   const compared = after.filter !== undefined || after.sort === true || after.unique === true
   if (turned('fold')) {
-    const says = after.fold ? 'is compared without regard to case.' : 'is compared with regard to case.'
+    const says = after.fold ? 'is compared case-insensitively.' : 'is compared case-sensitively.'
     say(met('breaking', compared && traffic.lists), says, `${after.fold ? 'Leave out' : 'Keep'} \`fold\`.`)
   }
   if (before.onDelete !== after.onDelete && before.to === after.to) {
-    const says = `is kept by ${after.onDelete} instead of ${before.onDelete} when what it refers to is deleted.`
+    const says = `has \`onDelete: '${after.onDelete}'\` instead of '${before.onDelete}'.`
     const kept = fieldDifference(place, 'breaking', says, `Write onDelete: '${before.onDelete}'.`, 'fixed')
     found.push({ ...kept, part: 'onDelete' })
   }
@@ -223,11 +223,11 @@ function queryDifferences(
   const forms = (names: readonly string[]) => names.map((name) => `[${name}]`).join(', ')
   const say = (weight: Weight, says: string, mend = '') =>
     found.push(fieldDifference(place, lists ? weight : 'none', says, mend))
-  if (gone.length > 0 && has.length === 0) say('breaking', 'cannot be filtered by any more.', 'Keep its `filter`.')
+  if (gone.length > 0 && has.length === 0) say('breaking', 'cannot be used as a filter any more.', 'Keep its `filter`.')
   else if (gone.length > 0) say('breaking', `has no filter ${forms(gone)} any more.`, 'Keep the forms of its `filter`.')
-  if (come.length > 0) say('additive', had.length === 0 ? 'can be filtered by.' : `has the filter ${forms(come)}.`)
-  if (before.sort && !after.sort) say('breaking', 'cannot be sorted by any more.', 'Keep its `sort`.')
-  if (!before.sort && after.sort) say('additive', 'can be sorted by.')
+  if (come.length > 0) say('additive', had.length === 0 ? 'can be used as a filter.' : `has the filter ${forms(come)}.`)
+  if (before.sort && !after.sort) say('breaking', 'cannot be used as a sort any more.', 'Keep its `sort`.')
+  if (!before.sort && after.sort) say('additive', 'can be used as a sort.')
   return found
 }
 

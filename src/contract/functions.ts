@@ -46,8 +46,8 @@ export function unrevisedFunctions(changes: readonly Change[], locks: Iterable<L
       if (!is || is.text === text || is.revision !== revision) continue
       told.set(place, {
         place: `changes.${place}`,
-        reason: `Its functions are others than those that were locked, and their revision is still ${revision}.`,
-        mend: `Write revision: ${revision + 1} beside them, so that no client keeps what the former ones made, and lock again with \`bylaw contract lock\`.`,
+        reason: `Its functions differ from the locked ones, but their revision is still ${revision}.`,
+        mend: `Write revision: ${revision + 1} beside them, so that clients do not keep answers of the former ones, and lock again with \`bylaw contract lock\`.`,
       })
     }
   return [...told.values()]

@@ -133,11 +133,11 @@ describe('what is locked', () => {
       name: 'store',
       resources: { notes: { fields: { text: f.text() }, access: 'public' } },
     }) as never
-    assert.match(told(next), /^name\nThe service is called store, and contract\/v1\.json is of shop\./)
+    assert.match(told(next), /^name\nThe service is called store, but contract\/v1\.json belongs to shop\./)
   })
   test('has to be declared', () => {
     const next = shop(first, { versions: { v2: { released: '2026-11-01' } } })
-    assert.match(told(next), /^versions\.v1\nv1 is locked.*not declared/)
+    assert.match(told(next), /^versions\.v1\nv1 is locked.*no longer declared/)
   })
   test('is not looked at where it is retired', () => {
     const next = shop(others, {
@@ -214,8 +214,8 @@ describe('changes', () => {
   })
   test('that claim what is not different are dead', () => {
     const made = changed(shop(first, { versions }), { removed: { colour: f.text({ optional: true }) } })
-    assert.match(told(made), /^versions\.v2\nThe change of customers in v2 claims nothing/)
-    assert.match(told(changed(shop(first, { versions }), {})), /claims nothing/)
+    assert.match(told(made), /^versions\.v2\nThe change of customers in v2 has no effect/)
+    assert.match(told(changed(shop(first, { versions }), {})), /has no effect/)
   })
   test('that hide what was only added claim it', () => {
     const made = shop({ ...first, colour: f.text({ default: 'red' }) }, { versions })
@@ -246,8 +246,8 @@ describe('changes', () => {
     )
     const retyped = { visits: first.visits, note: first.note } as Fields
     const text = told(changed(made, { retyped }))
-    assert.match(text, /versions\.v2\.customers\.retyped\.visits\n.*what v1 is told.*\nWrite response/)
-    assert.match(text, /versions\.v2\.customers\.retyped\.note\n.*what v2 is told.*\nWrite request/)
+    assert.match(text, /versions\.v2\.customers\.retyped\.visits\n.*makes values for v1.*\nWrite response/)
+    assert.match(text, /versions\.v2\.customers\.retyped\.note\n.*makes values for v2.*\nWrite request/)
     const fillers = { request: () => ({ note: null }), response: () => ({ visits: 50 }) }
     assert.equal(told(changed(made, { retyped, ...fillers } as never)), '')
   })

@@ -62,13 +62,13 @@ export function gateMistakes(service: Service, locks: LocksByLabel): Mistake[] {
 
 const otherServiceMistake = ({ name }: Service, label: string, lock: Lock): Mistake => ({
   place: 'name',
-  reason: `The service is called ${name}, and contract/${label}.json is of ${lock.service}.`,
-  mend: `Keep each declaration in a folder of its own. If ${lock.service} is called ${name} now, write that into the files of contract.`,
+  reason: `The service is called ${name}, but contract/${label}.json belongs to ${lock.service}.`,
+  mend: `Keep each declaration in a folder of its own. If ${lock.service} was renamed to ${name}, change the name in the files of contract.`,
 })
 
 const undeclaredMistake = (label: string): Mistake => ({
   place: `versions.${label}`,
-  reason: `${label} is locked in contract/${label}.json and is not declared any more.`,
+  reason: `${label} is locked in contract/${label}.json but no longer declared.`,
   mend: `Declare it again. When it has no consumers, remove contract/${label}.json and contract/${label}.answers.json.`,
 })
 
@@ -92,7 +92,7 @@ function differenceMistake(
   resource: string | null,
   found: readonly Difference[],
 ): Mistake {
-  const where = `${label} is locked (contract/${label}.json), and its consumers would meet ${found.length === 1 ? 'a difference' : 'differences'}:`
+  const where = `${label} is locked (contract/${label}.json), and ${found.length === 1 ? 'this difference' : 'these differences'} would break its consumers:`
   const reason = [where, ...found.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
   const [first] = found as [Difference, ...Difference[]]
   const own = first.place === 'sunset' ? `versions.${label}.sunset` : first.place
@@ -115,11 +115,11 @@ function differenceMistake(
   if (change === undefined) return plain
   const declared = versionLabels(service.declaration).includes(version) && service.declaration.versions
   const publish = declared
-    ? `tell it as a change of ${version}`
-    : `publish it: add ${version} to \`versions\`, and tell the change`
+    ? `declare it as a change of ${version}`
+    : `publish it: add ${version} to \`versions\`, and declare the change`
   return {
     ...plain,
-    mend: `${plain.mend} Or ${publish}, with what is right in place of its values:\n\n${indentText(change)}\n`,
+    mend: `${plain.mend} Or ${publish}, with the right values in it:\n\n${indentText(change)}\n`,
   }
 }
 
@@ -135,17 +135,17 @@ function formerNames({ declaration }: Service, resource: string): Record<string,
 function otherClaimText({ what, place }: Difference, version: string): string | undefined {
   const name = place.slice(place.indexOf('.') + 1)
   if (what === 'error-changed')
-    return `If it only has another name now, tell it in a change of ${version}: errors: { '${name}': '…' }.`
+    return `If it was only renamed, declare that in a change of ${version}: errors: { '${name}': '…' }.`
   if (what !== 'resource-removed') return undefined
-  return `Or keep it declared, and let it end with ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
+  return `Or keep it declared, and end it in ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
 }
 
 function mendFor(found: readonly Difference[]): string {
   const mends = [...new Set(found.map(({ mend }) => mend))]
-  const mend = mends.length === 1 ? (mends[0] as string) : 'Take them back.'
+  const mend = mends.length === 1 ? (mends[0] as string) : 'Undo them.'
   const parts = [...new Set(found.filter(({ what }) => what === 'fixed').map(partOf))]
   if (parts.length === 0) return mend
-  return `${mend} Versions cannot differ in ${listInWords(parts, 'and')}: no change can claim that.`
+  return `${mend} Versions cannot differ in ${listInWords(parts, 'and')}: no change can declare that.`
 }
 
 /** The part that must be the same in all versions; for a resource, the third name of its place. R194. */
@@ -164,8 +164,8 @@ function uselessChanges(service: Service, locks: LocksByLabel): Mistake[] {
     .filter((change) => isUseless(change, service, locks))
     .map(({ version, resource }) => ({
       place: `versions.${version}`,
-      reason: `The change of ${resource} in ${version} claims nothing: what is locked is the same without it.`,
-      mend: 'Leave it out, or name in it what is different.',
+      reason: `The change of ${resource} in ${version} has no effect: the locked contracts are the same without it.`,
+      mend: 'Leave it out, or declare in it what differs.',
     }))
 }
 
@@ -208,7 +208,7 @@ function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
       const place = `versions.${version}.${resource}.retyped.${name}`
       const told = (says: string, to: string, how: string): Mistake => ({
         place,
-        reason: `Since ${version}, \`${name}\` ${says} It is not said what ${to} is told.`,
+        reason: `Since ${version}, \`${name}\` ${says} The change has no function that makes values for ${to}.`,
         mend: `Write ${how} => ({ ${name}: … }) into the change.`,
       })
       return [

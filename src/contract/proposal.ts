@@ -76,10 +76,10 @@ const objectCode = (written: readonly FieldSource[]): string =>
 
 /** Explains why no change is proposed. */
 export const unclaimableText = (names: readonly string[]): string =>
-  `No change can claim this: nothing can stand for ${listInWords(
+  `No change can declare this: there is no placeholder for ${listInWords(
     names.map((name) => `\`${name}\``),
     'and',
-  )}, as values that are unique or refer to something are not made up. Make it optional, or keep what was locked.`
+  )}, as unique values and references cannot be made up. Make it optional, or keep what was locked.`
 
 /** The new fields that the `request` function computes from an old body. */
 function requestSources({ added, removed, retyped, renamed }: ChangeParts, after: ResourceContract): FieldSource[] {
@@ -239,12 +239,12 @@ function aboutText({ renamed, removed, added, retyped, required, mapped, shown, 
       .join(', ')
   const parts = [
     ...Object.entries(renamed).map(([old, now]) => `\`${old}\` is called \`${now}\``),
-    ...(names(removed) ? [`${names(removed)} went`] : []),
-    ...(names(added) ? [`${names(added)} came`] : []),
-    ...(names({ ...mapped, ...shown }) ? [`${names({ ...mapped, ...shown })} has other values`] : []),
+    ...(names(removed) ? [`${names(removed)} removed`] : []),
+    ...(names(added) ? [`${names(added)} added`] : []),
+    ...(names({ ...mapped, ...shown }) ? [`values of ${names({ ...mapped, ...shown })} changed`] : []),
     ...(names(retyped) ? [`${names(retyped)} changed`] : []),
     ...(names(required) ? [`${names(required)} must be sent`] : []),
-    ...(withdrawn.length > 0 ? [`${withdrawn.join(', ')} went`] : []),
+    ...(withdrawn.length > 0 ? [`${withdrawn.join(', ')} removed`] : []),
   ]
   return `${parts.join('; ')}.`
 }

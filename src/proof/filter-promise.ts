@@ -52,5 +52,10 @@ function listFault(
   listed: JsonBody,
 ): PromiseFault {
   const field = Object.keys(item).find((name) => !isSameJson(item[name], listed[name])) ?? ''
-  return { says: `${label}: \`${field}\` of ${resource.name} is another one in a list.`, label, field, by: 'response' }
+  return {
+    says: `${label}: \`${field}\` of ${resource.name} has another value in a list.`,
+    label,
+    field,
+    by: 'response',
+  }
 }

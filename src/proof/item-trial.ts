@@ -66,10 +66,7 @@ export function misfitFault(stand: ResourceInVersion, document: JsonBody): Promi
     const read = check(value, `/${name}`, faults)
     const [first] = faults
     if (first)
-      return fault(
-        `${label}: what is answered of ${resource.name} does not fit: ${first.pointer} ${first.message}`,
-        name,
-      )
+      return fault(`${label}: an answer of ${resource.name} does not fit: ${first.pointer} ${first.message}`, name)
     if (JSON.stringify(read) !== JSON.stringify(value))
       return fault(
         `${label}: \`${name}\` of ${resource.name} is answered in another form than ${label} writes it.`,

@@ -34,7 +34,7 @@ export async function checkOrder(item: JsonBody, { reader, chance, send }: Order
   if (at < 0) return null
   const [first, second] = [values[at - 1], values[at]].map((value) => JSON.stringify(value))
   return fault(
-    `${version.label}: a list of ${resource.name} that is sorted by \`${name}\`${descending ? ', the greatest first,' : ''} has ${first} ahead of ${second}.`,
+    `${version.label}: a list of ${resource.name} that is sorted by \`${name}\`${descending ? ' in descending order' : ''} has ${first} ahead of ${second}.`,
   )
 }
 

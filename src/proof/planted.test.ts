@@ -106,7 +106,7 @@ const planted: [kind: string, made: Service, says: RegExp, mend: string][] = [
   [
     'an answer by chance',
     shop({}, { response: randomly() }),
-    /`firstName` of clients never comes to rest/,
+    /`firstName` of clients does not settle/,
     'request` and `response v2',
   ],
   ['a request beyond a bound', shop({ request: far }), /^v\d refuses .*at most 1000/, 'request v3'],
@@ -114,13 +114,13 @@ const planted: [kind: string, made: Service, says: RegExp, mend: string][] = [
   [
     'one that adds each time',
     shop({ response: ({ score }: Item) => ({ score: Math.min(100, score + 1) }), ...filterless }),
-    /`score` of (customers|clients) never comes to rest: sent again and again, it is 0, then 1, then 2, then 3\./,
+    /`score` of (customers|clients) does not settle: sent back again and again, it is 0, then 1, then 2, then 3\./,
     'request` and `response v3',
   ],
   [
     'names that change places',
     shop({}, { request: (old: Item) => ({ name: `${old.lastName || 'z'} ${old.firstName}` }) }),
-    /`firstName` of clients never comes to rest: sent again and again, it is "a", then "z", then "a", then "z"\./,
+    /`firstName` of clients does not settle: sent back again and again, it is "a", then "z", then "a", then "z"\./,
     'request` and `response v2',
   ],
   ['a filter that leaves out', shop({}, { filters: asking('eq') }), /does not find an item/, 'filters.firstName v2'],

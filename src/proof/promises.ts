@@ -98,7 +98,7 @@ async function checkSettled(
   const name = turned.find((one) => !isSameJson(seen.at(-1)?.[one], seen.at(-2)?.[one]))
   if (name === undefined) return null
   const values = seen.map((one) => JSON.stringify(one[name])).join(', then ')
-  const says = `${version.label}: \`${name}\` of ${resource.name} never comes to rest: sent again and again, it is ${values}.`
+  const says = `${version.label}: \`${name}\` of ${resource.name} does not settle: sent back again and again, it is ${values}.`
   return { says, label: version.label, field: name, by: 'both' }
 }
 
@@ -124,7 +124,7 @@ async function checkPutBack(
       !derived.has(name) && name !== newest.resource.updated && !isSameJson(before.body?.[name], after.body?.[name]),
   )
   if (!other) return null
-  const says = `\`${other.name}\` of ${newest.resource.name} is another one since ${labelOf(reader)} put back what it read.`
+  const says = `\`${other.name}\` of ${newest.resource.name} changed when ${labelOf(reader)} put back what it read.`
   return { says, label: labelOf(reader), by: 'request' }
 }
 
@@ -161,7 +161,7 @@ async function checkChange(
       !isSameJson(item[name], patched.body?.[name]),
   )
   if (other) {
-    const says = `\`${other.name}\` of ${resource.name} is another one since ${labelOf(reader)} changed \`${member.name}\`.`
+    const says = `\`${other.name}\` of ${resource.name} changed when ${labelOf(reader)} changed \`${member.name}\`.`
     return { says, label: labelOf(reader), field: member.name, by: 'request' }
   }
   return (

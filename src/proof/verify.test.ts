@@ -151,7 +151,7 @@ describe('what breaks is found:', () => {
           request.method === 'PUT' && request.body ? { ...request, body: { ...request.body, note: null } } : request,
         )
     const { failure } = await tried(lossy)
-    assert.match(String(failure?.says), /`note` of orders is another one since v1 put back what it read/)
+    assert.match(String(failure?.says), /`note` of orders changed when v1 put back what it read/)
   })
 })
 

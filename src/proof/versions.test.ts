@@ -96,7 +96,7 @@ describe('a change that does not keep a version is found:', () => {
     [
       'an answer beyond the old bound',
       { response: ((now: { score: number }) => ({ score: now.score })) as never },
-      /^v[123]: what is answered of (customers|clients) does not fit: \/score/,
+      /^v[123]: an answer of (customers|clients) does not fit: \/score/,
     ],
     [
       'a request beyond the new one',

@@ -164,7 +164,7 @@ test('R121: check asks for another revision of functions that changed, until it 
   assert.equal((await run(['contract', 'lock'], { cwd })).code, 0)
   assert.equal((await check()).code, 0)
   write(cwd, api("text.slice(0, 199) + '…'"))
-  const lacking = /changes\.v2\.notes\s+Its functions are others.*revision: 2/s
+  const lacking = /changes\.v2\.notes\s+Its functions differ.*revision: 2/s
   assert.match((await check()).stdout, lacking)
   assert.equal((await run(['contract', 'lock'], { cwd })).code, 0)
   assert.match((await check()).stdout, lacking)

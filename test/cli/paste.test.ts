@@ -248,7 +248,7 @@ test('R195: no change is given where nothing can stand for a value', () => {
   ]) {
     const made = shop(after as Fields, { versions })
     const text = told(made, lockOf({ a: f.text() }))
-    assert.match(text, /No change can claim this: nothing can stand for `b`/)
+    assert.match(text, /No change can declare this: there is no placeholder for `b`/)
     assert.doesNotMatch(text, /\.change\(/)
   }
 })
