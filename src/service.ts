@@ -9,6 +9,7 @@ import { standardOperations } from './endpoints/operations.ts'
 import { type ServiceLists, servedVersions } from './endpoints/served-versions.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
+import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
@@ -204,15 +205,16 @@ export function service<const D extends Declaration>(
   return serviceWith(declared as D, {})
 }
 
-const standardLists: ServiceLists = { operations: standardOperations, effects: [] }
+const standardLists: ServiceLists = { operations: standardOperations, effects: [], kinds: standardKinds }
 
 /** Makes a service with other lists than the standard ones. */
 export function serviceWith<D extends Declaration>(
   declaration: D,
   lists: Partial<ServiceLists>,
 ): ServiceWithChanges<D> {
-  throwMistakes(declaration, declarationMistakes(declaration))
-  return serviceWithChanges(declaration, [], { ...standardLists, ...lists })
+  const all = { ...standardLists, ...lists }
+  throwMistakes(declaration, declarationMistakes(declaration, all.kinds))
+  return serviceWithChanges(declaration, [], all)
 }
 
 /** Without versions the service is prepared at once; with versions when it is first used, as changes may still be added. */
@@ -246,13 +248,14 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
 ]
 
 function prepareService(declaration: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
-  throwMistakes(declaration, changeMistakes(declaration, changes))
+  throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
-  const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings }
+  const rules = { settings, kinds: lists.kinds }
+  const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules }
   const declared = new Map(
     Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
   )
-  const resources = withStoredVersions(declared, { declaration, changes, settings })
+  const resources = withStoredVersions(declared, { declaration, changes, rules })
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)

@@ -112,12 +112,9 @@ describe('columns of what only older versions have', () => {
   })
 
   test('the documents that it is known by fit the declaration', () => {
-    const { members } = things(
-      { about: 'Nothing.' },
-      { code: f.text({ min: 2, max: 4 }), cost: f.decimal({ scale: 2 }) },
-    )
-    for (const { name, check, writeOnly } of members.filter(({ from }) => from === 'caller'))
-      for (const one of samples({ members })) {
+    const resource = things({ about: 'Nothing.' }, { code: f.text({ min: 2, max: 4 }), cost: f.decimal({ scale: 2 }) })
+    for (const { name, check, writeOnly } of resource.members.filter(({ from }) => from === 'caller'))
+      for (const one of samples(resource)) {
         const faults: never[] = []
         check(one[name], '', faults)
         assert.deepEqual([faults, writeOnly], [[], false], `${name} ${JSON.stringify(one[name])}`)

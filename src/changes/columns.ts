@@ -4,10 +4,9 @@ import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
 import { type Change, declarationBefore, fieldBefore, keepsOrder, majorOf } from '../resources/change.ts'
-import { resolveConcepts } from '../resources/declaration.ts'
+import { type ResourceRules, resolveConcepts } from '../resources/declaration.ts'
 import { type Member, makeResource, type Resource } from '../resources/resource.ts'
 import { type Cell, type Column, cellIn, columnOf } from '../rows/collection.ts'
-import type { Settings } from '../settings.ts'
 import {
   type ChangeStep,
   compileConversion,
@@ -31,7 +30,7 @@ const topOf = (path: string): string => path.split('.', 1)[0] as string
 
 /** The old field that a step removed or changed; undefined if the newer version's field can answer in its place. */
 function changedField(step: FieldStep, top: string, asks: ColumnUse): Field | undefined {
-  const { change, own, concepts } = step
+  const { change, own, concepts, kinds } = step
   const { renamed = {}, removed = {}, retyped = {}, mapped = {}, shown = {}, response } = change
   if (Object.hasOwn(removed, top)) return resolveConcepts(removed[top] as Field, concepts)
   const is = Object.hasOwn(renamed, top) ? (renamed[top] as string) : top
@@ -40,7 +39,7 @@ function changedField(step: FieldStep, top: string, asks: ColumnUse): Field | un
   if (Object.hasOwn(retyped, is)) {
     const old = resolveConcepts(retyped[is] as Field, concepts)
     const answers = now.options[asks] || (asks === 'sort' && !old.options.sort)
-    const isSame = !response && answers && columnOf('', old).form === columnOf('', now).form
+    const isSame = !response && answers && columnOf('', old, kinds).form === columnOf('', now, kinds).form
     return isSame && old.kind !== 'object' ? undefined : old
   }
   if (asks === 'filter' || (!Object.hasOwn(mapped, is) && !Object.hasOwn(shown, is))) return undefined
@@ -55,7 +54,7 @@ function fieldAtPath(field: Field, path: string): Field | undefined {
   return at
 }
 
-type FieldStep = Pick<ChangeStep, 'change' | 'own' | 'concepts'>
+type FieldStep = Pick<ChangeStep, 'change' | 'own' | 'concepts' | 'kinds'>
 
 /** Whether an old field needs a column of its own: lists filter or sort by it, or a declared order contains it. */
 function isQueried(step: FieldStep, path: string, asks: ColumnUse): boolean {
@@ -84,7 +83,7 @@ interface ServedHistory {
   readonly steps: readonly ChangeStep[]
   /** The oldest served version that has the resource. */
   readonly served: string
-  readonly settings: Settings
+  readonly rules: ResourceRules
 }
 
 /** Adds the columns by which older versions filter and sort, as long as one of these versions is served. */
@@ -111,14 +110,14 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
 }
 
 /** The resource in the version before a step. */
-function resourceBefore({ change, around }: ChangeStep, { settings }: ServedHistory): Resource {
+function resourceBefore({ change, around }: ChangeStep, { rules }: ServedHistory): Resource {
   const made = declarationBefore(around, change as Change)
   const name = change.was ?? (change.resource as string)
   const { resources, concepts = {} } = made
   return makeResource(name, resources[name] as NonNullable<(typeof resources)[string]>, {
     resources,
     concepts,
-    settings,
+    ...rules,
   })
 }
 

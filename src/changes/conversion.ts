@@ -1,4 +1,5 @@
 /** Conversion: where each value of a document in another version comes from, with steps combined. Part 9, versions. */
+import type { FieldKinds } from '../fields/kind.ts'
 import type { RowJoin } from '../flow/plan.ts'
 import { type Change, type Comparison, oldValuesByNew, referencedResource } from '../resources/change.ts'
 import {
@@ -14,6 +15,7 @@ export interface ChangeStep {
   /** The resource as declared in the version that made the change. */
   readonly own: ResourceDeclaration
   readonly concepts: Concepts
+  readonly kinds: FieldKinds
   /** The whole declaration of that version. */
   readonly around: VersionedDeclaration
   /** Identifies the step in its resource: the version, with a number if it made several, counted from the newest. */

@@ -25,7 +25,7 @@ export function convertibleChecker(
   declared: DeclaredVersions,
 ): (resource: string, document: Readonly<VersionDocument>) => ConversionFault[] {
   const { declaration, changes, resources, editions } = declared
-  const all = versionHistory(declaration, changes)
+  const all = versionHistory(declaration, changes, ([...resources.values()][0] as Resource).rules.kinds)
   const names = (name: string) => resources.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
   const olderForms = (today: string) =>

@@ -1,4 +1,5 @@
 /** History: the declaration of each version, and the steps from it to the newest one. Part 9, versions. */
+import type { FieldKinds } from '../fields/kind.ts'
 import {
   type Change,
   type Comparison,
@@ -40,6 +41,7 @@ export interface VersionAt<D extends VersionedDeclaration> {
 export function versionHistory<D extends VersionedDeclaration>(
   declaration: D,
   changes: readonly Change[],
+  kinds: FieldKinds,
 ): readonly VersionAt<D>[] {
   let at: VersionedDeclaration = declaration
   let ways = new Map(
@@ -53,7 +55,7 @@ export function versionHistory<D extends VersionedDeclaration>(
       for (let next = waiting[0]; next && majorOf(next.version) > majorOf(label); next = waiting[0]) {
         const change = next
         const there = [...ways].filter(([, { name }]) => !change.begins || name !== change.resource)
-        ways = new Map(there.map(([today, way]) => [today, historyBefore(way, change, at)]))
+        ways = new Map(there.map(([today, way]) => [today, historyBefore(way, change, at, kinds)]))
         const old = new Map(Object.entries(change.errors ?? {}).map(([was, now]) => [now, was]))
         errors = new Map([...errors].map(([today, name]) => [today, old.get(name) ?? name]))
         at = declarationBefore(at, change)
@@ -70,17 +72,18 @@ function historyBefore(
   { name, steps }: ResourceHistory,
   change: Change,
   around: VersionedDeclaration,
+  kinds: FieldKinds,
 ): ResourceHistory {
   const own = around.resources[name] as ResourceDeclaration
   const { concepts = {} } = around
   const nth = steps.filter((one) => one.change.version === change.version && one.change.resource).length + 1
   const place = nth === 1 ? change.version : `${change.version}.${nth}`
   if (own && change.resource === name && !change.begins && !change.ends)
-    return { name: change.was ?? name, steps: [...steps, { change, own, concepts, around, place }] }
+    return { name: change.was ?? name, steps: [...steps, { change, own, concepts, kinds, around, place }] }
   if (own && change.was !== undefined && parentDeclarationOf(own)?.resource === change.resource) {
     const { old, now } = parentFieldRenaming(around, change.resource, change.was)
     const linked = { version: change.version, renamed: { [old]: now } }
-    return { name, steps: [...steps, { change: linked, own, concepts, around, place }] }
+    return { name, steps: [...steps, { change: linked, own, concepts, kinds, around, place }] }
   }
   return { name, steps }
 }

@@ -1,19 +1,18 @@
 /** Original names: the first names of resources, which stored rows, references and keys keep. Part 9, versions. */
-import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import type { ResourceDeclaration, ResourceRules, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { type ShapedField, shapeName } from '../rows/shape.ts'
-import type { Settings } from '../settings.ts'
 import type { VersionAt } from './history.ts'
 
 export function resourceAt(
   { declaration, histories }: VersionAt<VersionedDeclaration>,
   today: string,
-  settings: Settings,
+  rules: ResourceRules,
 ): Resource | null {
   const name = histories.get(today)?.name ?? ''
   const given: ResourceDeclaration | undefined = declaration.resources[name]
   return given
-    ? makeResource(name, given, { resources: declaration.resources, concepts: declaration.concepts ?? {}, settings })
+    ? makeResource(name, given, { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules })
     : null
 }
 

@@ -65,12 +65,13 @@ function joinedFilter(
   return there && asks ? [{ by: move?.by as string, resource: there.resource, asks, own: one }] : undefined
 }
 
-function ownFilter({ change, own, concepts, place }: ChangeStep, one: Comparison): readonly Comparison[] | null {
+function ownFilter(step: ChangeStep, one: Comparison): readonly Comparison[] | null {
+  const { change, own, concepts } = step
   const { renamed = {}, removed = {}, moved = {}, mapped = {}, shown = {}, filters = {} } = change
   const [top, rest] = splitPath(one.field)
   const answer = Object.hasOwn(filters, one.field) ? filters[one.field] : undefined
   if (answer) return answer(one)
-  const column = versionColumnName({ change, own, concepts, place }, one.field, 'filter')
+  const column = versionColumnName(step, one.field, 'filter')
   if (column !== null) return [{ ...one, field: column }]
   if (Object.hasOwn(removed, top) || Object.hasOwn(moved, top)) return null
   const is = Object.hasOwn(renamed, top) ? (renamed[top] as string) : top

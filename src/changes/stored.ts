@@ -1,10 +1,9 @@
 /** Stored rows: converts them between the versions that wrote them and the newest one. Part 9, versions. */
 import { type Change, majorOf, versionLabels } from '../resources/change.ts'
-import type { VersionedDeclaration, Versions } from '../resources/declaration.ts'
+import type { ResourceRules, VersionedDeclaration, Versions } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Column, VersionConversions } from '../rows/collection.ts'
 import { completeDocument, type Members, type MovedValue, shapeName } from '../rows/shape.ts'
-import type { Settings } from '../settings.ts'
 import { isVersionColumn, withVersionColumns } from './columns.ts'
 import {
   type ChangeStep,
@@ -27,7 +26,7 @@ import { translateSort } from './queries.ts'
 interface DeclaredHistory {
   readonly declaration: VersionedDeclaration
   readonly changes: readonly Change[]
-  readonly settings: Settings
+  readonly rules: ResourceRules
 }
 
 /** Adds the conversions of rows that other versions stored, and the columns and indexes of older versions. R196. */
@@ -37,10 +36,10 @@ export function withStoredVersions(
 ): ReadonlyMap<string, Resource> {
   const { versions } = declared.declaration
   if (declared.changes.length === 0) return versions ? withVersionLabels(today, versions) : today
-  const all = versionHistory(declared.declaration, declared.changes)
+  const all = versionHistory(declared.declaration, declared.changes, declared.rules.kinds)
   const origins = originalNames(today, all)
   const kept = new Map(
-    [...today].map(([name, one]) => [name, withOriginalNames(withKeptFields(one, all, declared.settings), origins)]),
+    [...today].map(([name, one]) => [name, withOriginalNames(withKeptFields(one, all, declared.rules), origins)]),
   )
   const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
   const made = new Map(
@@ -48,9 +47,9 @@ export function withStoredVersions(
       const own = all.filter(({ histories }) => histories.has(name))
       const steps = own[0]?.histories.get(name)?.steps ?? []
       const served = own.filter(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
-      const past = { steps, served: served[0]?.label ?? '', settings: declared.settings }
+      const past = { steps, served: served[0]?.label ?? '', rules: declared.rules }
       const whole = withOrderIndexes(withVersionColumns(one, past, elsewhere), served, elsewhere)
-      return [name, withConversions(whole, all, declared.settings, elsewhere)]
+      return [name, withConversions(whole, all, declared.rules, elsewhere)]
     }),
   )
   return versions ? withVersionLabels(made, versions) : made
@@ -97,7 +96,7 @@ function withOrderIndexes(
 function withKeptFields(
   today: Resource,
   all: readonly VersionAt<VersionedDeclaration>[],
-  settings: Settings,
+  rules: ResourceRules,
 ): Resource {
   const steps = all.find(({ histories }) => histories.has(today.name))?.histories.get(today.name)?.steps ?? []
   const found = steps.flatMap((step, i) =>
@@ -105,7 +104,7 @@ function withKeptFields(
       let link = by
       for (const { change } of steps.slice(0, i).toReversed()) link = change.renamed?.[link] ?? link
       const before = all.findLast(({ label }) => majorOf(label) < majorOf(step.change.version as string))
-      const own = before && resourceAt(before, today.name, settings)
+      const own = before && resourceAt(before, today.name, rules)
       return today.byName.get(link)?.absent === null && own ? keptField(own, name, keptFieldName(step, name)) : []
     }),
   )
@@ -149,20 +148,20 @@ function keptField({ byName, collection }: Resource, name: string, kept: string)
 function withConversions(
   today: Resource,
   all: readonly VersionAt<VersionedDeclaration>[],
-  settings: Settings,
+  rules: ResourceRules,
   elsewhere: FindMovedField,
 ): Resource {
   const first = all.find(({ histories }) => histories.has(today.name))
   const last = first?.histories.get(today.name)?.steps.find(changesDocuments)
   if (!first || !last) return today
-  const ways = new Map(all.map((past) => [past.label, conversionOf(past, today, settings, elsewhere)]))
+  const ways = new Map(all.map((past) => [past.label, conversionOf(past, today, rules, elsewhere)]))
   const way = (epoch: string) => ways.get(ways.has(epoch) ? epoch : first.label) ?? null
   const { collection } = today
   const epochs: VersionConversions = {
     toToday: (epoch, document) => way(epoch)?.toToday(document) ?? document,
     toOlder: (epoch, document, rows) => way(epoch)?.toOlder(document, rows) ?? document,
     joined: (epoch) => way(epoch)?.joined ?? [],
-    reshapes: resourceAt(first, today.name, settings)?.collection.shape !== collection.shape,
+    reshapes: resourceAt(first, today.name, rules)?.collection.shape !== collection.shape,
     receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
     movedValues: (epoch, document) => way(epoch)?.movedValues(document) ?? [],
     sourceField: (epoch, field) => {
@@ -198,11 +197,11 @@ type ConvertDocument = (document: Readonly<VersionDocument>, rows?: readonly (Me
 function conversionOf(
   past: VersionAt<VersionedDeclaration>,
   today: Resource,
-  settings: Settings,
+  rules: ResourceRules,
   elsewhere: FindMovedField,
 ): StoredConversion | null {
   const steps = past.histories.get(today.name)?.steps ?? []
-  const own = resourceAt(past, today.name, settings)
+  const own = resourceAt(past, today.name, rules)
   if (!own || steps.length === 0) return null
   const names = ({ members }: Resource) =>
     identityMapping(

@@ -1,6 +1,8 @@
 /** Change mistakes: mistakes in the declared changes between versions. Part 9, versions. */
 
-import { isObject } from '../fields/value-check.ts'
+import type { FieldKinds } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import {
   type Change,
   changeKeys,
@@ -10,16 +12,23 @@ import {
   versionLabels,
 } from '../resources/change.ts'
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
+import { readSettings } from '../settings.ts'
 import { declarationMistakes } from './declaration-mistakes.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
 import { type DeclarationPath, type Finding, pathText, report } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkMovedFields } from './moved-fields.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
 import { type ChangeCheck, checkValueSources } from './value-sources.ts'
 
 /** All mistakes of the changes; if there are none, those of the older versions that they define. */
-export function changeMistakes(declaration: VersionedDeclaration, changes: readonly Change[]): Mistake[] {
+export function changeMistakes(
+  declaration: VersionedDeclaration,
+  changes: readonly Change[],
+  kinds: FieldKinds = standardKinds,
+): Mistake[] {
+  const settings = readSettings(declaration.settings, undefined, false, () => {})
+  const rules = { settings, isId: () => true, kinds }
   const found: Finding[] = []
   let around = declaration
   for (const [i, change] of changes.entries()) {
@@ -27,7 +36,7 @@ export function changeMistakes(declaration: VersionedDeclaration, changes: reado
     checkVersionOfChange(declaration, change, changes[i - 1], path, found)
     const own = hasMember(around.resources, change.resource) ? around.resources[change.resource] : undefined
     const clean = found.length
-    if (own) checkChange({ change, path, around, own, found, later: changes.slice(0, i) })
+    if (own) checkChange({ change, path, around, rules, own, found, later: changes.slice(0, i) })
     else
       report(
         { found },
@@ -41,12 +50,17 @@ export function changeMistakes(declaration: VersionedDeclaration, changes: reado
   if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
   return versionLabels(declaration)
     .toReversed()
-    .flatMap((label) => mistakesOfVersion(declaration, changes, label))
+    .flatMap((label) => mistakesOfVersion(declaration, changes, label, kinds))
 }
 
 /** Checks the declaration of an older version like a declared one. */
-function mistakesOfVersion(declaration: VersionedDeclaration, changes: readonly Change[], label: string): Mistake[] {
-  const mistakes = changes.length === 0 ? [] : declarationMistakes(declarationAt(declaration, changes, label))
+function mistakesOfVersion(
+  declaration: VersionedDeclaration,
+  changes: readonly Change[],
+  label: string,
+  kinds: FieldKinds,
+): Mistake[] {
+  const mistakes = changes.length === 0 ? [] : declarationMistakes(declarationAt(declaration, changes, label), kinds)
   return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
 }
 

@@ -1,8 +1,8 @@
 /** Consistency: names must agree between resources, and with the fields in orders and indexes. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
-import { standardKinds } from '../fields/kinds.ts'
-import { isObject } from '../fields/value-check.ts'
+import { type FieldKinds, fieldKind } from '../fields/kind.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { prefixPattern } from '../formats/id.ts'
 import { isKebab, toCase } from '../formats/naming.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
@@ -16,7 +16,7 @@ import {
   soundField,
   structureOf,
 } from './field-check.ts'
-import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** Checks what all resources must agree on. */
@@ -87,7 +87,7 @@ function checkStructures(resources: Entries, ground: DeclarationCheck): void {
   for (const [name, field] of ground.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
   for (const [resource, { fields }] of resources) {
     for (const [name, given] of Object.entries(isObject(fields) ? fields : {})) {
-      const field = soundField(given, ground.soundConcepts)
+      const field = soundField(given, ground)
       if (!field || field.options.ownMeaning) continue
       const path = ['resources', resource, 'fields', name]
       const [text, place] = first.get(name) ?? [structureOf(field), path]
@@ -144,7 +144,7 @@ function namedFields(judged: ResourceCheck, ground: DeclarationCheck): NamedFiel
   const terms = new Map<string, Field | undefined>([['id', { kind: 'text', options: { filter: true, sort: true } }]])
   const add = (before: string, fields: UncheckedObject): void => {
     for (const [name, one] of Object.entries(fields)) {
-      const field = soundField(one, ground.soundConcepts)
+      const field = soundField(one, ground)
       terms.set(before + name, field)
       if (field?.kind === 'object') add(`${before}${name}.`, field.fields ?? {})
     }
@@ -192,14 +192,15 @@ function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFie
 interface NameListRule {
   readonly least: number
   readonly signed: boolean
-  readonly fits: (field: Field, term: string) => boolean
+  readonly fits: (field: Field, term: string, kinds: FieldKinds) => boolean
   readonly fault: (term: string) => DeclarationFault
 }
 
 const orderRule: NameListRule = {
   least: 1,
   signed: true,
-  fits: ({ kind, options }) => /sort|range/.test(standardKinds[kind].order) && !options.writeOnly && !options.read,
+  fits: ({ kind, options }, _, kinds) =>
+    /sort|range/.test(fieldKind(kind, kinds).order) && !options.writeOnly && !options.read,
   fault: (term) => [
     `Lists cannot be sorted by \`${term}\`.`,
     'Name a field whose values have an order, without `writeOnly` and `read`.',
@@ -217,8 +218,8 @@ const indexRule: NameListRule = {
 const uniqueRule: NameListRule = {
   least: 2,
   signed: false,
-  fits: ({ kind, options }, term) =>
-    standardKinds[kind].order !== 'none' && !options.writeOnly && !options.read && term !== 'id',
+  fits: ({ kind, options }, term, kinds) =>
+    fieldKind(kind, kinds).order !== 'none' && !options.writeOnly && !options.read && term !== 'id',
   fault: (term) => [
     `\`${term}\` cannot be part of \`uniques\`.`,
     term === 'id'
@@ -252,7 +253,7 @@ function checkNameList(
     if (terms.has(top) && !terms.get(top)) continue // the mistakes of the field itself are reported
     if (typeof term !== 'string' || !terms.has(term))
       report(ground, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
-    else if (field && !use.fits(field, term)) report(ground, path, ...use.fault(term))
+    else if (field && !use.fits(field, term, ground.rules.kinds)) report(ground, path, ...use.fault(term))
     if (bare.indexOf(term) < i) report(ground, path, `${valueInWords(term)} is listed twice.`, 'Write each field once.')
   }
 }

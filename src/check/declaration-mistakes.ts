@@ -1,6 +1,8 @@
 /** Declaration mistakes: all mistakes of a declaration, each with place, reason and fix. Part 2, resources. */
 import { catalogue, type DeclaredError, extendCatalogue, typeChain } from '../errors/catalogue.ts'
-import { isObject } from '../fields/value-check.ts'
+import type { FieldKinds } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isKebab, toKebab } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import { readSettings } from '../settings.ts'
@@ -15,7 +17,7 @@ import {
   report,
   soundField,
 } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkTiers } from './tiers.ts'
@@ -24,10 +26,10 @@ import { checkDeprecations, checkVersions } from './version-mistakes.ts'
 import { checkFieldScopes, checkOwner, checkRemoval } from './visibility.ts'
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
-export function declarationMistakes(declaration: unknown): Mistake[] {
+export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
   const found: Finding[] = []
   try {
-    if (isObject(declaration)) checkService(declaration, found)
+    if (isObject(declaration)) checkService(declaration, found, kinds)
     else
       report(
         { found },
@@ -62,16 +64,12 @@ function compareRanks(a: readonly number[], b: readonly number[]): number {
 
 const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 
-function checkService(given: UncheckedObject, found: Finding[]): void {
+function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKinds): void {
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
   const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
-  const [resources, concepts, scopes, errors] = ['resources', 'concepts', 'scopes', 'errors'].map(part) as [
-    UncheckedObject,
-    UncheckedObject,
-    UncheckedObject,
-    UncheckedObject,
-  ]
-  const ground: DeclarationCheck = { settings, resources, concepts, scopes, soundConcepts: new Map(), found }
+  const rules = { settings, isId: () => true, kinds }
+  const parts = { resources: part('resources'), concepts: part('concepts'), scopes: part('scopes') }
+  const ground: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
   checkKnownKeys([], given, serviceKeys, [], ground)
   for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
@@ -88,11 +86,11 @@ function checkService(given: UncheckedObject, found: Finding[]): void {
   checkSettingContradictions([], [given.settings], settings, ground)
   checkTokens(given.settings, ground)
   checkScopes(ground)
-  checkErrorTypes(errors, ground)
+  checkErrorTypes(part('errors'), ground)
   checkTiers(given.tiers, ground)
   checkVersions(given.versions, ground)
   checkConcepts(ground)
-  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+  if (Object.keys(parts.resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     report(
       ground,
       ['resources'],
@@ -219,7 +217,7 @@ function checkConcepts(ground: DeclarationCheck): void {
     const before = found.length
     checkFieldName(['concepts', name], ground)
     checkField(['concepts', name], concepts[name], 'concept', ground)
-    const field = soundField(concepts[name], soundConcepts)
+    const field = soundField(concepts[name], ground)
     if (field && found.length === before) soundConcepts.set(name, field)
   }
   for (const name of Object.keys(concepts)) visit(name)

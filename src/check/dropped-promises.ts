@@ -1,13 +1,14 @@
 /** Dropped promises: uniqueness and references of an older version that a change would drop. Part 9, versions. */
 
 import type { Field, Fields } from '../fields/field.ts'
+import { plainValues } from '../fields/value-terms.ts'
 import { type Change, declarationBefore } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
 import { referencesIn } from '../resources/relations.ts'
 import { isSameJson } from '../rows/collection.ts'
 import { type DeclarationPath, report } from './field-check.ts'
 import { hasMember } from './kind-options.ts'
-import { otherPlainValue, plainValue, valueTerms } from './plain-value.ts'
+import { managedMembers } from './unseen-fields.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
 type Document = Readonly<Record<string, unknown>>
@@ -21,6 +22,9 @@ interface ConvertedField {
 }
 
 interface ConversionTrial {
+  /** Two simple values of a field; the other one may break its bounds. */
+  readonly plain: (field: Field) => unknown
+  readonly other: (field: Field) => unknown
   readonly old: Readonly<Record<string, Field>>
   readonly now: Readonly<Record<string, Field>>
   /** Converts an old document to the fields of the new version; null if the function throws. */
@@ -87,7 +91,7 @@ const oldName = ({ renamed = {} }: Change, name: string): string =>
 /** The removed fields that `response` still gives, the retyped ones, and moved unique ones. */
 function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial): ConvertedField[] {
   const { removed = {}, retyped = {}, moved = {} } = change
-  const answer = trial.down(sampleDocument(trial.now))
+  const answer = trial.down(sampleDocument(trial.now, trial.plain))
   const gone = Object.keys(removed).filter((name) => change.response && (answer === null || hasMember(answer, name)))
   const others = Object.keys(retyped).filter((name) => trial.now[name])
   const away = Object.keys(moved).filter((name) => moved[name]?.field?.options.unique)
@@ -100,7 +104,7 @@ function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial):
   )
 }
 
-function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
+function trialOf({ change, own, around, rules }: ChangeCheck): ConversionTrial {
   const concepts = around.concepts ?? {}
   const whole = (fields: Fields = {}) =>
     Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, resolveConcepts(field, concepts)]))
@@ -118,6 +122,8 @@ function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
   const joined = (document: Document, made: Document | null, name: (one: string) => [from: string, to: string]) =>
     made && { ...passed(document, name), ...made }
   return {
+    plain: (field) => plainValues(field, rules)[0],
+    other: (field) => plainValues(field, rules)[1],
     old: whole(older?.fields),
     now: whole(own.fields),
     up: (document) => joined(document, run(request, document), (one) => [oldName(change, one), one]),
@@ -131,17 +137,10 @@ function trialOf({ change, own, around }: ChangeCheck): ConversionTrial {
   }
 }
 
-const managedMembers = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
-
-const sampleDocument = (
-  fields: ConversionTrial['old'],
-  make: (field: Field) => unknown = (field) => plainValue(valueTerms(field)),
-): Document => ({
+const sampleDocument = (fields: ConversionTrial['old'], make: (field: Field) => unknown): Document => ({
   ...managedMembers,
   ...Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, make(field)])),
 })
-
-const otherValue = (field: Field): unknown => otherPlainValue(valueTerms(field))
 
 /** The `uniques` that contain a retyped field. */
 const jointUniques = ({ path }: ConvertedField, { own }: ChangeCheck): readonly (readonly string[])[] =>
@@ -160,19 +159,19 @@ function uniquenessKeepers(
 /** Whether unique fields of the new version depend on the old field alone, or on it and those that are unique with it. */
 function staysUnique(one: ConvertedField, scene: ChangeCheck, sets = uniquenessKeepers(one, scene)): boolean {
   const { name, field, trial } = one
-  const first = sampleDocument(trial.old)
+  const first = sampleDocument(trial.old, trial.plain)
   const joint = jointUniques(one, scene).flat()
   const kept = joint.map((now) => oldName(scene.change, now)).map((old) => [old, first[old]])
   const [own1, others, own2] = [
     first,
-    { ...sampleDocument(trial.old, otherValue), ...Object.fromEntries(kept), [name]: first[name] },
-    { ...first, [name]: otherValue(field) },
+    { ...sampleDocument(trial.old, trial.other), ...Object.fromEntries(kept), [name]: first[name] },
+    { ...first, [name]: trial.other(field) },
   ].map(trial.up)
   return sets.some((names) => {
     if (!own1 || !others || !own2) return true
     const of = (made: Document) => names.map((one) => made[one] ?? null)
     if (!isSameJson(of(own1), of(others)) || isSameJson(of(own1), of(own2))) return false
-    const shown = trial.down({ ...sampleDocument(trial.now), ...own1 })
+    const shown = trial.down({ ...sampleDocument(trial.now, trial.plain), ...own1 })
     const again = shown && trial.up({ ...first, [name]: shown[name] })
     return !again || isSameJson(of(again), of(own1))
   })
@@ -188,22 +187,23 @@ function referenceTargets({ kind, target, item, fields = {} }: Field): string[] 
 const anyId = 'id_of_somebody'
 
 /** A sample value whose references all have the same id. */
-function pointingValue(field: Field): unknown {
+function pointingValue(field: Field, trial: ConversionTrial): unknown {
+  const { plain } = trial
   const { kind, item, fields = {} } = field
   if (kind === 'ref') return anyId
-  if (kind === 'list') return item && hasReference(item) ? [pointingValue(item)] : plainValue(valueTerms(field))
-  if (kind !== 'object') return plainValue(valueTerms(field))
-  return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, pointingValue(one)]))
+  if (kind === 'list') return item && hasReference(item) ? [pointingValue(item, trial)] : plain(field)
+  if (kind !== 'object') return plain(field)
+  return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, pointingValue(one, trial)]))
 }
 
 /** Whether the new version checks the references of the old field, and `response` gives back only checked ids. */
 function staysReference({ name, field, trial }: ConvertedField): boolean {
-  const made = trial.up({ ...sampleDocument(trial.old), [name]: pointingValue(field) })
+  const made = trial.up({ ...sampleDocument(trial.old, trial.plain), [name]: pointingValue(field, trial) })
   const checked = Object.entries(trial.now).some(([one, now]) =>
     made === null ? hasReference(now) : idsIn(now, made[one]).includes(anyId),
   )
   if (!checked) return false
-  const given = trial.down(sampleDocument(trial.now, pointingValue))
+  const given = trial.down(sampleDocument(trial.now, (one) => pointingValue(one, trial)))
   return given === null || idsIn(field, given[name]).every((id) => id === anyId)
 }
 

@@ -1,8 +1,11 @@
 /** Field check: single fields and their mistakes, as tables. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fields, loose, open, place, type Row, right, table, wrong } from '../../test/help/mistakes.ts'
 import { type Field, f } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
+import { readSettings } from '../settings.ts'
 import { declarationMistakes } from './declaration-mistakes.ts'
 import { soundField, structureOf } from './field-check.ts'
 
@@ -212,6 +215,9 @@ function endless(): unknown {
   return field
 }
 
+const settings = readSettings({}, undefined, false, () => {})
+const rules = { settings, isId: () => true, kinds: standardKinds }
+
 table('references', [
   wrong('an unknown resource', f.ref('customer'), '"customer"', '`customers`'),
   wrong('no name', loose.ref(5), '5'),
@@ -222,7 +228,8 @@ table('references', [
 ])
 
 test('a structure is told in words, its concepts filled in, its fields in one order', () => {
-  const told = (field: Field, sound = new Map<string, Field>()) => structureOf(soundField(field, sound) as Field)
+  const ground = (soundConcepts = new Map<string, Field>()) => ({ soundConcepts, rules })
+  const told = (field: Field, sound?: Map<string, Field>) => structureOf(soundField(field, ground(sound)) as Field)
   assert.equal(told(f.text({ max: 5 })), 'text')
   assert.equal(told(f.list(f.list(f.ref('orders')))), 'a list of a list of a reference to orders')
   const country = new Map([['country', f.country()]])
@@ -230,5 +237,5 @@ test('a structure is told in words, its concepts filled in, its fields in one or
     told(f.object({ zip: f.text(), country: f.concept('country') }), country),
     '{ country: country, zip: text }',
   )
-  assert.equal(soundField(f.list(f.concept('country')), new Map()), undefined)
+  assert.equal(soundField(f.list(f.concept('country')), ground()), undefined)
 })

@@ -1,12 +1,12 @@
 /** Field check: the name, target, parts and default of a field. Part 2, fields. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import { standardKinds } from '../fields/kinds.ts'
-import { isObject, valueCheckOf } from '../fields/value-check.ts'
+import type { ValueRules } from '../fields/kind.ts'
+import { isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
 import { isInCase, toCase } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
-import { type DeclarationFault, hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { type FieldSite, fieldFaults } from './option-faults.ts'
 
 /** The names on the way to a place in the declaration. */
@@ -16,6 +16,7 @@ export type Finding = Omit<Mistake, 'place'> & { readonly path: DeclarationPath 
 /** The declaration being checked, and the mistakes found so far. */
 export interface DeclarationCheck {
   readonly settings: Settings
+  readonly rules: ValueRules
   readonly resources: UncheckedObject
   readonly concepts: UncheckedObject
   /** The concepts without a mistake. */
@@ -40,24 +41,28 @@ export function report(
 
 const mostDepth = 16
 
-const isField = (given: unknown): given is Field =>
-  isObject(given) && hasMember(standardKinds, given.kind) && isObject(given.options)
+const isField = (given: unknown, { kinds }: Pick<ValueRules, 'kinds'>): given is Field =>
+  isObject(given) && hasMember(kinds, given.kind) && isObject(given.options)
 
 /** A field with its concepts resolved; undefined if that is impossible. */
-export function soundField(given: unknown, sound: DeclarationCheck['soundConcepts'], depth = 0): Field | undefined {
-  if (!isField(given) || depth > mostDepth) return undefined
+export function soundField(
+  given: unknown,
+  ground: Pick<DeclarationCheck, 'soundConcepts' | 'rules'>,
+  depth = 0,
+): Field | undefined {
+  if (!isField(given, ground.rules) || depth > mostDepth) return undefined
   if (given.kind === 'concept') {
-    const concept = sound.get(given.target as string)
+    const concept = ground.soundConcepts.get(given.target as string)
     return concept && { ...concept, options: { ...concept.options, ...given.options } }
   }
   if (given.kind === 'list') {
-    const item = soundField(given.item, sound, depth + 1)
+    const item = soundField(given.item, ground, depth + 1)
     return item && { ...given, item }
   }
   if (given.kind === 'ref' && typeof given.target !== 'string') return undefined
   if (given.kind !== 'object') return given
   const members = Object.entries(given.fields ?? {}).map(
-    ([name, one]) => [name, soundField(one, sound, depth + 1)] as const,
+    ([name, one]) => [name, soundField(one, ground, depth + 1)] as const,
   )
   const fields = Object.fromEntries(members) as Record<string, Field>
   return members.every(([, one]) => one) ? { ...given, fields } : undefined
@@ -113,8 +118,8 @@ export function checkField(
   depth = 0,
 ): void {
   const before = ground.found.length
-  if (!isField(given)) {
-    const kind = hasMember(standardKinds, given) ? given : 'text'
+  if (!isField(given, ground.rules)) {
+    const kind = hasMember(ground.rules.kinds, given) ? given : 'text'
     report(ground, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
     return
   }
@@ -127,13 +132,13 @@ export function checkField(
     )
     return
   }
-  const field = given.kind === 'concept' ? soundField(given, ground.soundConcepts) : given
-  for (const fault of fieldFaults(given, field, place, ground.settings)) report(ground, path, ...fault)
+  const field = given.kind === 'concept' ? soundField(given, ground) : given
+  for (const fault of fieldFaults(given, field, place, ground.rules)) report(ground, path, ...fault)
   if (given.kind === 'concept') checkConcept(path, given, place, ground)
   else checkInside(path, given, place, ground, depth)
-  const complete = soundField(given, ground.soundConcepts)
+  const complete = soundField(given, ground)
   if (ground.found.length > before || !complete) return
-  const check = valueCheckOf(complete, { settings: ground.settings, isId: () => true, kinds: standardKinds })
+  const check = valueCheckOf(complete, ground.rules)
   for (const option of ['default', 'fill'] as const) {
     const faults: Violation[] = []
     if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
@@ -170,7 +175,7 @@ export function checkFormerName(
   beside: UncheckedObject,
   ground: DeclarationCheck,
 ): void {
-  const { was } = isField(given) ? given.options : {}
+  const { was } = isField(given, ground.rules) ? given.options : {}
   if (was !== undefined && hasMember(beside, was))
     report(ground, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
 }

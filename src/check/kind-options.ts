@@ -1,23 +1,14 @@
 /** Kind options: checks options that limit values: bounds, digits, patterns and enum values. Part 2, fields. */
 
-import { defaultPrecision } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
-import { standardKinds } from '../fields/kinds.ts'
-import { typeInWords } from '../fields/value-check.ts'
+import { fieldKind, type ValueRules } from '../fields/kind.ts'
+import { typeInWords, valueInWords } from '../fields/value-check.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import type { Settings } from '../settings.ts'
 
 /** A mistake and its fix. */
 export type DeclarationFault = readonly [reason: string, mend: string]
 /** An object that is not checked yet, as plain JavaScript may pass anything. */
 export type UncheckedObject = Readonly<Record<string, unknown>>
-/** A value as text for messages. */
-export function valueInWords(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'function') return 'a function'
-  return /^(number|boolean|bigint)$/.test(typeof value) ? String(value) : typeInWords(value)
-}
-
 /** Suggests the nearest name, and lists the allowed ones unless there are too many for a message. */
 export function nameHint(name: unknown, names: readonly string[], none = 'Leave it out.'): string {
   const guess = typeof name === 'string' ? nearestName(name, names) : undefined
@@ -31,39 +22,23 @@ export function hasMember(given: UncheckedObject, name: unknown): name is string
   return typeof name === 'string' && Object.hasOwn(given, name)
 }
 
-/** The mistakes in bounds, digits, patterns and enum values. */
-export function* kindOptionFaults(field: Field, settings: Settings): Generator<DeclarationFault> {
-  const { kind, options, values } = field
-  const { precision = defaultPrecision, scale, min, max, pattern } = options
-  if (kind === 'decimal') {
-    const digits = Number.isInteger(precision) && precision >= 1 && precision <= 38
-    const places = digits && Number.isInteger(scale) && (scale as number) >= 0 && (scale as number) <= precision
-    if (!digits)
-      return yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write the total number of digits, 1 to 38.']
-    if (!places)
-      return yield [
-        `\`scale\` is ${valueInWords(scale)}.`,
-        `Write the number of digits after the point, 0 to ${precision}, as scale: 2.`,
-      ]
-  }
-  const [read, what] = standardKinds[kind].bound?.(field, settings) ?? []
+/** The mistakes in bounds and patterns, and those that only the kind of the field can have. */
+export function* kindOptionFaults(field: Field, { kinds, settings }: ValueRules): Generator<DeclarationFault> {
+  const { min, max, pattern } = field.options
+  const { bound, faults, options } = fieldKind(field.kind, kinds)
+  const own = [...(faults?.(field) ?? [])]
+  yield* own
+  if (own.length > 0) return
+  const [read, what] = bound?.(field, settings) ?? []
   const [least, most] = [min, max].map((given) => (given === undefined ? undefined : read?.(given)))
   if (read && min !== undefined && least === undefined) yield [`\`min\` is ${valueInWords(min)}.`, `Write ${what}.`]
   if (read && max !== undefined && most === undefined) yield [`\`max\` is ${valueInWords(max)}.`, `Write ${what}.`]
   if (least !== undefined && most !== undefined && least > most)
     yield [`\`min\` (${min}) is above \`max\` (${max}).`, 'Write the smaller one as `min`.']
-  if (pattern !== undefined && standardKinds[kind].options.includes('pattern')) {
+  if (pattern !== undefined && options.includes('pattern')) {
     const fault = patternFault(pattern)
     if (fault) yield fault
   }
-  if (kind !== 'enum') return
-  const listed: readonly unknown[] = Array.isArray(values) ? values : []
-  if (listed.length === 0) yield ['The enum has no values.', "List them, as f.enum(['open', 'closed'])."]
-  const odd = listed.find((one) => typeof one !== 'string' || one === '')
-  if (odd !== undefined)
-    yield [`The value ${valueInWords(odd)} of the enum is not a name.`, 'Write each value as a text that is not empty.']
-  const twice = listed.find((one, i) => listed.indexOf(one) < i)
-  if (twice !== undefined) yield [`The enum has ${valueInWords(twice)} twice.`, 'Write each value once.']
 }
 
 const longestPattern = 200

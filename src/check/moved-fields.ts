@@ -1,16 +1,18 @@
 /** Moved fields: mistakes in fields that moved to other resources. Part 9, versions. */
 
 import type { Field } from '../fields/field.ts'
+import type { FieldKinds } from '../fields/kind.ts'
+import { valueInWords } from '../fields/value-check.ts'
 import { type Change, majorOf, referencedResource } from '../resources/change.ts'
 import { type Operation, operations, type ResourceDeclaration, resolveConcepts } from '../resources/declaration.ts'
 import { columnOf } from '../rows/collection.ts'
 import { report } from './field-check.ts'
-import { hasMember, nameHint, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint } from './kind-options.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
 /** Checks that moved fields have a target, and that no later version moves or removes either end. */
 export function checkMovedFields(scene: ChangeCheck): void {
-  const { change, path, own, around, found } = scene
+  const { change, path, own, around, found, rules } = scene
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
     const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
     const there = target === undefined ? undefined : around.resources[target]
@@ -36,7 +38,8 @@ export function checkMovedFields(scene: ChangeCheck): void {
       const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {})
       const closed = unwritableFault(scene, { by, to, ...(field && { field }) }, target as string)
       const asked =
-        field && unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``)
+        field &&
+        unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
       for (const end of [...ends, closed, asked]) if (end) refuse(end.reason, end.mend)
     }
   }
@@ -100,7 +103,12 @@ function changesField(change: Change, resource: string, name: string): boolean {
 }
 
 /** The mistake if lists cannot filter or sort by a field that another resource has now; undefined if they can. */
-function unqueryableFault(field: Field, there: Field, place: string): ReturnType<typeof lostTrackFault> {
+function unqueryableFault(
+  field: Field,
+  there: Field,
+  place: string,
+  kinds: FieldKinds,
+): ReturnType<typeof lostTrackFault> {
   const asks = (['filter', 'sort'] as const).filter((one) => field.options[one])
   const lacks = asks.filter((one) => !there.options[one])
   const both = asks.map((one) => `\`${one}\``).join(' and ')
@@ -109,7 +117,7 @@ function unqueryableFault(field: Field, there: Field, place: string): ReturnType
       reason: `Lists of older versions query ${place} for it, which has no ${lacks.map((one) => `\`${one}\``).join(' and ')}.`,
       mend: `Add it there too, or leave it out of \`field\`; then older versions refuse it.`,
     }
-  const [own, other] = [columnOf('', field), columnOf('', there)]
+  const [own, other] = [columnOf('', field, kinds), columnOf('', there, kinds)]
   if (
     asks.length > 0 &&
     (own.type !== other.type || (own.form !== other.form && /decimal|folded/.test(own.form + other.form)))

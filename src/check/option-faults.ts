@@ -1,38 +1,36 @@
 /** Option faults: options of a field that do not fit its kind, its place or each other. Part 2, fields. */
 import type { Field } from '../fields/field.ts'
-import { generalOptions } from '../fields/kind.ts'
-import { standardKinds } from '../fields/kinds.ts'
+import { fieldKind, generalOptions, type ValueRules } from '../fields/kind.ts'
+import { valueInWords } from '../fields/value-check.ts'
 import { listInWords } from '../formats/naming.ts'
-import type { Settings } from '../settings.ts'
-import {
-  type DeclarationFault,
-  kindOptionFaults,
-  nameHint,
-  type UncheckedObject,
-  valueInWords,
-} from './kind-options.ts'
+import { type DeclarationFault, kindOptionFaults, nameHint, type UncheckedObject } from './kind-options.ts'
 
 /** The faults of a field as declared; `field` is the same with its concept resolved, undefined if that failed. */
 export function fieldFaults(
   given: Field,
   field: Field | undefined,
   place: FieldSite,
-  settings: Settings,
+  rules: ValueRules,
 ): DeclarationFault[] {
-  if (!field) return [...optionFaults(given, given, place)]
+  if (!field) return [...optionFaults(given, given, place, rules)]
   return [
-    ...optionFaults(given, field, place),
-    ...kindOptionFaults(field, settings),
-    ...queryFaults(field),
-    ...contradictionFaults(field, place),
+    ...optionFaults(given, field, place, rules),
+    ...kindOptionFaults(field, rules),
+    ...queryFaults(field, rules),
+    ...contradictionFaults(field, place, rules),
   ]
 }
 
 const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold']
 
-function* optionFaults({ kind, options }: Field, field: Field, place: FieldSite): Generator<DeclarationFault> {
+function* optionFaults(
+  { kind, options }: Field,
+  field: Field,
+  place: FieldSite,
+  { kinds }: ValueRules,
+): Generator<DeclarationFault> {
   const said = options as UncheckedObject
-  const allowed = standardKinds[kind].options.filter((name) => standardKinds[field.kind].options.includes(name))
+  const allowed = fieldKind(kind, kinds).options.filter((name) => fieldKind(field.kind, kinds).options.includes(name))
   for (const name of Object.keys(said).filter((one) => said[one] !== undefined && !allowed.includes(one))) {
     yield [`A field of kind ${field.kind} has no option \`${name}\`.`, nameHint(name, allowed)]
   }
@@ -66,8 +64,11 @@ export const onDeleteFault = (given: unknown): DeclarationFault => [
 const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
 
 /** The faults of `filter`, `sort` and `unique`. */
-function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Field): Generator<DeclarationFault> {
-  const { order, options } = standardKinds[kind]
+function* queryFaults(
+  { kind, options: { filter, sort, unique, writeOnly } }: Field,
+  { kinds }: ValueRules,
+): Generator<DeclarationFault> {
+  const { order, options } = fieldKind(kind, kinds)
   const forms = filterForms.filter(
     (form) => form === 'ne' || (form === 'like' ? options.includes('fold') : order === 'range'),
   )
@@ -99,9 +100,9 @@ function* queryFaults({ kind, options: { filter, sort, unique, writeOnly } }: Fi
 }
 
 /** The faults of options that contradict each other. */
-function* contradictionFaults(field: Field, place: FieldSite): Generator<DeclarationFault> {
+function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
   const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
-  const empty = given === undefined && !optional && field.kind !== 'list' && field.kind !== 'metadata'
+  const empty = given === undefined && !optional && !fieldKind(field.kind, rules.kinds).empty
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
   else if (readOnly && empty && place === 'resource') {

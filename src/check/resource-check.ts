@@ -1,7 +1,7 @@
 /** Resource check: the name, parent, fields, key and access of a single resource. Part 2, resources. */
 
 import type { Kind } from '../fields/field.ts'
-import { isObject } from '../fields/value-check.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isKebab, isPlural, listInWords, pluralOf, singularOf, toCase, toKebab, verbIn } from '../formats/naming.ts'
 import {
   type Access,
@@ -22,7 +22,7 @@ import {
   report,
   soundField,
 } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { onDeleteFault } from './option-faults.ts'
 
 /** The declaration of one resource, with its effective settings. */
@@ -201,7 +201,7 @@ function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObj
     report(ground, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))
     return
   }
-  const field = soundField(fields[key], ground.soundConcepts)
+  const field = soundField(fields[key], ground)
   if (!field) return
   if (!keyKinds.includes(field.kind)) {
     const mend = `Write the name of a field of kind ${listInWords(keyKinds)}.`

@@ -1,11 +1,10 @@
 /** Tiers: checks declared tiers and their quotas. Part 8, request counts. */
 
-import { isObject } from '../fields/value-check.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isKebab, listInWords, toKebab } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time.ts'
 import { partitions } from '../resources/declaration.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
-import { valueInWords } from './kind-options.ts'
 import { checkKnownKeys } from './resource-check.ts'
 
 const mostQuota = 1_000_000_000_000

@@ -1,9 +1,9 @@
 /** Tokens: checks the settings of access tokens: complete, and safe against forged ones. Part 5, authentication. */
 
-import { isObject } from '../fields/value-check.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { tokenAlgorithms } from '../settings.ts'
 import { type DeclarationCheck, report } from './field-check.ts'
-import { type UncheckedObject, valueInWords } from './kind-options.ts'
+import type { UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys } from './resource-check.ts'
 
 const tokenKeys = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']

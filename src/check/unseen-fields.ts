@@ -1,21 +1,29 @@
 /** Unseen fields: tries change functions for callers that may not read all fields. Part 9, versions; part 5, field rules. */
 
 import type { Field } from '../fields/field.ts'
+import { plainValues } from '../fields/value-terms.ts'
 import type { Change } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
 import { report } from './field-check.ts'
-import { plainValue, valueTerms } from './plain-value.ts'
 import type { ChangeCheck } from './value-sources.ts'
+
+/** The members of an item that the service sets, as change functions see them. */
+export const managedMembers = {
+  id: 'id',
+  createdAt: '2026-01-31T09:30:00.000Z',
+  updatedAt: '2026-01-31T09:30:00.000Z',
+}
 
 type Document = Readonly<Record<string, unknown>>
 
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
-export function checkUnseenFields({ change, path, own, around, found }: ChangeCheck): void {
+export function checkUnseenFields({ change, path, own, around, found, rules }: ChangeCheck): void {
   const whole = (field: Field) => resolveConcepts(field, around.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
   if (!change.response || scopes.size === 0) return
-  const item = sampleItem(fields)
+  const samples = fields.map(([name, one]) => [name, plainValues(one, rules)[0]])
+  const item = { ...managedMembers, ...Object.fromEntries(samples) }
   const seen = runResponse(change, item)
   if (seen instanceof Error) return // the function needs more than sample values
   for (const lacking of [scopes, ...[...scopes].map((one) => new Set([one]))]) {
@@ -42,11 +50,6 @@ export function checkUnseenFields({ change, path, own, around, found }: ChangeCh
     )
     return
   }
-}
-
-function sampleItem(fields: readonly (readonly [string, Field])[]): Document {
-  const managed = { id: 'id', createdAt: '2026-01-31T09:30:00.000Z', updatedAt: '2026-01-31T09:30:00.000Z' }
-  return { ...managed, ...Object.fromEntries(fields.map(([name, one]) => [name, plainValue(valueTerms(one))])) }
 }
 
 function runResponse({ response }: Change, item: Document): Document | Error {

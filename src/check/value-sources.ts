@@ -1,7 +1,7 @@
 /** Value sources: finds required values that a change leaves without a source. Part 9, versions. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import { standardKinds } from '../fields/kinds.ts'
+import { fieldKind, type ValueRules } from '../fields/kind.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
 import { type Change, referencedResource } from '../resources/change.ts'
 import {
@@ -12,7 +12,6 @@ import {
   ruleFor,
   type VersionedDeclaration,
 } from '../resources/declaration.ts'
-import { readSettings } from '../settings.ts'
 import { type DeclarationPath, type Finding, report } from './field-check.ts'
 import { hasMember } from './kind-options.ts'
 
@@ -21,18 +20,19 @@ export interface ChangeCheck {
   readonly change: Change
   readonly path: DeclarationPath
   readonly around: VersionedDeclaration
+  readonly rules: ValueRules
   readonly own: ResourceDeclaration
   /** The changes of later versions, the newest first. */
   readonly later: readonly Change[]
   readonly found: Finding[]
 }
 
-const isOmittable = ({ kind, options }: Field): boolean =>
-  options.optional === true || options.default !== undefined || kind === 'list' || kind === 'metadata'
+const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): boolean =>
+  options.optional === true || options.default !== undefined || fieldKind(kind, kinds).empty !== undefined
 
 /** Checks that every required value of old requests and old answers has a source. */
 export function checkValueSources(scene: ChangeCheck): void {
-  const { change, path, own, around, found } = scene
+  const { change, path, own, around, found, rules } = scene
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
   const concepts = around.concepts ?? {}
@@ -40,7 +40,7 @@ export function checkValueSources(scene: ChangeCheck): void {
   const fields = (names: readonly string[]) => names.filter((name) => hasMember(own.fields, name))
   const links = Object.values(moved).map(({ by }) => by)
   for (const name of fields(added))
-    if (!request && !isOmittable(whole(own.fields[name] as Field)) && !links.includes(name))
+    if (!request && !isOmittable(whole(own.fields[name] as Field), rules) && !links.includes(name))
       report(
         { found },
         [...path, 'added'],
@@ -48,7 +48,7 @@ export function checkValueSources(scene: ChangeCheck): void {
         'Write request: (old) => ({ … }), or give the field a default.',
       )
   for (const [name, field] of Object.entries(removed))
-    if (!response && isFieldLike(field) && !isOmittable(whole(field)))
+    if (!response && isFieldLike(field) && !isOmittable(whole(field), rules))
       report(
         { found },
         [...path, 'removed', name],
@@ -56,13 +56,12 @@ export function checkValueSources(scene: ChangeCheck): void {
         'Write response: (now) => ({ … }), or give the field a default.',
       )
   checkKinds(scene)
-  const settings = readSettings(around.settings, undefined, false, () => {})
   for (const name of fields(Object.keys(required))) {
     const field = whole(own.fields[name] as Field)
     const at = [...path, 'required', name]
-    if (isOmittable(field)) report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
+    if (isOmittable(field, rules)) report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
     const faults: Violation[] = []
-    valueCheckOf(field, { settings, isId: () => true, kinds: standardKinds })(required[name], `/${name}`, faults)
+    valueCheckOf(field, rules)(required[name], `/${name}`, faults)
     if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
   }
   checkScopedFields(scene)

@@ -1,11 +1,11 @@
 /** Version mistakes: names, release, deprecation and sunset of declared versions. Part 9, versions. */
 
-import { isObject } from '../fields/value-check.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
 import { dateText, timestampText } from '../formats/time.ts'
 import { versionLabels } from '../resources/change.ts'
 import { operations, type Versions } from '../resources/declaration.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys } from './resource-check.ts'
 
 const versionKeys = ['released', 'deprecated', 'sunset', 'guide', 'policy', 'format', 'retired']

@@ -1,12 +1,12 @@
 /** Visibility: mistakes in the ownership of items, and in who may read which field. Part 5, authentication. */
 
 import type { Field } from '../fields/field.ts'
-import { isObject } from '../fields/value-check.ts'
+import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'
 import { isInCase, toCase } from '../formats/naming.ts'
 import { type Access, operations, ruleFor } from '../resources/declaration.ts'
 import { referenceSites } from '../resources/relations.ts'
 import { type DeclarationCheck, report, soundField } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject, valueInWords } from './kind-options.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** The name of the account that items belong to, and the resource that declares it. */
@@ -76,7 +76,7 @@ function checkPublicRules(
 function checkReferences(name: string, { fields }: UncheckedObject, ground: DeclarationCheck): void {
   const owned = Object.keys(ground.resources).filter((one) => ownerOf(one, ground))
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
-    const made = soundField(given, ground.soundConcepts)
+    const made = soundField(given, ground)
     const target = made && owned.find((one) => referenceSites(made, one, field).length > 0)
     if (target === undefined) continue
     const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` have no owner.`
@@ -90,7 +90,7 @@ export function checkRemoval({ name, given }: ResourceCheck, ground: Declaration
   if (!isObject(access) || ruleFor(access as Access, 'remove') !== undefined) return
   const own = isObject(parent) && parent.onDelete === 'cascade' ? [parent.resource] : []
   const references = Object.entries(isObject(fields) ? fields : {}).flatMap(([field, one]) => {
-    const made = soundField(one, ground.soundConcepts)
+    const made = soundField(one, ground)
     return Object.keys(ground.resources).filter(
       (to) => made && referenceSites(made, to, field).some(({ onDelete }) => onDelete === 'cascade'),
     )
@@ -105,7 +105,7 @@ export function checkRemoval({ name, given }: ResourceCheck, ground: Declaration
 /** Checks that the scopes of fields are declared, and that callers who may create can fill required fields. */
 export function checkFieldScopes({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
-    const made = soundField(one, ground.soundConcepts)
+    const made = soundField(one, ground)
     if (!made) continue
     const path = ['resources', name, 'fields', field]
     const { read, write, readOnly, writeOnly } = made.options
@@ -129,7 +129,7 @@ export function checkFieldScopes({ name, given }: ResourceCheck, ground: Declara
         'The field is `readOnly`, so nobody can write it, with or without a scope.',
         'Leave out `write` or `readOnly`.',
       )
-    if (rules.length > 0 && isRequired(made) && !readOnly && !coversCreation(given, rules))
+    if (rules.length > 0 && isRequired(made, ground) && !readOnly && !coversCreation(given, rules))
       report(
         ground,
         path,
@@ -139,10 +139,7 @@ export function checkFieldScopes({ name, given }: ResourceCheck, ground: Declara
   }
 }
 
-const isRequired = ({ kind, options }: Field): boolean =>
-  options.default === undefined &&
-  options.optional !== true &&
-  ((kind !== 'list' && kind !== 'metadata') || Number(options.min ?? 0) > 0)
+const isRequired = (field: Field, { rules }: DeclarationCheck): boolean => absentValue(field, rules) === undefined
 
 /** Whether every caller that may create has the scopes of a field. */
 function coversCreation({ access, methods }: UncheckedObject, rules: readonly (readonly [string, unknown])[]): boolean {

@@ -1,6 +1,7 @@
 /** Sample request: a curl line for newcomers, made from the declaration. Part 4, endpoints. */
-import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { type FieldKinds, fieldKind } from '../fields/kind.ts'
+import { firstFault } from '../fields/value-check.ts'
 import type { Route } from '../flow/route.ts'
 import { sentenceCase, toKebab } from '../formats/naming.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -48,74 +49,39 @@ function exampleBody(resource: Resource, mark: string): Record<string, unknown> 
   const given = resource.members.filter(({ name, from }) => from === 'caller' || name === resource.key)
   const required = given.filter((member) => member.absent === undefined)
   const some = required.length > 0 ? required : given.slice(0, 1)
-  const pairs = some.map((member) => [member.name, exampleValue(member, isRepeatable(resource) ? '' : ` ${mark}`)])
+  const pairs = some.map((member) => [
+    member.name,
+    exampleValue(member, isRepeatable(resource) ? '' : ` ${mark}`, resource.rules.kinds),
+  ])
   return pairs.some(([, value]) => value === undefined) ? null : Object.fromEntries(pairs)
 }
 
 /** The first candidate that the field accepts. */
-function exampleValue({ name, field, check }: Member, mark: string): unknown {
-  return candidateValues(name, field, mark).find((value) => {
-    const faults: Violation[] = []
-    check(value, '', faults)
-    return faults.length === 0
-  })
+const exampleValue = ({ name, field, check }: Member, mark: string, kinds: FieldKinds): unknown =>
+  candidateValues(name, field, mark, kinds).find((value) => firstFault(check, value) === undefined)
+
+/** Texts are made from the name of the field. */
+function candidateValues(name: string, field: Field, mark: string, kinds: FieldKinds): readonly unknown[] {
+  const { kind, item, fields, values, options } = field
+  const { min, max, pattern } = options
+  const first = (of: Field, own = name): unknown => candidateValues(own, of, mark, kinds)[0]
+  if (fields) return [nestedExample(fields, first)]
+  if (item) return [[first(item)], Array.from({ length: Number(min ?? 0) }, () => first(item))]
+  if (kind === 'text' && pattern !== undefined) return ['1', '42', '0042', 'a', 'A1', 'abc', 'ABC-1']
+  if (kind === 'text') return exampleTexts(name, mark, Number(min ?? 0), Number(max ?? 200))
+  const { examples, plain } = fieldKind(kind, kinds)
+  const all = examples?.(options, mark.trim()) ?? values ?? [plain({ kind }, () => undefined)]
+  return all.filter((one) => one !== undefined)
 }
 
-// long because: one line per field kind
-function candidateValues(name: string, field: Field, mark: string): readonly unknown[] {
-  const { min, max, pattern, scale = 0 } = field.options
-  const bounds = [min, max].filter((bound) => bound !== undefined)
-  const first = (of: Field): unknown => candidateValues(name, of, mark)[0]
-  switch (field.kind) {
-    case 'text':
-      return pattern === undefined
-        ? exampleTexts(name, mark, Number(min ?? 0), Number(max ?? 200))
-        : ['1', '42', '0042', 'a', 'A1', 'abc', 'ABC-1']
-    case 'email':
-      return [`ann${mark.trim()}@example.com`]
-    case 'url':
-      return [`https://example.com/${mark.trim()}`]
-    case 'integer':
-      return [1, ...bounds, 0]
-    case 'bigint':
-      return ['1', ...bounds, '0']
-    case 'decimal':
-      return [(10).toFixed(scale), ...bounds, (1).toFixed(scale), (0).toFixed(scale)]
-    case 'boolean':
-      return [true]
-    case 'timestamp':
-      return ['2026-01-31T09:30:00Z', ...bounds]
-    case 'date':
-      return ['2026-01-31', ...bounds]
-    case 'duration':
-      return ['P3D']
-    case 'interval':
-      return ['2026-01-01T00:00:00Z/P1M']
-    case 'enum':
-      return field.values ?? []
-    case 'country':
-      return ['IT']
-    case 'currency':
-      return ['EUR']
-    case 'metadata':
-      return [{ note: 'first' }]
-    case 'list':
-      return [[first(field.item as Field)], Array.from({ length: Number(min ?? 0) }, () => first(field.item as Field))]
-    case 'object':
-      return [nestedExample(field, mark)]
-    case 'ref':
-    case 'concept':
-      return []
-    default:
-      return field.kind satisfies never
-  }
-}
-
-function nestedExample({ fields = {} }: Field, mark: string): Record<string, unknown> {
+function nestedExample(
+  fields: NonNullable<Field['fields']>,
+  first: (of: Field, name: string) => unknown,
+): Record<string, unknown> {
   const required = Object.entries(fields).filter(
     ([, { options }]) => !options.optional && options.default === undefined,
   )
-  return Object.fromEntries(required.map(([name, one]) => [name, candidateValues(name, one, mark)[0]]))
+  return Object.fromEntries(required.map(([name, one]) => [name, first(one, name)]))
 }
 
 function exampleTexts(name: string, mark: string, min: number, max: number): string[] {

@@ -2,7 +2,8 @@
 
 import { lengthsOf } from '../fields/bounds.ts'
 import type { FilterForm } from '../fields/field.ts'
-import type { FieldTerms } from './terms.ts'
+import type { FieldTerms } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
 
 /** A field as a call of `f`. */
 export function fieldCode(terms: FieldTerms): string {
@@ -59,7 +60,8 @@ function optionsSource(terms: FieldTerms): Record<string, unknown> {
 
 function defaultBounds({ kind, sort }: FieldTerms): { min?: number; max?: number } {
   if (kind === 'integer') return { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
-  return lengthsOf({ kind, options: sort ? { sort } : {} })
+  const length = standardKinds[kind]?.length
+  return length === undefined ? {} : lengthsOf({ options: sort ? { sort } : {} }, length)
 }
 
 /** A value as source code. */

@@ -1,13 +1,15 @@
 /** Contract: everything declared that a consumer can notice, in one canonical form for review. Part 9, versioning. */
 import { type Catalogue, typeChain } from '../errors/catalogue.ts'
+import type { FieldTerms } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
+import { sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
-import { type FieldTerms, fieldTermsOf, sortMembers } from './terms.ts'
+import { fieldTermsOf } from './terms.ts'
 import { contractSetting, noticeableSettings } from './weight.ts'
 
 export interface Contract {

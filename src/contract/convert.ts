@@ -1,8 +1,9 @@
 /** Convert: source code that converts the value of one field to another, for proposed changes. Part 9, versioning. */
+
+import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { valueCode } from './code.ts'
 import { fitsTerms, placeholderCode } from './placeholder.ts'
-import type { FieldTerms } from './terms.ts'
 
 /** Returns an expression that converts `source` to a value of `to`; undefined if it would need a missing placeholder. */
 export function convertExpression(source: string, from: FieldTerms, to: FieldTerms): string | undefined {
@@ -96,7 +97,7 @@ function convertToText(source: string, from: FieldTerms, to: FieldTerms): string
   if (from.kind === 'list' && from.item) return convertFromList(source, from.item, to)
   const most = from.values
     ? Math.max(...from.values.map((one) => [...one].length))
-    : (standardKinds[from.kind].longest ?? from.max)
+    : (standardKinds[from.kind]?.longest ?? from.max)
   if (most === undefined || from.kind === 'object' || from.kind === 'metadata') return placeholderCode(to)
   const written = from.kind === 'integer' || from.kind === 'boolean' ? `String(${source})` : source
   return convertText(written, { min: 1, max: most }, to)

@@ -1,9 +1,10 @@
 /** Field differences: compares fields, judging each difference by how consumers meet it. Part 9, versioning. */
+
+import type { FieldTerms } from '../fields/kind.ts'
 import type { ResourceContract } from './contract.ts'
 import type { Difference, DifferenceKind, FieldExposure, ValueShift } from './difference.ts'
 import { breakReason, weighShift } from './difference.ts'
 import { ownShifts } from './shifts.ts'
-import type { FieldTerms } from './terms.ts'
 import type { Weight } from './weight.ts'
 
 /** The requests and answers that both contracts have, in which consumers can meet a field. */

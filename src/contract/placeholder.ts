@@ -1,8 +1,10 @@
 /** Placeholder: a value that fits a field, used where no other value is known. Part 9, versioning. */
+
 import { matchingText } from '../check/matching-text.ts'
-import { plainValue } from '../check/plain-value.ts'
+import type { FieldTerms } from '../fields/kind.ts'
+import { standardKinds } from '../fields/kinds.ts'
+import { plainValue } from '../fields/value-terms.ts'
 import { valueCode } from './code.ts'
-import type { FieldTerms } from './terms.ts'
 
 /** The source code of a placeholder; undefined if there is none, as for a reference, which must name an existing row. */
 export function placeholderCode(terms: FieldTerms): string | undefined {
@@ -17,8 +19,8 @@ function placeholderValue(terms: FieldTerms): unknown {
   if (terms.kind === 'object') return placeholderObject(terms)
   if (terms.kind === 'list') return placeholderList(terms)
   if (terms.kind === 'text' && terms.pattern !== undefined) return placeholderText(terms)
-  const value = plainValue(terms)
-  return fitsTerms(value, terms) ? value : undefined
+  const value = Object.hasOwn(standardKinds, terms.kind) ? plainValue(terms, standardKinds) : undefined
+  return value !== undefined && fitsTerms(value, terms) ? value : undefined
 }
 
 function placeholderObject({ fields = {} }: FieldTerms): unknown {

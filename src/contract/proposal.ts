@@ -1,4 +1,6 @@
 /** Proposal: a change that claims breaking differences, ready to be pasted into a declaration. Part 9, versioning. */
+
+import type { FieldTerms } from '../fields/kind.ts'
 import { listInWords } from '../formats/naming.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
@@ -6,7 +8,6 @@ import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
-import type { FieldTerms } from './terms.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {

@@ -1,8 +1,9 @@
 /** Shifts: how the values that a field allows differ between two contracts. Part 9, versioning. */
+
+import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { scaledInteger } from '../formats/numbers.ts'
 import type { ShiftEffect, ValueShift } from './difference.ts'
-import type { FieldTerms } from './terms.ts'
 
 /** All shifts of a field's own values; items of lists and fields of objects are compared separately. */
 export function ownShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
@@ -85,7 +86,7 @@ const kindText = ({ kind, to }: FieldTerms): string => (to === undefined ? kind 
 /** Whether every value of a field is a text that the other field allows, in the same order. */
 function isWithin(one: FieldTerms, { kind, min = 0, max = 0, pattern, ...text }: FieldTerms): boolean {
   if (kind !== 'text' || pattern !== undefined || Number(min) > 1) return false
-  const longest = one.kind === 'integer' || one.kind === 'boolean' ? undefined : standardKinds[one.kind].longest
+  const longest = one.kind === 'integer' || one.kind === 'boolean' ? undefined : standardKinds[one.kind]?.longest
   const length = one.values ? Math.max(...one.values.map((value) => value.length)) : (longest ?? one.max)
   const numeric = one.kind === 'bigint' || one.kind === 'decimal'
   const compared = text.sort === true || one.sort === true || one.filter !== undefined

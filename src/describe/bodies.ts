@@ -1,5 +1,5 @@
 /** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
-import type { FieldTerms } from '../contract/terms.ts'
+import type { FieldTerms } from '../fields/kind.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'

@@ -1,5 +1,5 @@
 /** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
-import type { FieldTerms } from '../contract/terms.ts'
+import { type FieldKind, type FieldTerms, fieldKind } from '../fields/kind.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -33,11 +33,11 @@ export function filterParameters(
 ): DocumentPart[] {
   const terms = termsAt(resource, field, around)
   const value = valueSchema(resource, field, terms, around)
-  const textual = ['text', 'email', 'url'].includes(terms.kind)
+  const { length, bare } = fieldKind(terms.kind, around.kinds)
   const schemaFor = (operator: string): DocumentPart => {
     if (operator === 'null') return { type: 'boolean' }
     if (operator === 'like') return likeSchema
-    return textual && operator !== 'eq' && operator !== 'ne' ? textSchema : value
+    return length !== undefined && operator !== 'eq' && operator !== 'ne' ? textSchema : value
   }
   const formed = all
     .filter((operator) => operator !== 'in')
@@ -52,7 +52,7 @@ export function filterParameters(
   const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
   const forms = [
     ...(all.includes('eq') ? [isPlainText ? { ...textSchema, pattern: notASetPattern } : value] : []),
-    ...(all.includes('in') ? [setSchema(terms, value, maxSetSize)] : []),
+    ...(all.includes('in') ? [setSchema(bare, value, maxSetSize)] : []),
   ]
   if (forms.length === 0) return formed
   const description = `${field} is this${all.includes('in') ? `, or one of a set of at most ${maxSetSize}, as in:(a,"b, c")` : ''}.`
@@ -80,8 +80,8 @@ const bareMember = '[^,()"\\\\ \\u0000](?:[^,()"\\\\\\u0000]*[^,()"\\\\ \\u0000]
 const quotedMember = '"(?:[^"\\\\\\u0000]|\\\\["\\\\])*"'
 
 /** The schema of a set; the pattern limits its members if it can. R65 to R68. */
-function setSchema({ kind }: FieldTerms, value: DocumentPart, most: number): DocumentPart {
-  const inner = memberPattern(kind, value)
+function setSchema(bare: FieldKind['bare'], value: DocumentPart, most: number): DocumentPart {
+  const inner = memberPattern(bare, value)
   const member = inner === null ? `(?:${bareMember}|${quotedMember})` : `(?:${inner}|"(?:${inner})")`
   return { type: 'string', pattern: `^in:\\( *(?:${member} *(?:, *${member} *){0,${most - 1}})?\\)$` }
 }
@@ -89,13 +89,11 @@ function setSchema({ kind }: FieldTerms, value: DocumentPart, most: number): Doc
 const escapePattern = (one: string): string => one.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
 /** The pattern of a member; null if a member may contain characters that need quotes. */
-function memberPattern(kind: FieldTerms['kind'], { type, enum: values, pattern }: DocumentPart): string | null {
+function memberPattern(bare: FieldKind['bare'], { type, enum: values, pattern }: DocumentPart): string | null {
+  if (typeof bare === 'string') return bare
   if (type === 'boolean') return 'true|false'
   if (type === 'integer') return '-?(?:0|[1-9][0-9]*)'
-  if (kind === 'date') return '[0-9]{4}-[0-9]{2}-[0-9]{2}'
-  if (kind === 'country' || kind === 'currency') return `[A-Z]{${kind === 'country' ? 2 : 3}}`
   if (Array.isArray(values))
     return values.every((one) => /^[\w.-]+$/.test(one)) ? values.map(escapePattern).join('|') : null
-  const plain = ['ref', 'bigint', 'decimal', 'timestamp'].includes(kind) && typeof pattern === 'string'
-  return plain ? pattern.slice(1, -1) : null
+  return bare && typeof pattern === 'string' ? pattern.slice(1, -1) : null
 }

@@ -1,15 +1,17 @@
 /** OpenAPI: the document of a version, made from the routes that serve its requests. Part 13. */
+
 import { fieldTermsOf } from '../contract/terms.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { type DocumentPart, openComponents, withoutUndefined } from './components.ts'
+import { type Components, type DocumentPart, openComponents, withoutUndefined } from './components.ts'
 import { putErrorSchemas } from './errors.ts'
 import { introductionText } from './introduction.ts'
 import { pathItems } from './path-items.ts'
 import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
+import type { SchemaContext } from './schemas.ts'
 import { operationSecurity } from './security.ts'
 import { storedTerms } from './stored-terms.ts'
 
@@ -36,9 +38,7 @@ export function openapiDocument(
   const told = openapi ?? settings.openapi.version
   const parts = openComponents()
   putErrorSchemas(parts)
-  const termsOf = termsByResource(edition)
-  const storedTermsOf = storedTerms(edition, termsOf, misfits)
-  const around = { settings, components: parts, resources: edition.resources, termsOf, storedTermsOf }
+  const around = schemaContextOf(service, edition, parts, misfits)
   const paths = pathItems({
     service,
     version: edition,
@@ -64,6 +64,25 @@ export function openapiDocument(
     paths,
     components: parts.all(),
   })
+}
+
+function schemaContextOf(
+  service: Service,
+  edition: ServedVersion,
+  components: Components,
+  misfits: Misfits,
+): SchemaContext {
+  const [{ rules }] = [...service.resources.values()] as [Resource, ...Resource[]]
+  const termsOf = termsByResource(edition)
+  const storedTermsOf = storedTerms(edition, termsOf, misfits)
+  return {
+    kinds: rules.kinds,
+    settings: service.settings,
+    components,
+    resources: edition.resources,
+    termsOf,
+    storedTermsOf,
+  }
 }
 
 /** The terms of each resource, cached. */

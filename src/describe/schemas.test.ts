@@ -5,10 +5,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { fieldTermsOf } from '../contract/terms.ts'
 import { f } from '../fields/field.ts'
+import type { SchemaUse } from '../fields/kind.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { DeclaredSettings } from '../settings.ts'
 import { openComponents } from './components.ts'
-import { fieldSchema, type SchemaUse } from './schemas.ts'
+import { fieldSchema } from './schemas.ts'
 
 const fields = {
   text: f.text({ min: 1, max: 3 }),
@@ -47,7 +48,14 @@ function judges({ resources, settings }: Service, way: SchemaUse) {
   const things = resources.get('things')
   assert.ok(things)
   const terms = fieldTermsOf(things, resources)
-  const around = { settings, components: parts, resources, termsOf: () => terms, storedTermsOf: () => terms }
+  const around = {
+    kinds: things.rules.kinds,
+    settings,
+    components: parts,
+    resources,
+    termsOf: () => terms,
+    storedTermsOf: () => terms,
+  }
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)
   return (name: string) => {

@@ -1,18 +1,12 @@
 /** Schemas: the schema of a field in answers, requests, patches and filters. Part 13; part 2, fields. */
-import type { FieldTerms } from '../contract/terms.ts'
-import { countryCodes, currencyCodes } from '../formats/codes.ts'
+import { type FieldKinds, type FieldTerms, fieldKind, type SchemaUse } from '../fields/kind.ts'
 import { chosenIdPattern, typeIdPattern } from '../formats/id.ts'
-import { bigintPattern, decimalPattern } from '../formats/numbers.ts'
-import { durationPattern, intervalPattern, timestampPattern } from '../formats/time.ts'
-import { emailPattern, urlPattern } from '../formats/web-addresses.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { type Components, type DocumentPart, withoutUndefined } from './components.ts'
 
-/** The use of a value: in an answer, a body, a merge patch, or a filter (`asked`), which ignores bounds. R72. */
-export type SchemaUse = 'answered' | 'sent' | 'patched' | 'asked'
-
 export interface SchemaContext {
+  readonly kinds: FieldKinds
   readonly settings: Settings
   readonly components: Components
   /** The resources of the version. */
@@ -23,12 +17,12 @@ export interface SchemaContext {
 }
 
 /** The schema of a field. */
-export function fieldSchema(terms: FieldTerms, way: SchemaUse, around: SchemaContext): DocumentPart {
-  const value = valueSchema(terms, way, around)
-  const whole = terms.nullable && way !== 'asked' ? nullableSchema(value) : value
-  const usual = way === 'sent' ? { default: terms.default } : {}
-  const marks = way === 'asked' ? {} : { writeOnly: terms.writeOnly, readOnly: terms.readOnly }
-  return withoutUndefined({ ...whole, ...usual, ...marks, description: schemaDescription(terms, way) })
+export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
+  const { description, ...value } = valueSchema(terms, use, around)
+  const whole = terms.nullable && use !== 'asked' ? nullableSchema(value) : value
+  const usual = use === 'sent' ? { default: terms.default } : {}
+  const marks = use === 'asked' ? {} : { writeOnly: terms.writeOnly, readOnly: terms.readOnly }
+  return withoutUndefined({ ...whole, ...usual, ...marks, description: schemaDescription(terms, use, description) })
 }
 
 function nullableSchema(schema: DocumentPart): DocumentPart {
@@ -38,96 +32,16 @@ function nullableSchema(schema: DocumentPart): DocumentPart {
   return { type: [type, 'null'], ...rest, ...values }
 }
 
-// long because: a line or two for each kind of field
-function valueSchema(terms: FieldTerms, way: SchemaUse, around: SchemaContext): DocumentPart {
-  const { kind, pattern, precision = 0, scale = 0, values = [], to = '', item, fields = {} } = terms
-  const { settings, components } = around
-  const [min, max] = way === 'asked' ? [] : [terms.min, terms.max]
-  const offsets = settings.dates.acceptOffsets && way !== 'answered'
-  const exact = way === 'answered'
-  const lengths = withoutUndefined({ minLength: min, maxLength: max, pattern: way === 'asked' ? undefined : pattern })
-  switch (kind) {
-    case 'text':
-      return { type: 'string', ...lengths }
-    case 'email':
-      return { type: 'string', format: 'email', pattern: emailPattern.source, ...lengths }
-    case 'url': // stored URLs need not be valid URIs
-      return { type: 'string', ...(exact ? {} : { format: 'uri' }), pattern: urlPattern.source, ...lengths }
-    case 'integer':
-      return {
-        type: 'integer',
-        format: 'int64',
-        minimum: min ?? Number.MIN_SAFE_INTEGER,
-        maximum: max ?? Number.MAX_SAFE_INTEGER,
-      }
-    case 'bigint':
-      return { type: 'string', pattern: bigintPattern.source }
-    case 'decimal':
-      return { type: 'string', pattern: pattern ?? decimalPattern(precision, scale, exact) }
-    case 'boolean':
-      return { type: 'boolean' }
-    case 'timestamp':
-      return {
-        type: 'string',
-        format: 'date-time',
-        pattern: timestampPattern(exact ? 'written' : offsets ? 'any' : 'utc'),
-      }
-    case 'date':
-      return { type: 'string', format: 'date' }
-    case 'duration':
-      return { type: 'string', pattern: durationPattern, maxLength: 100 }
-    case 'interval':
-      return { type: 'string', pattern: intervalPattern(exact ? 'written' : offsets ? 'any' : 'utc'), maxLength: 100 }
-    case 'enum':
-      return { type: 'string', ...(values.length > 0 && { enum: values }) } // empty if not all stored values are known
-    case 'country':
-      return {
-        ...components.put(
-          'schemas',
-          ['CountryCode'],
-          codeSchema(countryCodes, 'A country code of ISO 3166-1 alpha-2.'),
-        ),
-      }
-    case 'currency':
-      return {
-        ...components.put('schemas', ['CurrencyCode'], codeSchema(currencyCodes, 'A currency code of ISO 4217.')),
-      }
-    case 'ref':
-      return idSchema(around.resources.get(to) as Resource, around)
-    case 'list':
-      return {
-        type: 'array',
-        items: fieldSchema(item as FieldTerms, way === 'patched' ? 'sent' : way, around),
-        ...withoutUndefined({ minItems: min, maxItems: max }),
-      }
-    case 'object':
-      return objectSchema(fields, way, around)
-    case 'metadata':
-      return metadataSchema(terms, way)
-    case 'concept':
-      throw new Error('A concept was not resolved.')
-  }
-}
-
-const codeSchema = (all: ReadonlySet<string>, description: string): DocumentPart => ({
-  type: 'string',
-  enum: [...all],
-  description,
-})
-
-function objectSchema(
-  fields: Readonly<Record<string, FieldTerms>>,
-  way: SchemaUse,
-  around: SchemaContext,
-): DocumentPart {
-  const all = Object.entries(fields)
-  const needed = all.filter(([, { required }]) => way === 'answered' || (way === 'sent' && required))
-  return {
-    type: 'object',
-    properties: Object.fromEntries(all.map(([name, one]) => [name, fieldSchema(one, way, around)])),
-    ...requiredNames(needed.map(([name]) => name)),
-    ...(way === 'answered' ? {} : unnamedMembers(around.settings)),
-  }
+function valueSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
+  const { min, max, pattern, ...endless } = terms
+  const { settings, components, kinds, resources } = around
+  return fieldKind(terms.kind, kinds).schema(use === 'asked' ? endless : terms, use, {
+    zone: use === 'answered' ? 'written' : settings.dates.acceptOffsets ? 'any' : 'utc',
+    fieldSchema: (one, own) => fieldSchema(one, own, around),
+    idSchema: (to) => idSchema(resources.get(to) as Resource, around),
+    shared: (name, schema) => ({ ...components.put('schemas', [name], schema) }),
+    open: settings.body.unknownFields !== 'reject',
+  })
 }
 
 export const requiredNames = (names: readonly string[]): DocumentPart => (names.length === 0 ? {} : { required: names })
@@ -135,16 +49,6 @@ export const requiredNames = (names: readonly string[]): DocumentPart => (names.
 /** Unknown members are refused, or else ignored. R47. */
 export const unnamedMembers = ({ body }: Settings): DocumentPart =>
   body.unknownFields === 'reject' ? { additionalProperties: false } : {}
-
-/** In a patch, null removes a key of metadata. R117. */
-function metadataSchema({ keys, keyLength, valueLength }: FieldTerms, way: SchemaUse): DocumentPart {
-  return {
-    type: 'object',
-    additionalProperties: { type: way === 'patched' ? ['string', 'null'] : 'string', maxLength: valueLength },
-    propertyNames: { type: 'string', minLength: 1, maxLength: keyLength },
-    ...(way === 'patched' ? {} : { maxProperties: keys }),
-  }
-}
 
 /** The schema of the ids or keys of a resource, as texts. */
 export function idSchema(resource: Resource, around: SchemaContext): DocumentPart {
@@ -154,7 +58,7 @@ export function idSchema(resource: Resource, around: SchemaContext): DocumentPar
     return { type: 'string', pattern: form.source }
   }
   const { default: _, ...terms } = around.termsOf(name)[key] as FieldTerms
-  const value = valueSchema(terms, 'sent', around)
+  const { description: __, ...value } = valueSchema(terms, 'sent', around)
   if (value.type === 'integer') return { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }
   return addressSchema(value)
 }
@@ -168,22 +72,17 @@ export function addressSchema(schema: DocumentPart): DocumentPart {
 
 /** The parts of a field that JSON Schema has no keyword for, in words. */
 function schemaDescription(
-  { kind, min, max, immutable, unique, fold, read, write, precision, scale }: FieldTerms,
-  way: SchemaUse,
+  { immutable, unique, fold, read, write }: FieldTerms,
+  use: SchemaUse,
+  ofKind: unknown,
 ): string | undefined {
-  const bounded = way !== 'asked' && ['bigint', 'decimal', 'timestamp', 'date'].includes(kind)
-  const sends = way === 'sent' || way === 'patched'
+  const sends = use === 'sent' || use === 'patched'
   const said = [
-    kind === 'decimal' && `A decimal number with up to ${precision} digits, ${scale} of them behind the point.`,
-    kind === 'bigint' && 'A whole number of 64 bits.',
-    kind === 'duration' && 'A duration of ISO 8601; only its last part may have a fraction.',
-    kind === 'interval' && 'An interval of ISO 8601.',
-    bounded && min !== undefined && `At least ${min}.`,
-    bounded && max !== undefined && `At most ${max}.`,
+    ofKind,
     sends && immutable && 'Cannot change once it is set.',
-    way !== 'asked' && unique && 'No two items have the same.',
+    use !== 'asked' && unique && 'No two items have the same.',
     fold && 'Compared without regard to case.',
-    way === 'answered' && read !== undefined && `Only callers with the scope ${read} see it.`,
+    use === 'answered' && read !== undefined && `Only callers with the scope ${read} see it.`,
     sends && write !== undefined && `Takes the scope ${write}.`,
     sends && read !== undefined && `Takes the scope ${read}.`,
   ].filter((one) => typeof one === 'string')

@@ -1,6 +1,7 @@
 /** Stored terms: terms of fields that also allow stored values which do not fit the declaration. Part 13. */
-import type { FieldTerms } from '../contract/terms.ts'
+
 import type { Bounds, Misfits } from '../fields/bounds.ts'
+import type { FieldTerms } from '../fields/kind.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { decimalPattern } from '../formats/numbers.ts'
 

@@ -8,7 +8,7 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { keyValue, type Resource } from '../resources/resource.ts'
+import { keyValue, type Member, type Resource } from '../resources/resource.ts'
 import { stampDocument } from './create-item.ts'
 import {
   describedCreation,
@@ -123,7 +123,11 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const resource = representation.today
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
   if (resource.key !== null)
-    document[resource.key] = keyValue(resource.byName.get(resource.key)?.field.kind ?? 'text', intent.key.id)
+    document[resource.key] = keyValue(
+      (resource.byName.get(resource.key) as Member).field,
+      resource.rules,
+      intent.key.id,
+    )
   stampDocument(resource, document, intent.key, intent.key.parent, intent.time)
   admitConvertible(scene, intent.caller, document)
   const { key, time } = intent

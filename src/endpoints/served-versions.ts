@@ -7,6 +7,7 @@ import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import { rowWriter } from '../effects/row-writer.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
+import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
@@ -40,6 +41,7 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
 export interface ServiceLists {
   readonly operations: readonly OperationRoutes[]
   readonly effects: readonly EffectMaker[]
+  readonly kinds: FieldKinds
 }
 
 interface DeclaredService extends ServiceLists {
@@ -54,7 +56,7 @@ interface DeclaredService extends ServiceLists {
 
 /** All versions of a service, the oldest first. */
 export function servedVersions(declared: DeclaredService): ServedVersion[] {
-  const all = versionHistory(declared.declaration, declared.changes)
+  const all = versionHistory(declared.declaration, declared.changes, declared.kinds)
   const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
   const writer = rowWriter(declared.today, declared.effects)
@@ -119,6 +121,7 @@ function contextOf(
     resources: declaration.resources,
     concepts: declaration.concepts ?? {},
     settings: declared.settings,
+    kinds: declared.kinds,
   })
   const later = declared.changes.filter(({ version }) => majorOf(version) > majorOf(label))
   const form = steps.some(changesFields)

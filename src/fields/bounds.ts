@@ -1,8 +1,8 @@
 /** Bounds: which values a field may have, as the database remembers them, and whether a later declaration allows fewer. Part 2, fields. */
 
 import { scaledInteger } from '../formats/numbers.ts'
-import type { Settings } from '../settings.ts'
 import type { Field } from './field.ts'
+import { defined, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
 
 /** The values that a field may have, in a form that is stored and compared. */
 export interface Bounds {
@@ -31,44 +31,58 @@ export interface Bounds {
 }
 
 export const defaultPrecision = 18
-const longestByKind: Partial<Record<Field['kind'], number>> = { text: 10_000, email: 254, url: 2048, list: 1000 }
 const longestSorted = 500 // what is sorted by stands in cursors, and they in URLs
 
-/** How long a text is, or how many items a list has: at least and at most. */
-export function lengthsOf({ kind, options }: Field): { readonly min: number; readonly max: number } {
-  const most = longestByKind[kind] ?? Number.MAX_SAFE_INTEGER
-  const { min = 0, max = options.sort ? Math.min(most, longestSorted) : most } = options
-  return { min: Number(min), max: Number(max) }
+/** How long a text is, or how many items a list has, if it has at most `length` by default: at least and at most. */
+export function lengthsOf(
+  { options: { min = 0, max, sort } }: Pick<Field, 'options'>,
+  length: number,
+): { readonly min: number; readonly max: number } {
+  return { min: Number(min), max: Number(max ?? (sort ? Math.min(length, longestSorted) : length)) }
 }
 
+type BoundTerms = Pick<FieldTerms, 'min' | 'max' | 'pattern'>
+
+/** The bounds in force of a text or a list. */
+export function lengthTerms(field: Field, length: number): BoundTerms {
+  const { min, max } = lengthsOf(field, length)
+  return defined<BoundTerms>({ min: min === 0 ? undefined : min, max, pattern: field.options.pattern })
+}
+
+/** Bounds of texts in the form that values have. */
+export const boundTerms = ({ min, max }: Field['options'], read: (text: string) => string | undefined): BoundTerms => {
+  const written = (bound: unknown) => (bound === undefined ? undefined : (read(String(bound)) ?? String(bound)))
+  return defined<BoundTerms>({ min: written(min), max: written(max) })
+}
+
+/** A description of values, with bounds that JSON Schema has no keyword for. */
+export const withBounds = (about: string, { min, max }: BoundTerms): string | undefined =>
+  [about, min === undefined ? '' : `At least ${min}.`, max === undefined ? '' : `At most ${max}.`]
+    .filter(Boolean)
+    .join(' ') || undefined
+
 /** The bounds of a field whose concepts are filled in. */
-export function boundsOf(field: Field, settings: Settings): Bounds {
+export function boundsOf(field: Field, rules: Pick<ValueRules, 'settings' | 'kinds'>): Bounds {
   const { kind, options, item, fields, values } = field
-  const { optional, default: usual, fill, was, min, max, pattern, precision = defaultPrecision, scale = 0 } = options
-  const measured = kind in longestByKind
-  const { min: least, max: most } = lengthsOf(field)
-  const free = usual !== undefined || optional === true || kind === 'metadata' || (kind === 'list' && least === 0)
-  const entries = Object.entries(fields ?? {}).map(([name, one]) => [name, boundsOf(one, settings)])
-  const all = {
+  const { default: usual, fill, was, min, max, pattern, precision = defaultPrecision, scale } = options
+  const { length, empty } = fieldKind(kind, rules.kinds)
+  const free = usual !== undefined || options.optional === true || empty?.(options) !== undefined
+  const entries = Object.entries(fields ?? {}).map(([name, one]) => [name, boundsOf(one, rules)])
+  return defined<Bounds>({
     kind,
-    nullable: optional === true ? true : undefined,
-    min: measured ? least : min,
-    max: measured ? most : max,
+    nullable: options.optional === true ? true : undefined,
+    ...(length === undefined ? { min, max } : lengthsOf(field, length)),
     pattern,
-    ...(kind === 'decimal' && { precision, scale }),
+    ...(scale !== undefined && { precision, scale }),
     values,
-    item: item && boundsOf(item, settings),
+    item: item && boundsOf(item, rules),
     fields: fields && Object.fromEntries(entries),
-    ...(kind === 'metadata' && settings.metadata),
+    ...(kind === 'metadata' && rules.settings.metadata),
     needed: free ? undefined : true,
     fill,
     was,
-  }
-  return withoutUnsetBounds(all as Bounds)
+  })
 }
-
-const withoutUnsetBounds = (bounds: Bounds): Bounds =>
-  Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as unknown as Bounds
 
 /** The digits before the point and behind it. */
 const digitsOf = ({ precision = 0, scale = 0 }: Bounds): readonly [number, number] => [precision - scale, scale]
@@ -83,8 +97,8 @@ export function isNarrower(was: Bounds | undefined, is: Bounds): boolean {
     (was.nullable === true && is.nullable !== true) ||
     (is.pattern !== undefined && is.pattern !== was.pattern) ||
     was.values?.some((one) => !is.values?.includes(one)) === true ||
-    (is.max !== undefined && (was.max === undefined || isBelow(is.max, was.max, is.kind))) ||
-    (is.min !== undefined && (was.min === undefined || isBelow(was.min, is.min, is.kind))) ||
+    (is.max !== undefined && (was.max === undefined || isBelow(is.max, was.max))) ||
+    (is.min !== undefined && (was.min === undefined || isBelow(was.min, is.min))) ||
     digitsOf(is).some((digits, i) => digits < (digitsOf(was)[i] as number)) ||
     metadataSizes.some((size) => (is[size] ?? 0) < (was[size] ?? 0)) ||
     (is.item !== undefined && isNarrower(was.item, is.item)) ||
@@ -101,10 +115,14 @@ export const boundsBefore = (
 
 const metadataSizes = ['keys', 'keyLength', 'valueLength'] as const
 
-function isBelow(low: number | string, high: number | string, kind: string): boolean {
-  if (kind === 'decimal') return scaledInteger(String(low), mostDigits) < scaledInteger(String(high), mostDigits)
-  return kind === 'bigint' ? BigInt(low) < BigInt(high) : low < high
+/** Whether a bound is below another one: numbers by value, times as texts. */
+function isBelow(low: number | string, high: number | string): boolean {
+  const [one, other] = [low, high].map((bound) => scaledNumber(String(bound)))
+  return one === undefined || other === undefined ? low < high : one < other
 }
+
+const scaledNumber = (text: string): bigint | undefined =>
+  /^-?\d+(\.\d+)?$/.test(text) ? scaledInteger(text, mostDigits) : undefined
 
 /** Bounds under which all values of both fit. */
 export function unionBounds(was: Bounds, is: Bounds): Bounds {
@@ -119,37 +137,37 @@ export function unionBounds(was: Bounds, is: Bounds): Bounds {
   const outer = (name: 'min' | 'max', sign: 'low' | 'high') => {
     const [one, two] = [was[name], is[name]]
     if (one === undefined || two === undefined) return undefined
-    return isBelow(one, two, is.kind) === (sign === 'low') ? one : two
+    return isBelow(one, two) === (sign === 'low') ? one : two
   }
-  return withoutUnsetBounds({
+  return defined<Bounds>({
     ...is,
     nullable: was.nullable ?? is.nullable,
     min: outer('min', 'low'),
     max: outer('max', 'high'),
     pattern: was.pattern === is.pattern ? is.pattern : undefined,
-    ...(is.kind === 'decimal' && { precision: units + scale, scale }),
+    ...(is.scale !== undefined && { precision: units + scale, scale }),
     values: is.values && [...new Set([...is.values, ...(was.values ?? [])])],
     item: is.item && unionBounds(was.item ?? is.item, is.item),
     fields: is.fields && Object.fromEntries(inner),
     ...Object.fromEntries(metadataSizes.map((size) => [size, is[size] && Math.max(is[size], was[size] ?? 0)])),
-  } as Bounds)
+  })
 }
 
 /** Bounds that allow a stored value too. */
 export function widenBounds(bounds: Bounds, value: unknown): Bounds {
   if (value === null || value === undefined) return { ...bounds, nullable: true }
-  const { kind, values, item, fields } = bounds
-  if (kind === 'list' && item && Array.isArray(value)) {
+  const { values, item, fields } = bounds
+  if (item && Array.isArray(value)) {
     const { min = 0, max = 0 } = bounds
     const lengths = { min: Math.min(Number(min), value.length), max: Math.max(Number(max), value.length) }
     return { ...bounds, ...lengths, item: value.reduce(widenBounds, item) }
   }
-  if (kind === 'object' && fields && typeof value === 'object') {
+  if (fields && typeof value === 'object') {
     const given = value as Readonly<Record<string, unknown>>
     const inner = Object.entries(fields).map(([name, one]) => [name, widenBounds(one, given[name])])
     return { ...bounds, fields: Object.fromEntries(inner) }
   }
-  if (kind === 'enum') return { ...bounds, values: [...new Set([...(values ?? []), String(value)])] }
+  if (values) return { ...bounds, values: [...new Set([...values, String(value)])] }
   return openBounds(bounds, value)
 }
 
@@ -158,7 +176,7 @@ function openBounds(
   { min: _, max: __, pattern: ___, keys, keyLength, valueLength, ...rest }: Bounds,
   value: unknown,
 ): Bounds {
-  if (rest.kind !== 'decimal') return rest
+  if (rest.scale === undefined) return rest
   const [units = '', fraction = ''] = String(value).replace('-', '').split('.')
   const [before, behind] = digitsOf(rest)
   const scale = Math.max(behind, fraction.length)
@@ -169,13 +187,13 @@ function openBounds(
 export function unlimitedBounds(bounds: Bounds): Bounds {
   const { min: _, max: __, pattern: ___, keys, keyLength, valueLength, values, ...rest } = bounds
   const inner = Object.entries(rest.fields ?? {}).map(([name, one]) => [name, unlimitedBounds(one)])
-  return withoutUnsetBounds({
+  return defined<Bounds>({
     ...rest,
     nullable: true as const,
-    ...(rest.kind === 'decimal' && { precision: 2 * mostDigits, scale: mostDigits }),
+    ...(rest.scale !== undefined && { precision: 2 * mostDigits, scale: mostDigits }),
     item: rest.item && unlimitedBounds(rest.item),
     fields: rest.fields && Object.fromEntries(inner),
-  } as Bounds)
+  })
 }
 
 /** Stored values of a field that do not fit what is declared. */

@@ -14,7 +14,9 @@ const concept: FieldKind = {
   check: ({ target }) => {
     throw new Error(`Concept ${target} was not resolved.`)
   },
+  schema: () => ({}),
   plain: () => '',
+  sample: () => undefined,
 }
 
 export const standardKinds: Readonly<Record<Kind, FieldKind>> = {

@@ -1,21 +1,41 @@
 /** Number kinds: whole numbers, those of 64 bits, and decimals. Part 2, fields. */
 import { addViolation } from '../errors/pointer.ts'
-import { bigintText, decimalText, scaledInteger } from '../formats/numbers.ts'
-import { defaultPrecision } from './bounds.ts'
+import {
+  bigintPattern,
+  bigintText,
+  decimalPattern,
+  decimalText,
+  scaledInteger,
+  sortableText,
+} from '../formats/numbers.ts'
+import { boundTerms, defaultPrecision, withBounds } from './bounds.ts'
 import type { Field } from './field.ts'
-import { boundedOptions, countBound, type FieldKind, textBound } from './kind.ts'
-import { boundsCheck, stringCheck, typeInWords, type ValueCheck } from './value-check.ts'
+import { boundedOptions, type CellForm, countBound, type FieldKind, type SampleSource, textBound } from './kind.ts'
+import { pickSample } from './sample.ts'
+import { boundsCheck, stringCheck, typeInWords, type ValueCheck, valueInWords } from './value-check.ts'
 
 const isNumber = (read: string): boolean => /^-?\d/.test(read)
+const [leastInteger, mostInteger] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
 
 export const integer: FieldKind = {
   options: boundedOptions,
   order: 'range',
   longest: 17,
-  bound: () => [countBound(Number.MIN_SAFE_INTEGER), 'a whole number, as 1'],
+  bound: () => [countBound(leastInteger), 'a whole number, as 1'],
   check: integerCheck,
+  parse: [(text) => (/^-?(0|[1-9][0-9]*)$/.test(text) ? Number(text) : undefined), 'a whole number'],
+  cell: () => ({ type: 'integer', cell: (value) => value as number }),
+  terms: ({ options: { min = leastInteger, max = mostInteger } }) => ({ min, max }),
+  schema: ({ min, max }) => ({
+    type: 'integer',
+    format: 'int64',
+    minimum: min ?? leastInteger,
+    maximum: max ?? mostInteger,
+  }),
   plain: ({ min, max }) => (Number(min) > 0 ? min : Number(max) < 0 ? max : 0),
   other: ({ max }, plain) => Number(plain) + (Number(plain) === Number(max) ? -1 : 1),
+  examples: ({ min, max }) => [1, min, max, 0],
+  sample: sampleInteger,
 }
 
 export const bigint: FieldKind = {
@@ -27,8 +47,18 @@ export const bigint: FieldKind = {
     "a whole number as a text, as '1'",
   ],
   check: bigintCheck,
+  cell: () => ({ type: 'integer', cell: (value) => BigInt(value as string) }),
+  terms: ({ options }) => boundTerms(options, bigintText),
+  schema: (terms) => ({
+    type: 'string',
+    pattern: bigintPattern.source,
+    description: withBounds('A whole number of 64 bits.', terms),
+  }),
+  bare: true,
   plain: ({ min, max }) => min ?? max ?? '0',
   other: ({ max }, plain) => (String(plain) === String(max) ? `${BigInt(String(plain)) - 1n}` : '1'),
+  examples: ({ min, max }) => ['1', min, max, '0'],
+  sample: sampleBigint,
 }
 
 export const decimal: FieldKind = {
@@ -39,13 +69,40 @@ export const decimal: FieldKind = {
     textBound((one) => (isNumber(decimalText(one, precision, scale)) ? scaledInteger(one, scale) : undefined)),
     `a decimal as a text with up to ${scale} digits after the point, as '1'`,
   ],
+  faults: digitFaults,
   check: decimalCheck,
+  cell: decimalCell,
+  terms: ({ options }) => {
+    const { precision = defaultPrecision, scale = 0 } = options
+    return { precision, scale, ...boundTerms(options, (text) => decimalText(text, precision, scale)) }
+  },
+  schema: (terms, use) => {
+    const { precision = 0, scale = 0, pattern = decimalPattern(precision, scale, use === 'answered') } = terms
+    const digits = `A decimal number with up to ${precision} digits, ${scale} of them behind the point.`
+    return { type: 'string', pattern, description: withBounds(digits, terms) }
+  },
+  bare: true,
   plain: ({ min, max, scale = 0 }) => min ?? max ?? (0).toFixed(scale),
   other: ({ max, scale = 0 }, plain) => (Number(plain) + (String(plain) === String(max) ? -1 : 1)).toFixed(scale),
+  examples: ({ min, max, scale = 0 }) => [(10).toFixed(scale), min, max, (1).toFixed(scale), (0).toFixed(scale)],
+  sample: sampleDecimal,
 }
 
+/** Digits that no decimal can have. */
+function* digitFaults({ options: { precision = defaultPrecision, scale } }: Field) {
+  if (!isWithin(precision, 1, 38))
+    yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write the total number of digits, 1 to 38.'] as const
+  else if (!isWithin(scale, 0, precision)) {
+    const mend = `Write the number of digits after the point, 0 to ${precision}, as scale: 2.`
+    yield [`\`scale\` is ${valueInWords(scale)}.`, mend] as const
+  }
+}
+
+const isWithin = (given: unknown, least: number, most: number): boolean =>
+  Number.isInteger(given) && Number(given) >= least && Number(given) <= most
+
 function integerCheck({ options }: Field): ValueCheck {
-  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options as { min?: number; max?: number }
+  const { min = leastInteger, max = mostInteger } = options as { min?: number; max?: number }
   return (value, at, faults) => {
     if (typeof value !== 'number')
       return addViolation(faults, at, 'invalid-type', `must be a whole number, not ${typeInWords(value)}.`)
@@ -81,4 +138,72 @@ function decimalCheck(field: Field): ValueCheck {
       return addViolation(faults, at, 'out-of-range', `must have at most ${precision - scale} digits before the point.`)
     return bounds(read, at, faults)
   }, `a decimal number as a string, as ${example}`)
+}
+
+/** A whole number of the smallest steps, which a column of 64 bits holds up to 18 digits; with more digits it is a text. */
+function decimalCell({ precision = defaultPrecision, scale = 0 }: Field['options']): CellForm {
+  const number = (value: unknown) => clampToPrecision(scaledInteger(value as string, scale), precision)
+  const how = `${precision}.${scale}`
+  if (precision <= 18) return { type: 'integer', how, cell: number }
+  return { type: 'text', how, cell: (value) => sortableText(number(value), precision) }
+}
+
+/** Limits a number to its digits, as a row of an earlier declaration may have more; such rows are sorted last. */
+function clampToPrecision(value: bigint, precision: number): bigint {
+  const most = 10n ** BigInt(precision) - 1n
+  return value > most ? most : value < -most ? -most : value
+}
+
+function sampleNumber({ options: { min, max } }: Field, source: SampleSource): number {
+  const [least, most] = [Number(min ?? -1e6), Number(max ?? 1e6)]
+  const near = [0, 1, -1, 10, 99, 100, 101, 1000, least, most, least + 1, most - 1]
+  const value =
+    source.below(3) === 0 ? pickSample(near, source) : least + (source.below(0x7fffffff) / 0x7fffffff) * (most - least)
+  return Math.trunc(Math.min(most, Math.max(least, value)))
+}
+
+function sampleInteger(field: Field, source: SampleSource): number {
+  if (!source.sent) return sampleNumber(field, source)
+  const [min, max] = [Number(field.options.min ?? leastInteger), Number(field.options.max ?? mostInteger)]
+  const { mostlySmall } = source.sent
+  const nearest = Math.min(Math.max(0, min), max)
+  const isBelow = source.below(3) === 2 && min < nearest
+  return isBelow ? nearest - mostlySmall(nearest - min + 1) : nearest + mostlySmall(max - nearest + 1)
+}
+
+function sampleBigint(field: Field, source: SampleSource): string {
+  if (!source.sent) return String(sampleNumber(field, source))
+  const [min = -(2n ** 63n), max = 2n ** 63n - 1n] = unitsOfBounds(field, 0)
+  return String(sentUnits(min, max, source))
+}
+
+function sampleDecimal(field: Field, source: SampleSource): string {
+  const { scale = 0, precision = defaultPrecision, min } = field.options
+  if (source.sent) {
+    const greatest = 10n ** BigInt(precision) - 1n
+    const [least = -greatest, most = greatest] = unitsOfBounds(field, scale)
+    return pointed(sentUnits(least, most, source), scale)
+  }
+  const whole = Math.abs(sampleNumber(field, source)) % 10 ** Math.min(15, Math.max(1, precision - scale))
+  const part = scale === 0 ? '' : `.${String(source.below(10 ** Math.min(9, scale))).padStart(scale, '0')}`
+  return `${Number(min ?? -1) < 0 && whole > 0 && source.below(4) === 0 ? '-' : ''}${whole}${part}`
+}
+
+/** The bounds in whole numbers of the smallest step. */
+const unitsOfBounds = ({ options: { min, max } }: Field, scale: number) =>
+  [min, max].map((bound) => (bound === undefined ? undefined : scaledInteger(String(bound), scale)))
+
+/** The least, the greatest, or mostly a small number. */
+function sentUnits(least: bigint, most: bigint, { below, sent }: SampleSource): bigint {
+  const way = below(6)
+  if (way >= 4) return way === 4 ? least : most
+  const value = BigInt(sent?.mostlySmall(mostInteger) ?? 0)
+  return value < least ? least : value > most ? most : value
+}
+
+/** A whole number of smallest steps as a decimal. */
+function pointed(units: bigint, scale: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return units < 0n ? `-${text}` : text
 }

@@ -2,52 +2,100 @@
 import { addViolation, escapePointer } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Settings } from '../settings.ts'
-import { lengthsOf } from './bounds.ts'
+import { lengthsOf, lengthTerms } from './bounds.ts'
 import { checkMembers } from './check-members.ts'
 import type { Field, Fields } from './field.ts'
 import {
   boundedOptions,
   countBound,
+  defined,
   type FieldKind,
-  type FieldKinds,
+  type FieldTerms,
   generalOptions,
+  type SchemaMaker,
+  type SchemaUse,
   type ValueRules,
-  type ValueTerms,
 } from './kind.ts'
+import { sampleLetters, sampleOf, sampleSome, sampleWord } from './sample.ts'
 import { absentValue, codePoints, isObject, typeInWords, type ValueCheck, valueCheckOf } from './value-check.ts'
 
 const structure = { options: generalOptions, order: 'none' } as const
+const mostItems = 1000
 
 export const list: FieldKind = {
   ...structure,
   options: boundedOptions,
+  length: mostItems,
   bound: () => [countBound(0), 'a whole number from 0, as 1'],
   check: listCheck,
-  plain: ({ min, item }, kinds) =>
-    Array.from({ length: Number(min ?? 0) }, () => nullableValue(item as ValueTerms, kinds)),
+  empty: ({ min = 0 }) => (Number(min) > 0 ? undefined : []),
+  terms: (field) => lengthTerms(field, mostItems),
+  schema: ({ item, min, max }, use, { fieldSchema }) => ({
+    type: 'array',
+    items: fieldSchema(item as FieldTerms, use === 'patched' ? 'sent' : use),
+    ...defined({ minItems: min, maxItems: max }),
+  }),
+  plain: ({ min = 0, item }, inner) => allOrNone(Array.from({ length: Number(min) }, () => inner(item as FieldTerms))),
+  sample: ({ item, options: { min = 0 } }, source) => {
+    const least = source.sent ? Number(min) : 0
+    return Array.from({ length: least + source.below(4) }, () => sampleOf(item as Field, source))
+  },
 }
+
+/** The values, or undefined if one of them is. */
+const allOrNone = (values: readonly unknown[]): readonly unknown[] | undefined =>
+  values.includes(undefined) ? undefined : values
 
 export const object: FieldKind = {
   ...structure,
   check: ({ fields = {} }, rules) => objectCheck(fields, rules),
-  plain: ({ fields = {} }, kinds) =>
-    Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, nullableValue(one, kinds)])),
+  schema: ({ fields = {} }, use, make) => objectSchema(fields, use, make),
+  plain: ({ fields = {} }, inner) => {
+    const values = allOrNone(Object.values(fields).map(inner))
+    return values && Object.fromEntries(Object.keys(fields).map((name, i) => [name, values[i]]))
+  },
+  sample: ({ fields = {} }, source) => {
+    const stays = (field: Field) => absentValue(field, source) === undefined || source.below(4) !== 0
+    const sent = Object.entries(fields).filter(([, field]) => !source.sent || stays(field))
+    return Object.fromEntries(sent.map(([name, one]) => [name, sampleOf(one, source)]))
+  },
 }
 
 export const metadata: FieldKind = {
   ...structure,
   check: (_, { settings }) => metadataCheck(settings),
+  empty: () => ({}),
+  terms: (_, { settings }) => settings.metadata,
+  schema: ({ keys, keyLength, valueLength }, use) => ({
+    type: 'object',
+    // In a patch, null removes a key. R117.
+    additionalProperties: { type: use === 'patched' ? ['string', 'null'] : 'string', maxLength: valueLength },
+    propertyNames: { type: 'string', minLength: 1, maxLength: keyLength },
+    ...(use === 'patched' ? {} : { maxProperties: keys }),
+  }),
   plain: () => ({}),
+  examples: () => [{ note: 'first' }],
+  sample: (_, source) =>
+    Object.fromEntries(sampleSome(2, source, () => [sampleLetters(2, source).toLowerCase(), sampleWord(source)])),
 }
 
-/** A simple value that fits a field: its default, null, or a plain value. */
-function nullableValue(terms: ValueTerms, kinds: FieldKinds): unknown {
-  if (terms.default !== undefined) return terms.default
-  return terms.nullable ? null : kinds[terms.kind]?.plain(terms, kinds)
+function objectSchema(
+  fields: NonNullable<FieldTerms['fields']>,
+  use: SchemaUse,
+  { fieldSchema, open }: SchemaMaker,
+): Readonly<Record<string, unknown>> {
+  const all = Object.entries(fields)
+  const needed = all.filter(([, { required }]) => use === 'answered' || (use === 'sent' && required))
+  return {
+    type: 'object',
+    properties: Object.fromEntries(all.map(([name, one]) => [name, fieldSchema(one, use)])),
+    ...(needed.length > 0 && { required: needed.map(([name]) => name) }),
+    ...(use !== 'answered' && !open && { additionalProperties: false }),
+  }
 }
 
 function listCheck(field: Field, rules: ValueRules): ValueCheck {
-  const { min, max } = lengthsOf(field)
+  const { min, max } = lengthsOf(field, mostItems)
   const check = valueCheckOf(field.item as Field, rules)
   return (value, at, faults, seen) => {
     if (!Array.isArray(value))
@@ -82,7 +130,7 @@ function objectCheck(fields: Fields, rules: ValueRules): ValueCheck {
   const members = new Map<string, { check: ValueCheck; absent: unknown }>()
   for (const [name, field] of Object.entries(fields)) {
     const check = valueCheckOf(field, rules)
-    members.set(name, { check, absent: absentValue(field, check) })
+    members.set(name, { check, absent: absentValue(field, rules, check) })
   }
   const known = { names: members, check: (name: string) => members.get(name)?.check }
   return (value, at, faults, seen) => {

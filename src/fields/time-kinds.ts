@@ -1,13 +1,24 @@
 /** Time kinds: times, dates, durations and intervals. Part 2, fields. */
 import { addViolation } from '../errors/pointer.ts'
-import { dateText, durationText, intervalText, timestampText } from '../formats/time.ts'
+import {
+  dateText,
+  durationPattern,
+  durationText,
+  intervalPattern,
+  intervalText,
+  timestampPattern,
+  timestampText,
+} from '../formats/time.ts'
+import { boundTerms, withBounds } from './bounds.ts'
 import type { Field } from './field.ts'
-import { boundedOptions, type FieldKind, generalOptions, textBound } from './kind.ts'
+import { boundedOptions, type FieldKind, generalOptions, type SampleSource, textBound } from './kind.ts'
+import { pickSample } from './sample.ts'
 import { formatCheck, type ValueCheck } from './value-check.ts'
 
+const moment = { options: boundedOptions, order: 'range' } as const
+
 export const timestamp: FieldKind = {
-  options: boundedOptions,
-  order: 'range',
+  ...moment,
   longest: 24,
   bound: (_, { dates }) => [
     textBound((one) => timestampText(one, dates.acceptOffsets)),
@@ -19,41 +30,87 @@ export const timestamp: FieldKind = {
       (value) => timestampText(value, settings.dates.acceptOffsets),
       'a date-time in UTC, as "2026-01-31T09:30:00Z"',
     ),
+  terms: ({ options }, { settings }) =>
+    boundTerms(options, (text) => timestampText(text, settings.dates.acceptOffsets)),
+  schema: (terms, _, { zone }) => ({
+    type: 'string',
+    format: 'date-time',
+    pattern: timestampPattern(zone),
+    description: withBounds('', terms),
+  }),
+  bare: true,
   plain: ({ min, max }) => min ?? max ?? '1970-01-01T00:00:00.000Z',
   other: () => '2000-01-31T09:30:00.000Z',
+  examples: ({ min, max }) => ['2026-01-31T09:30:00Z', min, max],
+  sample: (field, source) => sampleMoment(field, source).toISOString(),
 }
 
 export const date: FieldKind = {
-  options: boundedOptions,
-  order: 'range',
+  ...moment,
   longest: 10,
   bound: () => [textBound(dateText), "a date as '2026-01-31'"],
   check: (field) => momentCheck(field, dateText, 'a calendar date, as "2026-01-31"'),
+  terms: ({ options }) => boundTerms(options, dateText),
+  schema: (terms) => ({ type: 'string', format: 'date', description: withBounds('', terms) }),
+  bare: '[0-9]{4}-[0-9]{2}-[0-9]{2}',
   plain: ({ min, max }) => min ?? max ?? '1970-01-01',
   other: () => '2000-01-31',
+  examples: ({ min, max }) => ['2026-01-31', min, max],
+  sample: (field, source) => sampleMoment(field, source).toISOString().slice(0, 10),
 }
 
+const span = { options: generalOptions, order: 'equality', longest: 100 } as const
+
 export const duration: FieldKind = {
-  options: generalOptions,
-  order: 'equality',
-  longest: 100,
+  ...span,
   check: () => formatCheck(durationText, 'an ISO 8601 duration, as "P3DT4H"'),
+  schema: () => ({
+    type: 'string',
+    pattern: durationPattern,
+    maxLength: 100,
+    description: 'A duration of ISO 8601; only its last part may have a fraction.',
+  }),
   plain: () => 'PT0S',
   other: () => 'P1D',
+  examples: () => ['P3D'],
+  sample: (_, source) =>
+    pickSample(
+      ['PT0S', 'P1D', 'PT90M', 'P1Y2M', 'P3W', ...(source.sent ? ['P3Y6M4DT12H30M5S', 'PT0.5S'] : [])],
+      source,
+    ),
 }
 
 export const interval: FieldKind = {
-  options: generalOptions,
-  order: 'equality',
-  longest: 100,
+  ...span,
   check: (_, { settings }) =>
     formatCheck(
       (value) => intervalText(value, settings.dates.acceptOffsets),
       'an ISO 8601 interval, as "2026-01-01T00:00:00Z/P1M"',
     ),
+  schema: (_, __, { zone }) => ({
+    type: 'string',
+    pattern: intervalPattern(zone),
+    maxLength: 100,
+    description: 'An interval of ISO 8601.',
+  }),
   plain: () => '1970-01-01T00:00:00.000Z/PT0S',
   other: () => '2000-01-31T09:30:00.000Z/P1D',
+  examples: () => ['2026-01-01T00:00:00Z/P1M'],
+  sample: (field, source) =>
+    source.sent && source.below(2) === 1
+      ? pickSample(['2026-01-01/2026-02-01', 'P1D/2026-01-01'], source)
+      : `${sampleMoment(field, source).toISOString()}/${pickSample(['PT1H', 'P1D', 'P2W'], source)}`,
 }
+
+/** A whole second from 1970 on; in a request, one between the bounds. */
+function sampleMoment({ options: { min, max } }: Field, { below, sent }: SampleSource): Date {
+  const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : Date.parse(String(bound))))
+  if (!sent || (least ?? most) === undefined) return new Date(below(0xffffffff) * 1000)
+  const from = least ?? Math.min(0, Number(most) - century)
+  return new Date(from + below(Math.floor(((most ?? from + century) - from) / 1000) + 1) * 1000)
+}
+
+const century = 100 * 365 * 86_400_000
 
 function momentCheck(
   { options: { min, max } }: Field,

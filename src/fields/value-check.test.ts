@@ -227,7 +227,7 @@ test('null is for optional fields only', () => {
 })
 
 test('what stands where nothing is given is in the form of the field', () => {
-  const of = (field: Field) => absentValue(field, valueCheckOf(field, rules()))
+  const of = (field: Field) => absentValue(field, rules(), valueCheckOf(field, rules()))
   assert.equal(of(f.text()), undefined)
   assert.equal(of(f.text({ optional: true })), null)
   assert.deepEqual(of(f.list(f.text())), [])

@@ -23,12 +23,21 @@ export function valueCheckOf(field: Field, rules: ValueRules): ValueCheck {
   }
 }
 
-/** What stands where nothing is given: the default, null, or an empty list or metadata if that fits; undefined where required. */
-export function absentValue({ kind, options }: Field, check: ValueCheck): unknown {
-  if (options.default !== undefined) return check(options.default, '', []) ?? options.default
-  if (options.optional) return null
-  if (kind === 'list') return Number(options.min ?? 0) > 0 ? undefined : []
-  return kind === 'metadata' ? {} : undefined
+/** What stands where nothing is given: the default, null, or the empty value of the kind; undefined where required. */
+export function absentValue(
+  { kind, options }: Field,
+  { kinds }: Pick<ValueRules, 'kinds'>,
+  check?: ValueCheck,
+): unknown {
+  if (options.default !== undefined) return check?.(options.default, '', []) ?? options.default
+  return options.optional ? null : fieldKind(kind, kinds).empty?.(options)
+}
+
+/** The first mistake of a value; undefined if its check accepts it. */
+export function firstFault(check: ValueCheck, value: unknown, at = ''): Violation | undefined {
+  const faults: Violation[] = []
+  check(value, at, faults)
+  return faults[0]
 }
 
 export function stringCheck(
@@ -48,6 +57,13 @@ export function typeInWords(value: unknown): string {
     { number: 'a number', boolean: 'a boolean', string: 'a string', undefined: 'missing' }[typeof value as string] ??
     'an object'
   )
+}
+
+/** A value as text for messages. */
+export function valueInWords(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  return /^(number|boolean|bigint)$/.test(typeof value) ? String(value) : typeInWords(value)
 }
 
 /** Bounds of numbers that are strings, compared as numbers. */

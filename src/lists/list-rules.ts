@@ -1,7 +1,7 @@
 /** List rules: the filters, sorts and parameters that a list accepts, prepared at start. Part 4, list parameters. */
 import type { Violation } from '../errors/problem.ts'
 import type { Field, FilterForm } from '../fields/field.ts'
-import { standardKinds } from '../fields/kinds.ts'
+import { fieldKind } from '../fields/kind.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
 import type { Condition, JoinedColumn } from '../flow/plan.ts'
@@ -127,7 +127,7 @@ export function otherParameters({ settings, declaration }: Resource): ReadonlySe
 }
 
 function withNestedFields({ name, field }: NamedField): NamedField[] {
-  const inner = Object.entries(field.kind === 'object' ? (field.fields ?? {}) : {})
+  const inner = Object.entries(field.fields ?? {})
   return [
     { name, field },
     ...inner.flatMap(([own, below]) => withNestedFields({ name: `${name}.${own}`, field: below })),
@@ -135,8 +135,8 @@ function withNestedFields({ name, field }: NamedField): NamedField[] {
 }
 
 /** The column of a field; those of ids are in the primary key. */
-function listColumnOf(name: string, field: Field, { collection, parent }: Resource): Column {
-  const column = columnOf(name, field)
+function listColumnOf(name: string, field: Field, { collection, parent, rules }: Resource): Column {
+  const column = columnOf(name, field, rules.kinds)
   if (name === 'id') return { ...column, name: 'id' }
   return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
 }
@@ -175,7 +175,7 @@ function filterRuleOf(
     cell,
     read: idReaderOf(name, resource, resources) ?? valueReaderOf(name, field, resource, resources),
     raw: (text) => (text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }),
-    textual: ['text', 'email', 'url'].includes(field.kind),
+    textual: fieldKind(field.kind, resource.rules.kinds).length !== undefined,
     fold: fold === true,
     conditions: null,
   }
@@ -192,26 +192,21 @@ function idReaderOf(name: string, own: Resource, resources: ReadonlyMap<string, 
 function valueReaderOf(
   name: string,
   field: Field,
-  { settings }: Resource,
+  { rules }: Resource,
   resources: ReadonlyMap<string, Resource>,
 ): FilterRule['read'] {
   const { precision, scale } = field.options
   const options = { ...(precision === undefined ? {} : { precision }), ...(scale === undefined ? {} : { scale }) }
-  const check = valueCheckOf(
-    { ...field, options },
-    { settings, isId: (to, text) => resources.get(to)?.isId(text) === true, kinds: standardKinds },
-  )
+  const isId = (to: string, text: string) => resources.get(to)?.isId(text) === true
+  const check = valueCheckOf({ ...field, options }, { ...rules, isId })
+  const [read, what] = fieldKind(field.kind, rules.kinds).parse ?? []
   return (text) => {
-    if (field.kind === 'integer' && !/^-?(0|[1-9][0-9]*)$/.test(text)) return `${name} must be a whole number.`
-    if (field.kind === 'boolean' && text !== 'true' && text !== 'false') return `${name} must be true or false.`
+    const given = read ? read(text) : text
+    if (given === undefined) return `${name} must be ${what}.`
     if (field.kind === 'text')
       return text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }
     const faults: Violation[] = []
-    const value = check(
-      field.kind === 'integer' ? Number(text) : field.kind === 'boolean' ? text === 'true' : text,
-      `/${name}`,
-      faults,
-    )
+    const value = check(given, `/${name}`, faults)
     return faults[0] ? faults[0].message : { value }
   }
 }

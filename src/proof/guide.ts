@@ -4,10 +4,10 @@ import type { Difference } from '../contract/difference.ts'
 import { differences } from '../contract/differences.ts'
 import { contractAt } from '../contract/gate.ts'
 import { deprecationText } from '../contract/path-differences.ts'
-import type { Violation } from '../errors/problem.ts'
+import { firstFault } from '../fields/value-check.ts'
 import { sentenceCase, toKebab } from '../formats/naming.ts'
 import { majorOf } from '../resources/change.ts'
-import type { Member } from '../resources/resource.ts'
+import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { replayedChance } from './chance.ts'
 import {
@@ -196,13 +196,13 @@ const bodyFromItem = (stand: ResourceInVersion, item: JsonBody): JsonBody =>
 function plainBody(stand: ResourceInVersion, ids: ReadonlyMap<string, string>): JsonBody | undefined {
   const pairs = stand.resource.members
     .filter((member) => isSentField(stand, member))
-    .map((member) => [member.name, plainValue(member, ids), member.absent !== undefined] as const)
+    .map((member) => [member.name, plainValue(member, stand.resource.rules, ids), member.absent !== undefined] as const)
   if (pairs.some(([, value, needless]) => value === undefined && !needless)) return undefined
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, value]))
 }
 
 /** The first plain value that the field accepts. */
-function plainValue(member: Member, ids: ReadonlyMap<string, string>): unknown {
+function plainValue(member: Member, rules: Resource['rules'], ids: ReadonlyMap<string, string>): unknown {
   const { name, field, check } = member
   const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
   const plain: readonly unknown[] = [
@@ -223,10 +223,6 @@ function plainValue(member: Member, ids: ReadonlyMap<string, string>): unknown {
       true,
     ],
   ]
-  const fits = (value: unknown): boolean => {
-    const faults: Violation[] = []
-    check(value, '', faults)
-    return value !== undefined && faults.length === 0
-  }
-  return plain.find(fits) ?? makeValue(member, { chance: replayedChance([]), idOf: (one) => ids.get(one) })
+  const fits = (value: unknown): boolean => value !== undefined && firstFault(check, value) === undefined
+  return plain.find(fits) ?? makeValue(member, rules, { chance: replayedChance([]), idOf: (one) => ids.get(one) })
 }

@@ -41,17 +41,16 @@ const kinds: Record<string, Field> = {
 describe('values', () => {
   for (const [name, field] of Object.entries(kinds)) {
     test(`of ${name}`, () => {
-      const member = of({ [name]: field })
-        .resources.get('things')
-        ?.byName.get(name)
-      assert.ok(member)
+      const resource = of({ [name]: field }).resources.get('things')
+      const member = resource?.byName.get(name)
+      assert.ok(resource && member)
       const seen = new Set<string>()
       for (let seed = 0; seed < 300; seed++) {
         const row: number[] = []
-        const value = makeValue(member, { chance: seededChance(seed, row), idOf: () => undefined })
+        const value = makeValue(member, resource.rules, { chance: seededChance(seed, row), idOf: () => undefined })
         assert.notEqual(value, undefined, `seed ${seed}`)
         seen.add(JSON.stringify(value))
-        const twin = makeValue(member, { chance: replayedChance(row), idOf: () => undefined })
+        const twin = makeValue(member, resource.rules, { chance: replayedChance(row), idOf: () => undefined })
         assert.deepEqual(twin, value, 'the same choices make the same value')
       }
       assert.ok(seen.size > 1, 'there is more than one value')

@@ -1,8 +1,7 @@
 /** Order: whether a list that is sorted by a field is in the order of the values that it shows. Part 9, versioning. */
 
-import type { Field } from '../fields/field.ts'
-import { scaledInteger } from '../formats/numbers.ts'
-import { folded } from '../rows/collection.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import { columnOf } from '../rows/collection.ts'
 import { type Chance, pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
 import { type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer, type TrialRequest } from './fixture.ts'
@@ -19,7 +18,8 @@ export async function checkOrder(item: JsonBody, { reader, chance, send }: Order
   const sorts = resource.members.filter(({ field, writeOnly }) => field.options.sort && !writeOnly)
   const path = resource.methods.includes('list') ? operationPath(reader, 'list', item) : undefined
   if (path === undefined || sorts.length === 0) return null
-  const { name, field } = pickOne(chance, sorts)
+  const member = pickOne(chance, sorts)
+  const { name } = member
   const descending = chance.below(2) === 1
   const { status, body } = await send(reader, {
     method: 'GET',
@@ -29,7 +29,7 @@ export async function checkOrder(item: JsonBody, { reader, chance, send }: Order
   if (status !== 200) return fault(`${version.label} refuses a sort by \`${name}\` that it declares: ${status}`)
   const all = (Array.isArray(body?.data) ? (body.data as JsonBody[]) : []).map((one) => one[name])
   const values = all.filter((value) => value !== null && value !== undefined)
-  const order = comparatorFor(field)
+  const order = comparatorFor(member, resource.rules)
   const at = values.findIndex((value, i) => i > 0 && order(values[i - 1], value) * (descending ? -1 : 1) > 0)
   if (at < 0) return null
   const [first, second] = [values[at - 1], values[at]].map((value) => JSON.stringify(value))
@@ -39,15 +39,11 @@ export async function checkOrder(item: JsonBody, { reader, chance, send }: Order
 }
 
 /** Compares two values as lists do: numbers by value, texts by their UTF-8 bytes. */
-function comparatorFor({ kind, options }: Field): (a: unknown, b: unknown) => number {
-  const numbers = (value: unknown): bigint | number =>
-    kind === 'decimal'
-      ? scaledInteger(String(value), options.scale ?? 0)
-      : kind === 'bigint'
-        ? BigInt(String(value))
-        : Number(value)
-  if (['integer', 'boolean', 'bigint', 'decimal'].includes(kind))
-    return (a, b) => (numbers(a) < numbers(b) ? -1 : numbers(a) > numbers(b) ? 1 : 0)
-  const text = (value: unknown) => Buffer.from(options.fold ? folded(String(value)) : String(value))
-  return (a, b) => Buffer.compare(text(a), text(b))
+function comparatorFor({ name, field }: Member, { kinds }: Resource['rules']): (a: unknown, b: unknown) => number {
+  const { cell } = columnOf(name, field, kinds)
+  return (a, b) => {
+    const [one, other] = [cell(a) ?? 0, cell(b) ?? 0]
+    if (typeof one === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(String(other)))
+    return Number(BigInt(one) > BigInt(other)) - Number(BigInt(one) < BigInt(other))
+  }
 }

@@ -146,7 +146,7 @@ async function checkChange(
   )
   if (!resource.methods.includes('change') || free.length === 0) return null
   const member = pickOne(chance, free)
-  const value = makeValue(member, { chance, idOf: () => undefined })
+  const value = makeValue(member, reader.resource.rules, { chance, idOf: () => undefined })
   if (value === undefined || isMerged(member)) return null
   const { headers } = await send(reader, { method: 'GET', path })
   const patched = await send(reader, { method: 'PATCH', path, body: { [member.name]: value }, ...ifUnchanged(headers) })

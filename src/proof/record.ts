@@ -126,13 +126,13 @@ async function recordWrites(stand: ResourceInVersion, items: readonly JsonBody[]
 }
 
 /** A value for the first field that can be changed. */
-function patchFor({ members, key }: Resource): JsonBody | undefined {
+function patchFor({ members, key, rules }: Resource): JsonBody | undefined {
   const simple = members.filter(
     ({ from, immutable, field, name }) =>
       from === 'caller' && !immutable && !field.options.unique && field.kind !== 'ref' && name !== key,
   )
   for (const member of simple) {
-    const value = makeValue(member, { chance: everydayChance(seededChance(7, [])), idOf: () => undefined })
+    const value = makeValue(member, rules, { chance: everydayChance(seededChance(7, [])), idOf: () => undefined })
     if (value !== undefined) return { [member.name]: value }
   }
   return undefined

@@ -2,6 +2,7 @@
 
 import type { DeclaredError } from '../errors/catalogue.ts'
 import type { Field, Fields } from '../fields/field.ts'
+import type { FieldKinds } from '../fields/kind.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
 
@@ -133,7 +134,11 @@ export interface DeclarationContext {
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   readonly concepts: Concepts
   readonly settings: Settings
+  readonly kinds: FieldKinds
 }
+
+/** What holds for all resources of a service, in every version. */
+export type ResourceRules = Pick<DeclarationContext, 'settings' | 'kinds'>
 
 /** The derived name of a parent's id in its children: `orderId`. */
 export function parentFieldName(

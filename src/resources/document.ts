@@ -232,7 +232,9 @@ function checkManaged(
   const own =
     name === resource.parent?.field
       ? (address.parent ?? seen?.[name])
-      : keyValue(name === 'id' ? 'text' : field.kind, address.id)
+      : name === 'id'
+        ? address.id
+        : keyValue(field, resource.rules, address.id)
   if (value !== own)
     addViolation(
       faults,

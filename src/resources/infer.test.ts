@@ -1,7 +1,9 @@
 /** Infer: the service behaves as the types that are inferred from its declaration say. Part 2, fields. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from '../fields/field.ts'
+import { standardKinds } from '../fields/kinds.ts'
 import { type Naming, singularOf } from '../formats/naming.ts'
 import { readSettings } from '../settings.ts'
 import type { CreateInput, ResourceName, Row, Singular } from './infer.ts'
@@ -75,7 +77,7 @@ type Snake = typeof snake
 function made(name: ResourceName<Shop>, naming: Naming): Resource {
   const { resources, concepts } = shop
   const settings = readSettings({ naming }, undefined, false, () => assert.fail())
-  return makeResource(name, resources[name], { resources, concepts, settings })
+  return makeResource(name, resources[name], { resources, concepts, settings, kinds: standardKinds })
 }
 
 /** The fields of an item, with inferred types. */

@@ -2,8 +2,7 @@
 import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import type { ValueRules } from '../fields/kind.ts'
-import { standardKinds } from '../fields/kinds.ts'
+import { fieldKind, type ValueRules } from '../fields/kind.ts'
 import { absentValue, type ValueCheck, valueCheckOf } from '../fields/value-check.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from '../formats/id.ts'
 import { sentenceCase, singularOf, toCase } from '../formats/naming.ts'
@@ -48,6 +47,7 @@ export interface Resource {
   /** The singular in words, for the beginning of messages. */
   readonly title: string
   readonly settings: Settings
+  readonly rules: ValueRules
   readonly prefix: string | null
   readonly parent: {
     readonly resource: string
@@ -85,7 +85,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     field: parentFieldName(parent.resource, around.resources[parent.resource], around.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
   }
-  const rules: ValueRules = { settings, isId: idChecks(around), kinds: standardKinds }
+  const rules: ValueRules = { settings, isId: idChecks(around), kinds: around.kinds }
   const key = declaration.key ?? null
   const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
   const byName = new Map(members.map((member) => [member.name, member]))
@@ -94,6 +94,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     singular: own,
     title: sentenceCase(own),
     settings,
+    rules,
     prefix,
     parent: link ?? null,
     key,
@@ -107,7 +108,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     methods: declaration.methods ?? operations,
     access: declaration.access,
     declaration,
-    collection: collectionOf(made, rules, declaration, around),
+    collection: collectionOf(made, declaration, around),
     created: toCase('created-at', settings.naming),
     updated: toCase('updated-at', settings.naming),
   })
@@ -134,10 +135,10 @@ function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
   const field = boundedKeyField(resolveConcepts(given, around.concepts))
-  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: standardKinds }))
+  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: around.kinds }))
   return (text) => {
     const faults: Violation[] = []
-    const value = text.includes('\0') ? undefined : check(keyValue(field.kind, text), '', faults)
+    const value = text.includes('\0') ? undefined : check(keyValue(field, around, text), '', faults)
     return faults.length === 0 && String(value) === text
   }
 }
@@ -159,9 +160,8 @@ function keyCheck(check: ValueCheck): ValueCheck {
 }
 
 /** The value of a key from the text in the URL. */
-export function keyValue(kind: Field['kind'], text: string): unknown {
-  return kind === 'integer' ? Number(text) : text
-}
+export const keyValue = ({ kind }: Field, { kinds }: Pick<ValueRules, 'kinds'>, text: string): unknown =>
+  fieldKind(kind, kinds).parse?.[0](text) ?? text
 
 interface MemberSources {
   readonly declaration: ResourceDeclaration
@@ -176,7 +176,7 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
     name,
     field,
     check,
-    absent: absentValue(field, check),
+    absent: absentValue(field, rules, check),
     from,
     immutable: field.options.immutable === true,
     writeOnly: field.options.writeOnly === true,
@@ -200,11 +200,10 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
   ]
 }
 
-type ResourceParts = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings'>
+type ResourceParts = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings' | 'rules'>
 
 function collectionOf(
-  { name, parent, prefix, key, members, settings }: ResourceParts,
-  rules: ValueRules,
+  { name, parent, prefix, key, members, settings, rules }: ResourceParts,
   declaration: ResourceDeclaration,
   around: DeclarationContext,
 ): Collection {
@@ -214,7 +213,7 @@ function collectionOf(
   const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
   const columnName = (field: string) =>
     field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
-  const columns = columnsOf(members, { names: asked, settings }, parent?.field, composite)
+  const columns = columnsOf(members, { names: asked, rules }, parent?.field, composite)
   const fields = members.map(({ name, field }) => shapeField(name, field, rules))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
   const account = accountNameOf(around.resources, name)
@@ -226,6 +225,7 @@ function collectionOf(
     composite,
     account,
     columns,
+    kinds: rules.kinds,
     uniques: [
       ...uniquesOf(members, declaration, account, columnName),
       ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
@@ -237,7 +237,7 @@ function collectionOf(
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),
-    rules: fieldRulesOf(members, key, idCheckOf(name, around), settings),
+    rules: fieldRulesOf(members, key, idCheckOf(name, around), rules),
     retention: settings.deleted.retention,
   }
 }
@@ -261,24 +261,24 @@ function columnsOf(
 interface IndexedFields {
   /** The fields that `order`, `sorts`, `indexes` and `uniques` name. */
   readonly names: ReadonlySet<string>
-  readonly settings: Settings
+  readonly rules: ValueRules
 }
 
 /** The columns that a field needs: its own, or those of its nested fields. */
 function columnsOfField(name: string, field: Field, wanted: IndexedFields, below = false): Collection['columns'] {
   const optional = below || field.options.optional === true
-  if (field.kind === 'object')
-    return Object.entries(field.fields ?? {}).flatMap(([inner, one]) =>
+  if (field.fields)
+    return Object.entries(field.fields).flatMap(([inner, one]) =>
       columnsOfField(`${name}.${inner}`, one, wanted, optional),
     )
   const { filter, sort, unique } = field.options
-  const isAsked = filter || sort || unique || wanted.names.has(name) || field.kind === 'ref'
-  return isAsked ? [withFill(columnOf(name, field, optional), field, wanted.settings)] : []
+  const isAsked = filter || sort || unique || wanted.names.has(name) || field.target !== undefined
+  return isAsked ? [withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)] : []
 }
 
 /** A `fill` changes values, so its column is a new one: old nodes keep the former column. */
-const withFill = (column: Column, field: Field, settings: Settings): Column =>
-  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, settings)}` }
+const withFill = (column: Column, field: Field, rules: ValueRules): Column =>
+  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, rules)}` }
 
 /** Generated ids are unique across accounts, but no answer reveals that another account has an id. R110. */
 const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }

@@ -1,6 +1,7 @@
 /** Collection: a resource as the store sees it: a table of documents with index columns. Part 2, resources. */
 
-export { type Cell, type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
+export type { Cell } from '../fields/kind.ts'
+export { type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
 export type { FieldRules } from './field-rules.ts'
 export {
   type DocumentTexts,
@@ -16,6 +17,7 @@ export {
 } from './kept-for-others.ts'
 export { completeDocument, isSameJson, keptForOthersKey, type Members, type MovedValue } from './shape.ts'
 
+import type { FieldKinds } from '../fields/kind.ts'
 import type { Column } from './column.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { DocumentTexts } from './kept-for-others.ts'
@@ -49,6 +51,8 @@ export interface Collection {
   /** The name of the account that a row belongs to; null without one. The primary key begins with the account. R170. */
   readonly account: string | null
   readonly columns: readonly Column[]
+  /** The kinds of fields, to restore columns of a former declaration. */
+  readonly kinds: FieldKinds
   readonly uniques: readonly Unique[]
   /** Columns of composite indexes, descending ones with a minus sign. */
   readonly indexes: readonly (readonly string[])[]

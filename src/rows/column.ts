@@ -1,12 +1,9 @@
 /** Column: a value of the document in a typed column of its own, for indexes. Part 2, resources. */
-import { defaultPrecision, lengthsOf } from '../fields/bounds.ts'
+import { lengthsOf } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
+import { type Cell, type CellForm, type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
-import { scaledInteger, sortableText } from '../formats/numbers.ts'
 import type { Members } from './shape.ts'
-
-/** A value in a column. */
-export type Cell = string | number | bigint | null
 
 /** A typed column with a copy of one value of the document, for an index. */
 export interface Column {
@@ -30,70 +27,41 @@ export interface Column {
 export const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
 /** The column of a field; `optional` if an object around the field may be null. */
-export function columnOf(name: string, field: Field, optional = false): Column {
+export function columnOf(name: string, field: Field, kinds: FieldKinds, optional = false): Column {
+  const { length } = fieldKind(field.kind, kinds)
+  const { fold } = field.options
   return {
     name: `by_${name}`,
     field: name,
-    type: isInteger(field) ? 'integer' : 'text',
-    form: formOf(field),
-    cell: cellMaker(field),
+    ...columnForm(field, kinds),
     required: !optional && field.options.optional !== true,
-    most: longestText(field),
+    most: length === undefined ? null : lengthsOf(field, length).max * (fold ? 3 : 1), // lower case can be longer
   }
-}
-
-const writtenKinds: ReadonlySet<Field['kind']> = new Set(['text', 'email', 'url'])
-
-/** Lower case can have more characters than upper case. */
-function longestText(field: Field): number | null {
-  if (!writtenKinds.has(field.kind)) return null
-  return lengthsOf(field).max * (field.options.fold ? 3 : 1)
 }
 
 /** A column of a former declaration, restored from its stored form. */
 export function rememberedColumn(
   name: string,
   { type, form, field }: { type: string; form: string; field: string },
+  kinds: FieldKinds,
 ): Column {
   const [kind, how = ''] = form.split(' ')
   const [precision, scale] = how.split('.').map(Number)
-  const options = kind === 'decimal' ? { precision, scale } : { fold: how === 'folded' }
-  const cell = cellMaker({ kind, options } as Field)
+  const options = how === 'folded' ? { fold: true } : how === '' ? {} : { precision, scale }
+  const { cell } = columnForm({ kind, options } as Field, kinds)
   return { name, field, type: /int/i.test(type) ? 'integer' : 'text', form, cell, required: false, most: null }
 }
 
-function isInteger({ kind, options }: Field): boolean {
-  if (kind === 'decimal') return (options.precision ?? defaultPrecision) <= 18
-  return kind === 'integer' || kind === 'bigint' || kind === 'boolean'
+/** How the values of a field are kept, so that they compare correctly; null stays null. */
+function columnForm({ kind, options }: Field, kinds: FieldKinds): Pick<Column, 'type' | 'form' | 'cell'> {
+  const usual = options.fold ? foldedForm : plainForm
+  const { type, how, cell } = kinds[kind]?.cell?.(options) ?? usual
+  const form = how === undefined ? kind : `${kind} ${how}`
+  return { type, form, cell: (value) => ((value ?? null) === null ? null : cell(value)) }
 }
 
-function formOf({ kind, options }: Field): string {
-  if (kind === 'decimal') return `${kind} ${options.precision ?? defaultPrecision}.${options.scale ?? 0}`
-  return options.fold ? `${kind} folded` : kind
-}
-
-/** Converts values so that they compare correctly: decimals to whole numbers of their smallest step, booleans to 0 and 1. */
-function cellMaker({ kind, options }: Field): Column['cell'] {
-  const { precision = defaultPrecision, scale = 0 } = options
-  const number = (value: unknown) => clampToPrecision(scaledInteger(value as string, scale), precision)
-  if (kind === 'decimal' && precision <= 18) return nullOr(number)
-  if (kind === 'decimal') return nullOr((value) => sortableText(number(value), precision))
-  if (kind === 'bigint') return nullOr((value) => BigInt(value as string))
-  if (kind === 'boolean') return nullOr((value) => (value ? 1 : 0))
-  if (options.fold) return nullOr((value) => folded(value as string))
-  return nullOr((value) => value as Cell)
-}
-
-/** Limits a number to its digits, as a row of an earlier declaration may have more; such rows are sorted last. */
-function clampToPrecision(value: bigint, precision: number): bigint {
-  const most = 10n ** BigInt(precision) - 1n
-  return value > most ? most : value < -most ? -most : value
-}
-
-const nullOr =
-  (cell: (value: unknown) => Cell): Column['cell'] =>
-  (value) =>
-    (value ?? null) === null ? null : cell(value)
+const plainForm: CellForm = { type: 'text', cell: (value) => value as Cell }
+const foldedForm: CellForm = { type: 'text', how: 'folded', cell: (value) => folded(value as string) }
 
 /** The value of a field, a nested one by its path. */
 function valueAt(document: Record<string, unknown>, field: string): unknown {

@@ -3,8 +3,8 @@ import { addViolation } from '../errors/pointer.ts'
 import { type Bounds, boundsOf } from '../fields/bounds.ts'
 import type { ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
+import type { ValueRules } from '../fields/kind.ts'
 import type { IdCheck } from '../formats/id.ts'
-import type { Settings } from '../settings.ts'
 
 /** The rule for stored values of a field. */
 interface FieldRule {
@@ -28,16 +28,16 @@ export function fieldRulesOf(
   members: readonly RuledMember[],
   key: string | null,
   isId: IdCheck,
-  settings: Settings,
+  values: ValueRules,
 ): FieldRules {
   const rules = new Map<string, FieldRule>()
-  const { id } = settings.resource
+  const { id } = values.settings.resource
   const check: ValueCheck = (value, at, faults) =>
     isId(value as string) ? value : addViolation(faults, at, 'invalid-format', 'must be an id as the service makes it.')
   const kind = `id ${typeof id === 'function' ? 'made' : id}`
   if (key === null) rules.set('id', { bounds: { kind }, check, addresses: true })
   for (const { name, field, check, from } of members)
     if (from === 'caller' || name === key || field.options.readOnly)
-      rules.set(name, { bounds: boundsOf(field, settings), check, addresses: name === key })
+      rules.set(name, { bounds: boundsOf(field, values), check, addresses: name === key })
   return rules
 }

@@ -1,13 +1,11 @@
 /** Shape: the structure of stored documents, and conversions between structures. Part 2, resources and their fields. */
 
 import { hash } from 'node:crypto'
-import type { Violation } from '../errors/problem.ts'
 import { boundsOf, defaultPrecision } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
-import { absentValue, isObject, valueCheckOf } from '../fields/value-check.ts'
+import { absentValue, firstFault, isObject, valueCheckOf } from '../fields/value-check.ts'
 import { decimalText } from '../formats/numbers.ts'
-import type { Settings } from '../settings.ts'
 
 /** Whether two values are stored as the same text. */
 export const isSameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
@@ -43,7 +41,7 @@ interface FieldFill {
 
 export function shapeField(name: string, field: Field, rules: ValueRules): ShapedField {
   const { kind, target, item, fields = {}, options } = field
-  const usual = absentValue(field, valueCheckOf(field, rules))
+  const usual = absentValue(field, rules, valueCheckOf(field, rules))
   const inner = Object.entries(item ? { '*': item } : fields)
   return {
     name,
@@ -53,7 +51,7 @@ export function shapeField(name: string, field: Field, rules: ValueRules): Shape
     writeOnly: options.writeOnly === true,
     read: options.read,
     write: options.write,
-    digits: kind === 'decimal' ? [options.precision ?? defaultPrecision, options.scale ?? 0] : null,
+    digits: options.scale === undefined ? null : [options.precision ?? defaultPrecision, options.scale],
     fill: fillOf(field, rules),
     inner: inner.map(([name, one]) => shapeField(name, one, rules)),
   }
@@ -63,17 +61,13 @@ function fillOf(field: Field, rules: ValueRules): FieldFill | null {
   const { fill } = field.options
   if (fill === undefined) return null
   const check = valueCheckOf(field, rules)
-  const fits = (value: unknown): boolean => {
-    const faults: Violation[] = []
-    check(value, '', faults)
-    return faults.length === 0
-  }
-  return { value: check(fill, '', []), fits, name: fillName(field, rules.settings) }
+  const fits = (value: unknown): boolean => firstFault(check, value) === undefined
+  return { value: check(fill, '', []), fits, name: fillName(field, rules) }
 }
 
 /** Identifies a fill: if the value or the bounds change, rows and index columns are rewritten. */
-export const fillName = (field: Field, settings: Settings): string =>
-  hash('sha256', JSON.stringify(boundsOf(field, settings))).slice(0, 12)
+export const fillName = (field: Field, rules: ValueRules): string =>
+  hash('sha256', JSON.stringify(boundsOf(field, rules))).slice(0, 12)
 
 /** The name of a structure: documents with the same name have the same members in the same form. */
 export function shapeName(fields: readonly ShapedField[]): string {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
+import { standardKinds } from '../fields/kinds.ts'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import type { DeclarationContext } from '../resources/declaration.ts'
 import { makeResource } from '../resources/resource.ts'
@@ -45,6 +46,7 @@ const around = {
   },
   concepts: {},
   settings: readSettings(undefined, undefined, false, () => {}),
+  kinds: standardKinds,
 } as unknown as DeclarationContext
 const [carts, lines] = Object.entries(around.resources).map(
   ([name, one]) => makeResource(name, one, around).collection,

@@ -106,10 +106,10 @@ export function storeContext(
 function formerColumn(
   name: string,
   was: Parameters<typeof rememberedColumn>[1],
-  { olderColumns = [] }: Collection,
+  { olderColumns = [], kinds }: Collection,
 ): Column {
   const of = olderColumns.find(({ field }) => field === was.field)?.of
-  return { ...rememberedColumn(name, was), ...(of && { of }) }
+  return { ...rememberedColumn(name, was, kinds), ...(of && { of }) }
 }
 
 function columnsInDocument({ columns, fields }: Collection): ReadonlySet<string> {

@@ -1,0 +1,77 @@
+/** Terms: the promises of a field to consumers, with all bounds in force, and simple values that keep them. Part 9, versioning. */
+import type { Field } from './field.ts'
+import { defined, type FieldKinds, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
+import { absentValue, valueCheckOf } from './value-check.ts'
+
+/** The operators of the filter of a field; the path of a nested field has dots. */
+type OperatorsOf = (path: string) => readonly string[] | undefined
+
+/** The terms of a field without mistakes. */
+export function termsOf(
+  field: Field,
+  rules: ValueRules,
+  operators: OperatorsOf = () => undefined,
+  path = '',
+): FieldTerms {
+  const { options } = field
+  const usual = absentValue(field, rules, valueCheckOf(field, rules))
+  const said = (option: unknown) => (option === true ? (true as const) : undefined)
+  const {
+    default: _,
+    nullable,
+    ...values
+  } = valueTerms(field, rules, (one, name) =>
+    name === '' ? termsOf(one, rules) : termsOf(one, rules, operators, `${path}.${name}`),
+  )
+  return defined<FieldTerms>({
+    ...values,
+    values: values.values?.toSorted(),
+    fields: values.fields && sortMembers(Object.entries(values.fields)),
+    nullable,
+    required: usual === undefined ? true : undefined,
+    default: usual ?? undefined,
+    readOnly: said(options.readOnly),
+    writeOnly: said(options.writeOnly),
+    read: options.read,
+    write: options.write,
+    immutable: said(options.immutable),
+    unique: said(options.unique),
+    fold: said(options.fold),
+    sort: said(options.sort),
+    filter: operators(path)?.toSorted(),
+  })
+}
+
+/** The terms that limit the values of a field, which may have mistakes. */
+function valueTerms(
+  field: Field,
+  rules: ValueRules,
+  inner: (field: Field, name: string) => FieldTerms = (one) => valueTerms(one, rules),
+): FieldTerms {
+  const { kind, options, values, item, fields } = field
+  const members = Object.entries(fields ?? {}).map(([name, one]) => [name, inner(one, name)] as const)
+  return defined<FieldTerms>({
+    kind,
+    ...fieldKind(kind, rules.kinds).terms?.(field, rules),
+    values,
+    item: item && inner(item, ''),
+    fields: fields && Object.fromEntries(members),
+    nullable: options.optional === true ? true : undefined,
+    default: options.default,
+  })
+}
+
+/** Sorts members by name, so that equal contracts have equal texts. */
+export const sortMembers = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>
+  Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+
+/** A simple value that keeps the terms, never null. */
+export const plainValue = (terms: FieldTerms, kinds: FieldKinds): unknown =>
+  fieldKind(terms.kind, kinds).plain(terms, (one) => one.default ?? (one.nullable ? null : plainValue(one, kinds)))
+
+/** A simple value of a field, and another one if the kind has more than one; the other one may break bounds. */
+export function plainValues(field: Field, rules: ValueRules): readonly [plain: unknown, other: unknown] {
+  const terms = valueTerms(field, rules)
+  const plain = plainValue(terms, rules.kinds)
+  return [plain, fieldKind(field.kind, rules.kinds).other?.(terms, plain) ?? plain]
+}
