@@ -13,7 +13,7 @@ export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): 
   if (!isScope(rule) || scopes.has(rule)) return
   throw new Problem(
     'insufficient-scope',
-    `This needs the scope ${rule}, which the credentials do not have. Take others, or have it given to them.`,
+    `This needs the scope ${rule}, which the credentials do not have. Use credentials that have it.`,
     {
       headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
       extra: { scope: rule },
@@ -24,7 +24,7 @@ export function allow({ scopes }: Caller, rule: AccessRule, challenge: string): 
 /** Refuses a caller without an account if items belong to accounts: it could neither own nor create any. R168, R170. */
 export function allowAccount({ account }: Caller, { name, collection }: Pick<Resource, 'name' | 'collection'>): void {
   if (collection.account === null || account) return
-  const message = `The items of ${name} belong to accounts, and the credentials name none. Use a key that was made for an account, or a token that says which it is for.`
+  const message = `The items of ${name} belong to accounts, and the credentials name none. Use an API key of an account, or a token that names one.`
   throw new Problem('access-denied', message)
 }
 
@@ -42,9 +42,9 @@ export function otherRowsRefusal(
   { caller, challenge, auth }: ChallengeContext,
 ): Problem {
   if (rule === undefined)
-    return new Problem('access-denied', `To ${doing} is for nobody, as no rule of \`access\` says who may.`)
+    return new Problem('access-denied', `Nobody may ${doing}, as no rule of \`access\` covers it.`)
   if (caller.id === nobody.id) return missingCredentials(challenge, auth)
-  return new Problem('insufficient-scope', `To ${doing} takes the scope ${rule}, which the credentials do not have.`, {
+  return new Problem('insufficient-scope', `To ${doing} needs the scope ${rule}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${rule}"` },
     extra: { scope: rule },
   })
@@ -60,7 +60,7 @@ export function restrictedFieldRefusal(
   if (caller.id === nobody.id) return missingCredentials(challenge, auth)
   const scope = scopes.join(' ')
   const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
-  return new Problem('insufficient-scope', `To ${doing} ${field} takes ${named}, which the credentials do not have.`, {
+  return new Problem('insufficient-scope', `To ${doing} ${field} needs ${named}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"` },
     extra: {
       scope,

@@ -44,6 +44,6 @@ export function makeFailureCounter(): FailureCounter {
 function tooManyFailures(isSame: boolean, wait: number): Problem {
   const message = isSame
     ? `This credential was sent ${mostFailures} times and is not valid. Get another one.`
-    : `This credential is not valid, as ${mostFailures} others were that this address has sent. Try again later; valid credentials are taken at any time.`
+    : `This credential is not valid, like ${mostFailures} others from this address. Try again later; valid credentials are accepted at any time.`
   return new Problem('too-many-requests', message, { headers: { 'Retry-After': String(Math.ceil(wait / 1000)) } })
 }

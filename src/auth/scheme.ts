@@ -133,7 +133,7 @@ const holdsKey = (text: string): boolean =>
   [text.slice(0, 49), text.slice(-49)].some((one) => hasValidChecksum(`bylaw_${one}`))
 
 function misplacedCredential(name: string, place: 'query' | 'body'): Problem {
-  const message = `${name} reads like a credential, which is taken from the header alone. Send Authorization: Bearer, and regard what was sent as known to others: change it.`
+  const message = `${name} looks like a credential, which is accepted in headers only. Send Authorization: Bearer, and replace the credential: it may have been logged.`
   return new Problem('credentials-in-url', message, { extra: { in: place, name } })
 }
 

@@ -67,7 +67,7 @@ function tokenRefusal(error: unknown): AuthVerdict {
       refused: `The access token is not for this service, or not now: its claim ${error.claim}.`,
       guessed: false,
     }
-  return { refused: 'The access token is not valid: nothing shows that the issuer made it.', guessed: true }
+  return { refused: 'The access token is not valid: its signature cannot be verified.', guessed: true }
 }
 
 function tokenVerdict(payload: JWTPayload, { claims = {}, issuer }: TokenSettings, now: number): AuthVerdict {
@@ -108,7 +108,7 @@ function identityClaim(value: unknown): string | null | undefined {
 }
 
 const unnamedHolder = (claim: string): AuthVerdict => ({
-  refused: `The access token does not say whose it is: its claim ${claim} has to be a text of at most 255 characters.`,
+  refused: `The access token does not identify its holder: its claim ${claim} has to be a text of at most 255 characters.`,
   guessed: false,
 })
 

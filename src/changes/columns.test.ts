@@ -107,7 +107,7 @@ describe('columns of what only older versions have', () => {
     let count = 0
     assert.throws(
       () => made(() => ({ label: String(count++ % 1000) })),
-      /^Error: changes\.v2\.things\.response: It makes another `label` of the same item each time/,
+      /^Error: changes\.v2\.things\.response: It computes a different `label` for the same item each time/,
     )
   })
 

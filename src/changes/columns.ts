@@ -162,7 +162,7 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
 const isStorableText = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000')
 
 const unsteadyMessage = ({ change: { version, resource } }: ChangeStep, path: string): string =>
-  `changes.${version}.${resource}.response: It makes another \`${path}\` of the same item each time, so that no list can be asked for it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`
+  `changes.${version}.${resource}.response: It computes a different \`${path}\` for the same item each time, so lists cannot be filtered or sorted by it. Let it depend on the item alone, or leave \`filter\` and \`sort\` out of \`${path}\`.`
 
 /** Removes write-only fields and nulls fields that need another read scope: a column must not reveal them. R169. */
 function maskUnreadable(

@@ -160,7 +160,7 @@ function keptFieldSource(of: string, name: string, beside: RowJoin[]): ValueSour
 }
 
 const lostFieldMessage = ({ change: { version, resource } }: ChangeStep, name: string): string =>
-  `changes.${version}.${resource}.moved.${name}: Where it is now has changed in a later version by more than a name.`
+  `changes.${version}.${resource}.moved.${name}: The field that it moved to is more than renamed in a later version.`
 
 /** Extends a mapping (sent to stored) by one step to a newer version. A moved field goes to the field that keeps it. */
 export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping {

@@ -189,7 +189,7 @@ function madeValueViolations(one: Violation, names: NamesOfField): Violation[] {
   const of = old.length === 1 ? 'it' : 'them'
   const [rule, type] =
     one.type === 'field-required' ? ['is missing.', 'invalid-value'] : [one.message.replace(/^\S+ /, ''), one.type]
-  const message = `${old.length === 0 ? 'The fields' : listInWords(old, 'and')} cannot be taken: the value that is made of ${of} ${rule}`
+  const message = `${old.length === 0 ? 'The fields' : listInWords(old, 'and')} cannot be accepted: the value computed from ${of} ${rule}`
   const pointers = old.length === 0 ? [''] : old.map((name) => `/${name}`)
   return pointers.map((pointer) => ({ ...one, message, type, pointer }))
 }

@@ -95,5 +95,5 @@ function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | n
   const all = tier.policies.map(
     (one) => `${one.quota} in ${one.window / 1000} s for each ${one.partition} (${one.name})`,
   )
-  return `tier ${tier.policies[0]?.tier}: ${listInWords(all, 'and')}; used up, it is 429`
+  return `tier ${tier.policies[0]?.tier}: ${listInWords(all, 'and')}; when used up, 429`
 }

@@ -53,8 +53,7 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
       .map(({ column }) => route.resource.collection.columns.find(({ name }) => name === column))
       .flatMap((column) => (column?.of ? column.field : [])),
   )
-  const by =
-    own.size === 0 ? '' : `; what only older versions have is asked by columns of its own: ${[...own].join(', ')}`
+  const by = own.size === 0 ? '' : `; fields of older versions use columns of their own: ${[...own].join(', ')}`
   return target.includes('?') ? `the parameters are in order${by}` : null
 }
 

@@ -158,7 +158,7 @@ function addKey(levels: readonly Level[], level: Level, key: string, maxKeys: nu
   level.key = key
   const keys = level.keys as Set<string>
   if (keys.has(key))
-    throw new Problem('duplicate-json-key', `The key ${shortName(key)} stands twice in one object.`, {
+    throw new Problem('duplicate-json-key', `The key ${shortName(key)} is given twice in one object.`, {
       extra: { in: 'body', pointer: pointerTo(levels) },
     })
   if (keys.add(key).size > maxKeys) throw malformedJson(`An object has more than ${maxKeys} keys.`)
@@ -175,7 +175,7 @@ function skipNumber(text: string, from: number, levels: readonly Level[]): numbe
   throw jsonViolation(
     pointerTo(levels),
     'out-of-range',
-    'is a number that would lose precision; such numbers travel as strings.',
+    'is a number that would lose precision; send such numbers as strings.',
   )
 }
 

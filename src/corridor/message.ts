@@ -37,7 +37,7 @@ const malformedMessage = (message: string): Problem =>
 const targetPattern = /^\/[!"$-~]*$/ // visible ASCII without '#'
 
 function admitForm({ http, method, target }: Call): void {
-  if (http !== '1.1' && http !== '1.0') throw malformedMessage(`HTTP/${http} is not spoken here. Send HTTP/1.1.`)
+  if (http !== '1.1' && http !== '1.0') throw malformedMessage(`HTTP/${http} is not supported. Send HTTP/1.1.`)
   if (method === 'CONNECT' || (method === 'OPTIONS' && target === '*') || targetPattern.test(target)) return
   throw malformedMessage(
     'The target of the request must be a path that begins with a slash, in ASCII and without a fragment. Write other characters as escapes of their UTF-8 bytes.',
@@ -64,12 +64,12 @@ function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settin
   let bytes = raw.length * 2 // a colon and a space, and the end of a line
   for (const text of raw) bytes += text.length
   if (fields <= headerFields && bytes <= headers) return
-  const message = `The header has ${fields} fields and ${bytes} bytes; at most ${headerFields} fields and ${headers} bytes are taken.`
+  const message = `The header has ${fields} fields and ${bytes} bytes; at most ${headerFields} fields and ${headers} bytes are accepted.`
   throw new Problem('header-fields-too-large', message)
 }
 
 export const urlTooLong = ({ length }: string, most: number): Problem =>
-  new Problem('uri-too-long', `The URL has at least ${length} bytes; at most ${most} are taken.`)
+  new Problem('uri-too-long', `The URL has at least ${length} bytes; at most ${most} are accepted.`)
 
 /** R19. HTTP/1.0 knows no expectations. */
 function admitExpectation({ http, headers: { expect } }: Call): void {

@@ -92,7 +92,7 @@ function causeDetails(cause: unknown): Record<string, unknown> {
 }
 
 const notShowable = 'The item cannot be shown in this version.'
-const notConvertible = 'An item that was stored by an older version cannot be brought to the newest one.'
+const notConvertible = 'An item that was stored by an older version cannot be converted to the newest one.'
 
 /** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
 function declaredProblem(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {

@@ -93,11 +93,11 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   if (read && found && found.is !== 'found') note(absenceText(read, found, others))
   admit(found)
   if (!read) return null
-  if (found?.is === 'found') return `${read.key.id} is there`
+  if (found?.is === 'found') return `${read.key.id} exists`
   // R170: an id that the service made exists in one account only
   if (others.length > 0 && route.resource.collection.uniques.some(isUniqueId))
     throw new Problem('resource-not-found', `${read.key.id} was not found.`)
-  return `${read.key.id} is not there and may be made`
+  return `${read.key.id} does not exist and may be created`
 }
 
 const isUniqueId = ({ fields, columns }: Unique): boolean => fields.length === 0 && columns.join() === 'id'
@@ -111,20 +111,20 @@ async function otherAccounts({ store }: ExplainedWay, { collection, key }: Read)
 function absenceText({ collection, key }: Read, found: ReadResult, accounts: readonly string[]): string {
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
-  return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so that it does not exist for this caller`
+  return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so it does not exist for this caller`
 }
 
 function explainFields({ route: { resource, safe }, asked: { caller } }: ExplainedWay): string | null {
   const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
   const lines = resource.members.flatMap(({ name, read, write }) => {
-    if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it takes ${read}`]
+    if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it needs ${read}`]
     const lacks = safe ? [] : lacking(write)
-    return lacks.length > 0 ? [`${name} cannot be written: it takes ${lacks.join(' and ')}`] : []
+    return lacks.length > 0 ? [`${name} cannot be written: it needs ${lacks.join(' and ')}`] : []
   })
   return lines.length === 0 ? null : lines.join('; ')
 }
 
 function explainLimits({ route: { content, resource } }: ExplainedWay): string | null {
   if (content.length === 0) return null
-  return `content of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are judged when they come`
+  return `content of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
 }

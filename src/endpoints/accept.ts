@@ -108,7 +108,7 @@ function admitQuery({ method, headers }: Call, { content }: Route): void {
 }
 
 export function contentTooLarge(most: number): Problem {
-  return new Problem('content-too-large', `The content is larger than ${most} bytes, the most that is taken here.`)
+  return new Problem('content-too-large', `The content is larger than ${most} bytes, the maximum here.`)
 }
 
 function admitType(call: Call, { content }: Route): void {
@@ -118,12 +118,12 @@ function admitType(call: Call, { content }: Route): void {
   const given = headers['content-type']
   const media = parseMediaType(given ?? '')
   if (!media || !content.includes(media.type)) {
-    const message = `Content of the type ${shortName(given ?? '(none given)')} is not taken here. Send Content-Type: ${content.join(' or ')}.`
+    const message = `Content of the type ${shortName(given ?? '(none given)')} is not accepted here. Send Content-Type: ${content.join(' or ')}.`
     throw new Problem('unsupported-media-type', message, { headers: acceptHeaders(content, method) })
   }
   const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
   if (charset !== undefined) {
-    const message = `The charset ${shortName(charset[1])} is not taken; send JSON in utf-8.`
+    const message = `The charset ${shortName(charset[1])} is not accepted; send JSON in utf-8.`
     throw new Problem('unsupported-charset', message, { headers: acceptHeaders(content, method) })
   }
 }
@@ -156,7 +156,7 @@ function admitCoding(call: Call, { resource }: Route): void {
       ? `More than ${mostCodings} content codings are`
       : `The content coding ${shortName(foreign)} is`
   const mend = codings.length > 0 ? `Send ${codings.join(', ')} or none.` : 'Send the content as it is.'
-  throw new Problem('unsupported-content-coding', `${what} not taken. ${mend}`, {
+  throw new Problem('unsupported-content-coding', `${what} not accepted. ${mend}`, {
     headers: { 'Accept-Encoding': codings.join(', ') || 'identity' },
   })
 }

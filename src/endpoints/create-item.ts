@@ -135,7 +135,7 @@ function newRowKey(
   const id =
     typeof maker === 'function' ? `${resource.prefix}_${maker()}` : claim ? colocateId(made(), claim.hash) : made()
   if (!resource.isId(id))
-    throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is no id.`)
+    throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is not a valid id.`)
   return { id, parent, account }
 }
 
@@ -153,7 +153,7 @@ function creationFailure(scene: EndpointContext, { key }: Intent, outcome: Outco
   const clash =
     outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')
-    return new Error(`The generator of ${name} made ${key.id}, which is in use or was.`)
+    return new Error(`The generator of ${name} made ${key.id}, which is or was in use.`)
   // Where nobody is told of deletions, a chosen id that was deleted is just not free. R134
   const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
   return writeRefusal(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)

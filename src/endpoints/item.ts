@@ -204,7 +204,7 @@ export function writeRefusal(scene: EndpointContext, outcome: Outcome, { id }: I
   if (outcome.is === 'used') {
     return new Problem(
       'has-dependents',
-      `${scene.resource.title} cannot be deleted while ${resourceByCollection(scene, outcome.collection)?.name ?? outcome.collection} depend on it or on what would go with it. Delete those first.`,
+      `${scene.resource.title} cannot be deleted while ${resourceByCollection(scene, outcome.collection)?.name ?? outcome.collection} depend on it or on items that would be deleted with it. Delete those first.`,
     )
   }
   throw new Error(`The store answered ${outcome.is} to a write.`)

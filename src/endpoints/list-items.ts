@@ -235,7 +235,7 @@ function asGetCall({ call, body }: RequestContext): Call {
   if (parsePairs(form).length > 0 && parsePairs(own).some(([name]) => name !== 'version'))
     throw new Problem(
       'invalid-query',
-      'Parameters stand in the URL and in the content; write all of them in the content.',
+      'Parameters are given in the URL and in the content; send all of them in the content.',
     )
   return { ...call, target: `${targetPath(call.target)}?${[own, form].filter((part) => part !== '').join('&')}` }
 }

@@ -69,5 +69,5 @@ function cascadeRefusal(
   caller: Caller,
 ): Error {
   const { auth } = resource.settings
-  return otherRowsRefusal(`remove ${other}, which go with it,`, going.get(other), { caller, challenge, auth })
+  return otherRowsRefusal(`remove ${other}, which are deleted with it,`, going.get(other), { caller, challenge, auth })
 }

@@ -170,7 +170,7 @@ function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Reso
   const rules = changeRules(scene, today)
   if (rules.some((one) => permits(caller, one))) return
   const { challenge, resource } = scene
-  const doing = `write ${field}, which ${today.name} have,`
+  const doing = `write ${field}, now a field of ${today.name},`
   throw otherRowsRefusal(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
 

@@ -20,14 +20,11 @@ export interface EngineError extends NodeJS.ErrnoException {
 /** What is wrong with a message; null where nobody is left to be told. R151. */
 export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request-timeout', 'The request did not come in completely in time. Send it again.')
+    return new Problem('request-timeout', 'The request did not arrive completely in time. Send it again.')
   if (code === 'HPE_HEADER_OVERFLOW')
-    return new Problem(
-      'header-fields-too-large',
-      'The header of the request is larger than is taken. Send fewer fields.',
-    )
+    return new Problem('header-fields-too-large', 'The header of the request is too large. Send fewer fields.')
   if (code === 'HPE_INVALID_EOF_STATE')
-    return new Problem('malformed-request', 'The message ended before it was whole.')
+    return new Problem('malformed-request', 'The message ended before it was complete.')
   return code.startsWith('HPE_')
     ? new Problem('malformed-request', `The message is not valid HTTP/1.1: ${reason}.`)
     : null

@@ -121,7 +121,7 @@ export function keyReuseProblem(
   if (own.keeps && differs) {
     return new Problem(
       'idempotency-key-payload-mismatch',
-      'This idempotency key was used with another payload. Take a new key for a new request.',
+      'This idempotency key was used with another payload. Use a new key for a new request.',
       { under: 'unprocessable' },
     )
   }

@@ -26,7 +26,7 @@ export function recordLoopDelay(house: object, late: number, most: number): void
 export function admitUnlessOverloaded(house: object, id: string): void {
   if (!loopStates.get(house)?.overloaded) return
   const wait = 1 + ((id.codePointAt(id.length - 1) ?? 0) % 5)
-  throw new Problem('overloaded', 'The service has more to do than it can. Try again later.', {
+  throw new Problem('overloaded', 'The service is overloaded. Try again later.', {
     headers: { 'Retry-After': String(wait) },
   })
 }

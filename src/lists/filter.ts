@@ -23,7 +23,7 @@ export function filterConditions(given: QueryParameters, rules: ListRules, fault
   const filters = given.filter(([name]) => parseFilterName(name) !== null)
   const [beyond] = filters.slice(maxFilters)
   if (beyond) {
-    const message = `${filters.length} filters are given; at most ${maxFilters} can be at a time.`
+    const message = `${filters.length} filters are given; at most ${maxFilters} are allowed.`
     faults.push(queryViolation('unsupported-filter', beyond[0], message))
   }
   return filters.flatMap(([name, value]) => {
@@ -76,7 +76,7 @@ function readComparison(
 
 /** R194: the current fields cannot answer every filter of an older version. */
 const unanswerableFilter = (name: string): Violation =>
-  queryViolation('unsupported-filter', name, `${name} cannot be answered any more in this version.`)
+  queryViolation('unsupported-filter', name, `${name} is no longer supported in this version.`)
 
 function readSet(
   name: string,

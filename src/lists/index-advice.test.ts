@@ -39,10 +39,10 @@ test('filters alone, and sorts alone, are served', () => {
 
 test('a declared order and criteria are slow with filters that no index begins with', () => {
   assert.deepEqual(warnings({ order: ['-effort'] }), [
-    "A list of tasks in its declared order that is filtered by status, kind or place.city reads more rows than it shows. Where that is asked often, declare indexes: [['status', 'effort'], ['kind', 'effort'], ['place.city', 'effort']].",
+    "A list of tasks in its declared order that is filtered by status, kind or place.city reads more rows than it returns. If it is requested often, declare indexes: [['status', 'effort'], ['kind', 'effort'], ['place.city', 'effort']].",
   ])
   assert.deepEqual(warnings({ sorts: { urgency: ['dueOn', '-effort'] } }), [
-    "A list of tasks by custom_sort=urgency that is filtered by status, kind or place.city reads more rows than it shows. Where that is asked often, declare indexes: [['status', 'dueOn', '-effort'], ['kind', 'dueOn', '-effort'], ['place.city', 'dueOn', '-effort']].",
+    "A list of tasks by custom_sort=urgency that is filtered by status, kind or place.city reads more rows than it returns. If it is requested often, declare indexes: [['status', 'dueOn', '-effort'], ['kind', 'dueOn', '-effort'], ['place.city', 'dueOn', '-effort']].",
   ])
   assert.equal(warnings({ order: ['effort'], sorts: { urgency: ['-dueOn'] } }).length, 2)
 })
@@ -79,7 +79,7 @@ test('children are told apart by their owner already', () => {
     fields: { effort: f.integer({ sort: true }), kind: f.text({ filter: true }) },
   }
   assert.deepEqual(warnings(child), [
-    "A list of tasks in its declared order that is filtered by kind reads more rows than it shows. Where that is asked often, declare indexes: [['kind', 'effort']].",
+    "A list of tasks in its declared order that is filtered by kind reads more rows than it returns. If it is requested often, declare indexes: [['kind', 'effort']].",
   ])
   const keyed = { ...child, key: 'number', fields: { ...child.fields, number: f.integer() } }
   assert.equal(warnings(keyed).length, 1)

@@ -12,7 +12,7 @@ export function listWarning(resource: Resource): string[] {
   const fields = [...new Set(slow.flatMap((one) => one.fields))]
   const orders = slow.length === 1 ? `${slow[0]?.says}` : `in ${slow.length} of its orders`
   return [
-    `A list of ${resource.name} ${orders} reads more rows than it shows where it is filtered by ${listInWords(fields)}.`,
+    `A list of ${resource.name} ${orders} reads more rows than it returns when it is filtered by ${listInWords(fields)}.`,
   ]
 }
 
@@ -22,7 +22,7 @@ export function indexAdvice(resource: Resource): string[] {
     const indexes = fields.map(
       (field) => `[${[field, ...signedTerms(terms, field)].map((one) => `'${one}'`).join(', ')}]`,
     )
-    return `A list of ${resource.name} ${says} that is filtered by ${listInWords(fields)} reads more rows than it shows. Where that is asked often, declare indexes: [${indexes.join(', ')}].`
+    return `A list of ${resource.name} ${says} that is filtered by ${listInWords(fields)} reads more rows than it returns. If it is requested often, declare indexes: [${indexes.join(', ')}].`
   })
 }
 

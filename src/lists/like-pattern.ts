@@ -12,7 +12,7 @@ export function likePatternParts(pattern: string): readonly string[] | string {
     if (character === '%') found.push('')
     else if (character !== '\\') found.push((found.pop() as string) + character)
     else if (pattern[i + 1] === '%' || pattern[i + 1] === '\\') found.push((found.pop() as string) + pattern[++i])
-    else return 'A backslash in a pattern stands before a percent sign or another backslash: \\% or \\\\.'
+    else return 'A backslash in a pattern must come before a percent sign or another backslash: \\% or \\\\.'
   }
   if (found.length - 1 > mostWildcards) return `A pattern has at most ${mostWildcards} wildcards.`
   return found.length === 1 ? ['', found[0] as string, ''] : found

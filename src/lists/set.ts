@@ -2,7 +2,7 @@
 
 /** The members of a set as texts, or a message if it is invalid. R65 to R68. */
 export function setMembers(text: string, most: number): readonly string[] | string {
-  if (!text.endsWith(')')) return 'A set ends with a closing parenthesis and nothing behind it, as in:(a,b).'
+  if (!text.endsWith(')')) return 'A set must end with a closing parenthesis, as in:(a,b).'
   const inner = text.slice('in:('.length, -1)
   const found: string[] = []
   if (!/[^ ]/.test(inner)) return found

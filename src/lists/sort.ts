@@ -27,7 +27,7 @@ export function readOrder(given: ReadonlyMap<string, string>, rules: ListRules, 
       queryViolation(
         'invalid-parameter-value',
         'nulls',
-        'nulls goes with sort; a criterion of custom_sort places nulls by itself.',
+        'nulls needs sort; a criterion of custom_sort has its own place for nulls.',
       ),
     )
   }

@@ -204,12 +204,12 @@ test('sizes have a maximum, which is refused or taken', () => {
 
 test('so many rows can be passed over, and no more', () => {
   assert.deepEqual(read('offset=10001').faults, ['invalid-parameter-value offset'])
-  assert.match(read('offset=10001').messages, /At most 10000 rows can be passed over\. Go further with cursor\./)
+  assert.match(read('offset=10001').messages, /At most 10000 rows can be skipped\. Go further with cursor\./)
   assert.deepEqual(read('page=502').faults, ['invalid-parameter-value page'])
   assert.deepEqual(read('page=9999999999&page_size=100').faults, ['invalid-parameter-value page'])
   assert.deepEqual(read('page=9999&page_size=x').faults, ['invalid-parameter-value page_size'])
   const few = made({ maxOffset: 0, pagination: { styles: ['page'] } })
-  assert.match(read('page=2', few).messages, /At most 0 rows can be passed over\. Narrow the list with filters\./)
+  assert.match(read('page=2', few).messages, /At most 0 rows can be skipped\. Narrow the list with filters\./)
   table([['page=1', offset('page', 0, 20)]], few)
 })
 

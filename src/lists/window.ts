@@ -37,7 +37,7 @@ export function readWindow(given: ParameterValues, reading: CursorContext, fault
   const from = style === 'page' ? (page - 1) * size : offset
   if (faults.length === before && from > list.maxOffset) {
     const mend = list.pagination.styles.includes('cursor') ? 'Go further with cursor.' : 'Narrow the list with filters.'
-    const message = `At most ${list.maxOffset} rows can be passed over. ${mend}`
+    const message = `At most ${list.maxOffset} rows can be skipped. ${mend}`
     faults.push(queryViolation('invalid-parameter-value', style === 'page' ? 'page' : 'offset', message))
   }
   return { style, window: { from: 'offset', offset: from, limit: size } }
@@ -94,9 +94,9 @@ const parseDigits = (text: string): number => (/^(0|[1-9][0-9]{0,9})$/.test(text
 
 const cursorFaultMessages: Readonly<Record<CursorFault, string>> = {
   'invalid-cursor':
-    'The cursor is not one of this list. Take it as it was given, or start again without a position: cursor=',
+    'The cursor does not belong to this list. Send it unchanged, or start again with an empty one: cursor=',
   'cursor-mismatch':
-    'The cursor belongs to other filters or another sort. Send those it was given with, or start again with cursor=',
+    'The cursor belongs to other filters or another sort. Send the same ones again, or start again with cursor=',
   'cursor-expired': 'The cursor is too old. Start again with cursor=',
 }
 

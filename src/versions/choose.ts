@@ -147,7 +147,7 @@ function admitVersion(
     })
   }
   if (by === 'path') throw new Problem('unknown-version', `There is no version of this name. ${mend}`)
-  throw new Problem('unsupported-version', `The version in the ${by} is not one of this service. ${mend}`, {
+  throw new Problem('unsupported-version', `The version in the ${by} is not a version of this service. ${mend}`, {
     extra: { in: by, name: 'version' },
   })
 }

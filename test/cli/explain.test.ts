@@ -92,13 +92,13 @@ describe('reasons', () => {
     ['GET /patients/{gone}', north, /^410 at item: .* was deleted/],
     ['GET /patients/{gone}', south, /^404 at item: there is no/],
     ['GET /patients/{there}', south, /^404 at item: .* belongs to another account \(north\)/],
-    ['GET /patients/{there}', north, /^goes on at item: .* is there/],
+    ['GET /patients/{there}', north, /^goes on at item: .* exists/],
     ['DELETE /patients/{there}', south, /^404 at item: .* belongs to another account/],
     ['GET /patients/{there}/visits', south, /^404 at item: .* belongs to another account/],
-    ['POST /patients/{there}/visits', north, /^goes on at item: .* is there/],
+    ['POST /patients/{there}/visits', north, /^goes on at item: .* exists/],
     ['PUT /patients/{there}', south, /^404 at item: .* belongs to another account \(north\)/],
-    ['GET /patients?access_token=x', north, /^400 at credentials: access_token reads like a credential/],
-    [`PUT /patients/${unknown}`, north, /^goes on at item: .* may be made/],
+    ['GET /patients?access_token=x', north, /^400 at credentials: access_token looks like a credential/],
+    [`PUT /patients/${unknown}`, north, /^goes on at item: .* may be created/],
   ] as const)
     test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
 
@@ -125,7 +125,7 @@ describe('reasons', () => {
       )
     const change = await told('PATCH /patients/{there}', { ...north, tier: 'pro' })
     assert.match(change.quota as string, /tier pro: 9000 in 3600 s/)
-    assert.match(change.fields as string, /ssn is not shown: it takes pii/)
+    assert.match(change.fields as string, /ssn is not shown: it needs pii/)
     assert.match(change.limits as string, /1048576 bytes as application\/merge-patch\+json/)
     assert.match((await told('GET /news', null)).quota as string, /tier anonymous: 5/)
     assert.match((await told('GET /patients', { ...north, tier: 'gone' })).quota as string, /tier free: 100/)
@@ -150,7 +150,7 @@ export default service({ name: 'c', versions, resources: { notes: { fields: { a:
 
   test('what only older versions have is asked by a column of its own', async () => {
     const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x'], { cwd })
-    assert.match(stdout, /query +passes +.* by columns of its own: b:v2/)
+    assert.match(stdout, /query +passes +.* columns of their own: b:v2/)
   })
 
   test('a key is explained by what it is here', async () => {

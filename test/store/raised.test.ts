@@ -42,7 +42,7 @@ for (const [store, make] of places)
         const { status, json } = await young.ask('GET', path)
         assert.equal(status, 500)
         assert.equal(json.type, 'version-conversion-failed', path)
-        assert.equal(json.message, 'An item that was stored by an older version cannot be brought to the newest one.')
+        assert.equal(json.message, 'An item that was stored by an older version cannot be converted to the newest one.')
       }
       assert.equal((await young.ask('PATCH', `/v2/things/${id}`, { name: 'x' })).json.type, 'version-conversion-failed')
       assert.equal((await before.ask('PATCH', `/things/${id}`, { first: 'well' })).status, 200)
