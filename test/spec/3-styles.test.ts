@@ -80,7 +80,7 @@ doors(
       assert.deepEqual(await refused(door, '/orders?page=3'), ['invalid-parameter-value page'])
       assert.match(
         await sentence(door, '/orders?page=3'),
-        /At most 2 rows can be passed over\. Narrow the list with filters\./,
+        /At most 2 rows can be skipped\. Narrow the list with filters\./,
       )
       assert.match(await sentence(door, '/orders?page_size=4'), /at most 3/)
     })

@@ -180,7 +180,7 @@ spec('R164', 'a filter cannot be called like a credential', () => {
   const about = thrown(() =>
     service({ name: 'a', settings: { naming: 'snake' }, resources: { notes: { fields, access: 'public' } } } as never),
   )
-  assert.match(about, /resources\.notes\.fields\.api_key: .* reads like a credential/)
+  assert.match(about, /resources\.notes\.fields\.api_key: .* is one of auth.credentialNames/)
   assert.ok(!about.includes('access_token:'))
 })
 
@@ -269,7 +269,7 @@ spec('R163', 'which tokens are taken is said whole, and not so that forged ones 
     )
   assert.equal(declared({ tokens }), '')
   for (const apiKeyHeader of ['Cookie', 'authorization', 'Content-Type', 'X-Forwarded-For'])
-    assert.match(declared({ apiKeyHeader }), /settings\.auth\.apiKeyHeader: .* meaning of its own/)
+    assert.match(declared({ apiKeyHeader }), /settings\.auth\.apiKeyHeader: .* reserved for another purpose/)
   for (const [change, place] of [
     [{ issuer: '' }, 'issuer'],
     [{ audience: undefined }, 'audience'],

@@ -192,9 +192,9 @@ doors('what an older client sent, and a change makes of it what is not taken', p
   spec('R155 R194', 'is refused in the words that the client knows', async () => {
     const fits = { first: 'Ann', last: 'Lee', age: '7', plz: '1' }
     assert.equal((await door.send('POST', '/v1/people', { json: fits })).status, 201)
-    const both = 'first and last cannot be taken: the value that is made of them must be at most 12 characters long.'
+    const both = 'first and last cannot be accepted: the value computed from them must be at most 12 characters long.'
     assert.deepEqual(await wrong({ ...fits, last: 'Magdalena Ray' }), [`/first ${both}`, `/last ${both}`])
-    const age = '/age age cannot be taken: the value that is made of it must be at most 10.'
+    const age = '/age age cannot be accepted: the value computed from it must be at most 10.'
     assert.deepEqual(await wrong({ ...fits, age: '77' }), [age])
     assert.deepEqual(await wrong({ ...fits, plz: '1234' }), ['/plz plz must be at most 3 characters long.'])
     for (const text of await wrong({ ...fits, plz: '123' })) assert.doesNotMatch(text, /code|name/)
