@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
+import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
@@ -38,11 +39,10 @@ interface RememberedCaller {
   readonly caller: Caller
   readonly since: number
   readonly until: number
-  /** The mark of the store when it was read; null if the store cannot give one synchronously. */
-  readonly mark: string | null
 }
 
-const mostKnown = 10_000
+/** The size of all cached callers together, and about that of one with its key, in characters. */
+const [mostCallers, callerSize] = [4_194_304, 400]
 const markLife = 10
 
 /** Caches the mark of the store for a few milliseconds, as reading it costs more than all other steps. */
@@ -63,7 +63,8 @@ function brieflyCached(look: () => string | null, now: () => number): () => stri
 // long because: its functions share the caches
 export function makeAuthenticate({ auth, challenge, store, peppers, tokens, known, world }: AuthDeps): Authenticate {
   const { due: now } = world
-  const remembered = new Map<string, RememberedCaller>()
+  /** Callers, with the mark of the store; null if the store cannot give one synchronously. */
+  const remembered = new Remembered<RememberedCaller, string | null>(mostCallers)
   const underWay = new Map<string, Promise<AuthVerdict>>()
   const failed = makeFailureCounter()
   const keys = keyring(store, peppers, world)
@@ -79,13 +80,12 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     }
     // A valid bearer token is not valid in the header for API keys, so the header is part of the cache key.
     const digest = `${given.inKeyHeader ? 'key' : 'bearer'} ${hash('sha256', given.text, 'base64url')}`
-    const before = remembered.get(digest)
+    const seen = mark(given.text)
+    const before = store.caches ? remembered.get(digest, seen) : undefined
     const time = now()
     // An entry from the future was cached before the clock was set back.
-    const isValid = before && before.since <= time && before.until > time && before.mark === mark(given.text)
-    if (isValid && store.caches) return before.caller
-    const seen = mark(given.text)
-    const verdict = underWay.get(digest) ?? judged(given, digest, before ? null : call.address)
+    if (before && before.since <= time && before.until > time) return before.caller
+    const verdict = underWay.get(digest) ?? judged(given, digest, remembered.latest(digest) ? null : call.address)
     if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
     return verdict.then((one) => told(one, call, digest, seen))
   }
@@ -113,15 +113,14 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
   }
 
   function told(verdict: AuthVerdict, { address }: Call, digest: string, seen: string | null): Caller {
-    const before = remembered.get(digest)
-    remembered.delete(digest) // inserted again at the end, so that the oldest entry is evicted first
+    const before = remembered.latest(digest)
     if ('refused' in verdict) {
+      remembered.delete(digest)
       if (verdict.guessed) failed.add(address, digest, now()) // after too many failures this throws 429 instead of 401
       throw invalidCredentials(challenge, verdict.refused)
     }
-    if (remembered.size >= mostKnown) remembered.delete(remembered.keys().next().value as string)
     const caller = before && isSameCaller(before.caller, verdict.caller) ? before.caller : verdict.caller
-    remembered.set(digest, { caller, since: now(), until: verdict.until, mark: seen })
+    remembered.put(digest, seen, { caller, since: now(), until: verdict.until }, callerSize)
     return caller
   }
 }

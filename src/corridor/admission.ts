@@ -2,16 +2,16 @@
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
-import { acquireCallerSlot, acquireSlot, releaseNothing } from '../limits/concurrency.ts'
-import { admitUnlessOverloaded } from '../limits/overload.ts'
+import { acquireCallerSlot, acquireSlot, makeRunningRequests, releaseNothing } from '../limits/concurrency.ts'
+import { admitUnlessOverloaded, makeLoopState } from '../limits/overload.ts'
 import { type Admission, check } from './phase.ts'
 
 /** Refuses requests while the service has more to do than it can. R161, R185. */
 export const overloadPhase = check({
   name: 'overload',
-  pass: ({ call, context, admission }) => {
-    admitUnlessOverloaded(context, call.id)
-    admission.leave = acquireSlot(context.store, context.service.settings.limits.concurrency)
+  pass: ({ call, context: { service, world }, admission }) => {
+    admitUnlessOverloaded(world.state.of(makeLoopState, null), call.id)
+    admission.leave = acquireSlot(world.state.of(makeRunningRequests, null), service.settings.limits.concurrency)
   },
   refuses: () => ['internal-error', 'overloaded', 'timeout', 'dependency-unavailable'],
 })
@@ -19,8 +19,9 @@ export const overloadPhase = check({
 export const concurrencyPhase = check({
   name: 'concurrency',
   needs: ['identified'],
-  pass: ({ call, context: { store, service }, admission, identified }) => {
-    admission.finish = acquireCallerSlot(store, identified.caller, call, service.settings.limits.callerConcurrency)
+  pass: ({ call, context: { service, world }, admission, identified }) => {
+    const running = world.state.of(makeRunningRequests, null)
+    admission.finish = acquireCallerSlot(running, identified.caller, call, service.settings.limits.callerConcurrency)
   },
   refuses: ({ service: { settings } }) =>
     settings.limits.callerConcurrency === null ? [] : ['too-many-concurrent-requests'],

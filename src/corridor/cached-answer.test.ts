@@ -1,54 +1,30 @@
-/** What was answered before: how much of it is remembered, and what goes first. Part 7. */
+/** Cached answers: what is asked for again is cached, by its key and its state. Part 7. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Store } from '../flow/store.ts'
-import { recallAnswer, rememberAnswer } from './cached-answer.ts'
+import { makeAnswerCache, rememberAnswer } from './cached-answer.ts'
 
-type Visit = Parameters<typeof recallAnswer>[0]
+const reply = { status: 200, headers: {}, body: 'some books' }
 
-const ann = { id: 'ann', account: null, scopes: new Set() }
-const to = (target: string, caller = ann) =>
-  ({ call: { target }, identified: { caller }, versioned: { carried: { label: 'v1' } } }) as unknown as Visit
-
-/** Answers a target with so many characters, as often as that. */
-function answered(store: Store, visit: Visit, length = 10, times = 2): void {
-  const reply = { status: 200, headers: {}, body: 'x'.repeat(length) }
-  for (let i = 0; i < times; i++) rememberAnswer(visit, store, { query: null, mark: '1', reply })
-}
-
-test('what is asked for once is not remembered, what is asked for again is, by its caller alone', () => {
-  const store = {} as Store
-  answered(store, to('/books'), 10, 1)
-  assert.equal(recallAnswer(to('/books'), store), null)
-  answered(store, to('/books'), 10, 1)
-  assert.equal(recallAnswer(to('/books'), store)?.reply.body, 'x'.repeat(10))
-  assert.equal(recallAnswer(to('/books', { ...ann, id: 'bob' }), store), null)
-  assert.equal(recallAnswer(to('/books'), {} as Store), null)
+test('an answer is cached when it is asked for a second time, and holds in its state alone', () => {
+  const cache = makeAnswerCache()
+  const lookup = { key: 'ann /books', mark: '1' }
+  rememberAnswer(cache, lookup, null, reply)
+  assert.equal(cache.answers.latest(lookup.key), undefined)
+  rememberAnswer(cache, lookup, null, reply)
+  assert.deepEqual(cache.answers.get(lookup.key, '1')?.reply, reply)
+  assert.equal(cache.answers.get(lookup.key, '2'), undefined)
+  assert.equal(cache.answers.get('bob /books', '1'), undefined)
+  rememberAnswer(cache, { ...lookup, mark: '2' }, null, { ...reply, body: 'more books' })
+  assert.equal(cache.answers.get(lookup.key, '2')?.reply.body, 'more books')
 })
 
-test('where it is too much, those go that were asked for the longest ago', () => {
-  const store = {} as Store
-  const all = ['/a', '/b', '/c', '/d'].map((target) => to(target))
-  for (const one of all) answered(store, one, 1_000_000)
-  assert.ok(recallAnswer(all[0] as Visit, store))
-  answered(store, to('/e'), 1_000_000)
-  assert.deepEqual(
-    [...all, to('/e')].map((one) => recallAnswer(one, store) !== null),
-    [true, false, true, true, true],
-  )
-  answered(store, to('/large'), 5_000_000)
-  assert.equal(recallAnswer(to('/large'), store), null)
-  answered(store, to('/most'), 4_000_000)
-  assert.deepEqual(
-    [...all, to('/e'), to('/most')].map((one) => recallAnswer(one, store) !== null),
-    [false, false, false, false, false, true],
-  )
-})
-
-test('who is answered anew takes the place of what was answered before', () => {
-  const store = {} as Store
-  for (let i = 0; i < 20; i++) answered(store, to('/books'), 1_000_000)
-  answered(store, to('/other'), 1_000_000)
-  assert.ok(recallAnswer(to('/books'), store))
-  assert.ok(recallAnswer(to('/other'), store))
+test('refusals, empty answers and lists without a state are not cached', () => {
+  const cache = makeAnswerCache()
+  for (const [mark, one] of [
+    ['1', { ...reply, status: 404 }],
+    ['1', { ...reply, body: null }],
+    [null, reply],
+  ] as const)
+    for (let i = 0; i < 2; i++) rememberAnswer(cache, { key: 'k', mark }, null, one)
+  assert.equal(cache.answers.latest('k'), undefined)
 })

@@ -3,7 +3,9 @@ import { isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { EntityTags, Preconditions } from '../flow/intent.ts'
+import type { EntityTags, ListQuery, Preconditions } from '../flow/intent.ts'
+import { Memo } from '../flow/memo.ts'
+import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
@@ -23,19 +25,22 @@ export const cachePhase = phase({
   },
 })
 
-const noLookup: CacheLookup = { mark: null, before: null }
-const lookupOf = (way: CacheableWay, mark: string | null): CacheLookup =>
-  mark === null ? noLookup : { mark, before: recallAnswer(way, way.context.store) }
+const noLookup: CacheLookup = { key: '', mark: null, query: null, known: null }
 
-const stillValid = ({ mark, before }: CacheLookup): CachedAnswer | null => (before?.mark === mark ? before : null)
+/** The query of an answer that holds no more is still that of the request. */
+function lookupOf(way: CacheableWay, mark: string | null): CacheLookup {
+  if (mark === null) return noLookup
+  const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
+  const key = cacheKeyOf(way, callerNames)
+  return { key, mark, query: answers.latest(key)?.query ?? null, known: answers.get(key, mark) ?? null }
+}
 
 /** Answers with the last answer to the same request while it holds. */
 export const recallPhase = phase({
   name: 'recall',
   needs: ['lookup'],
   gives: 'answer',
-  pass: ({ call, admission, lookup }) => {
-    const known = stillValid(lookup)
+  pass: ({ call, admission, lookup: { known } }) => {
     if (!known) return null
     const bytes = known.reply.body?.length ?? 0
     const room = bytes > smallAnswer ? waitForMemory({ call, admission }, () => bytes) : null
@@ -49,9 +54,11 @@ export const conditionsPhase = check({
   needs: ['route', 'identified', 'versioned', 'lookup', 'answer'],
   pass: (way) => {
     const { call, route, context, lookup, query, answer } = way
-    const { mark } = lookup
     const known =
-      stillValid(lookup) ?? (mark === null ? null : rememberAnswer(way, context.store, { query, mark, reply: answer }))
+      lookup.known ??
+      (lookup.mark === null
+        ? null
+        : rememberAnswer(context.world.state.of(makeAnswerCache, null), lookup, query, answer))
     const coding = replyCoding(call, answer, route.resource.settings)
     const applied = applyPreconditions(call, answer, coding, context.world.now())
     way.reply = applied
@@ -122,28 +129,32 @@ function notModified({ headers }: Reply, tag: string): Reply {
   return { status: 304, headers: told, body: null }
 }
 
+/** Lists are cached for as long as nothing was written to what they were read from. */
 interface AnswerCache {
-  readonly answers: Map<string, CachedAnswer>
-  characters: number
-  /** What was asked once: most pages of a long list are not asked for again, and would only drive out others. */
-  readonly once: Set<string>
+  readonly answers: Remembered<CachedAnswer>
+  /** What was asked for once: most pages of a long list are not asked for again, and would only drive out others. */
+  readonly once: Memo<string, true>
+  readonly callerNames: Memo<Caller, string>
 }
 
-/** Of all answers together; a list has 14 kB or so. */
-const mostCharacters = 4_194_304
-const mostOnce = 2000
-/** Lists are remembered for as long as nothing was written, so that one that is asked for again is not read again. */
-const answerCaches = new WeakMap<Store, AnswerCache>()
+/** The size of all answers together, in characters; a list has 14 kB or so. */
+const mostCharacters = 8_388_608
 
-const callerNames = new WeakMap<Caller, string>()
+export const makeAnswerCache = (): AnswerCache => ({
+  answers: new Remembered(mostCharacters),
+  once: new Memo(2000),
+  callerNames: new Memo(1000),
+})
 
 /** A request whose caller and version are known. */
 type CacheableWay = Way & Pick<Parts, 'identified' | 'versioned'>
 
 /** What one caller was answered is nothing to another one, nor to another version. R143, R196. */
-function cacheKeyOf({ call: { target }, identified: { caller }, versioned }: CacheableWay): string {
-  const whose = callerNames.get(caller) ?? JSON.stringify([caller.id, caller.account, [...caller.scopes]])
-  callerNames.set(caller, whose)
+function cacheKeyOf(
+  { call: { target }, identified: { caller }, versioned }: CacheableWay,
+  names: AnswerCache['callerNames'],
+): string {
+  const whose = names.get(caller) ?? names.set(caller, JSON.stringify([caller.id, caller.account, [...caller.scopes]]))
   return `${whose} ${versioned.carried.label} ${target}`
 }
 
@@ -159,51 +170,18 @@ function listMark(
   return store.mark([name, ...(parent ? [parent.collection] : []), ...otherCollections]) ?? store.fetchMark?.() ?? null
 }
 
-/** What was answered to the same question before; its mark says whether it still holds. */
-export function recallAnswer(visit: CacheableWay, store: Store): CachedAnswer | null {
-  const answers = answerCaches.get(store)?.answers
-  const name = cacheKeyOf(visit)
-  const known = answers?.get(name)
-  if (!answers || !known) return null
-  answers.delete(name) // to the end: those that are asked for the least go first
-  answers.set(name, known)
-  return known
-}
-
+/** Caches an answer that was asked for before. Its coded bodies are kept with it; together they are hardly longer. */
 export function rememberAnswer(
-  visit: CacheableWay,
-  store: Store,
-  { query, mark, reply }: Omit<CachedAnswer, 'encoded'>,
+  { answers, once }: AnswerCache,
+  { key, mark }: Pick<CacheLookup, 'key' | 'mark'>,
+  query: ListQuery | null,
+  reply: Reply,
 ): CachedAnswer {
-  const known = { query, mark, reply: copyReply(reply), encoded: new Map() }
-  if (reply.status !== 200 || answerSize(reply) === 0 || answerSize(reply) > mostCharacters) return known
-  const memory = answerCaches.get(store) ?? { answers: new Map(), characters: 0, once: new Set() }
-  answerCaches.set(store, memory)
-  const name = cacheKeyOf(visit)
-  if (memory.answers.has(name) || memory.once.delete(name)) keepAnswer(memory, name, known)
-  else {
-    if (memory.once.size >= mostOnce) memory.once.clear()
-    memory.once.add(name)
-  }
+  const known = { query, reply: copyReply(reply), encoded: new Map() }
+  if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
+  if (answers.latest(key) || once.get(key)) answers.put(key, mark, known, 2 * reply.body.length)
+  else once.set(key, true)
   return known
-}
-
-const answerSize = ({ body }: Reply): number => (typeof body === 'string' ? body.length : 0)
-
-function keepAnswer(memory: AnswerCache, name: string, known: CachedAnswer): void {
-  const { answers } = memory
-  const drop = (one: string) => {
-    memory.characters -= answerSize((answers.get(one) as CachedAnswer).reply)
-    answers.delete(one)
-  }
-  if (answers.has(name)) drop(name)
-  const size = answerSize(known.reply)
-  for (const one of answers.keys()) {
-    if (memory.characters + size <= mostCharacters) break
-    drop(one)
-  }
-  memory.characters += size
-  answers.set(name, known)
 }
 
 /** The same answer, whose headers may be added to. */

@@ -1,7 +1,7 @@
 /** THE CORRIDOR: the phases of a request, in order; the only file that knows the order. R1. */
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
-import { answerMemoryOf } from '../limits/answer-memory.ts'
+import { makeAnswerMemory } from '../limits/answer-memory.ts'
 import { releaseNothing } from '../limits/concurrency.ts'
 import { accountPhase, rulePhase } from './access.ts'
 import { concurrencyPhase, holdUntilSent, overloadPhase, releaseAdmission } from './admission.ts'
@@ -78,7 +78,7 @@ const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => (
   admission: {
     leave: releaseNothing,
     finish: releaseNothing,
-    memory: answerMemoryOf(context.store, context.world),
+    memory: context.world.state.of(makeAnswerMemory, context),
     space: null,
   },
   timing: context.service.settings.serverTiming ? [] : null,

@@ -71,8 +71,9 @@ export const quotaPhase = check({
   needs: ['identified', 'versioned'],
   pass: (way) => {
     const { call, context, identified, versioned } = way
-    const { service, store, world } = context
-    if (service.declaration.versions) countVersionUse(store, versioned.version.label, identified.caller.id, world.now())
+    const { service, world } = context
+    if (service.declaration.versions)
+      countVersionUse(context, versioned.version.label, identified.caller.id, world.now())
     const spending = spendQuota(context, call, identified.caller)
     return spending instanceof Promise ? spending.then((rate) => admitRate(way, rate)) : admitRate(way, spending)
   },

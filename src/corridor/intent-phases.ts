@@ -40,7 +40,7 @@ export const queryPhase = phase({
   gives: 'query',
   answers: true,
   pass: ({ call, context, route, versioned, lookup }) =>
-    lookup.before?.query ?? route.query(call, context.world, versioned.carried),
+    lookup.query ?? route.query(call, context.world, versioned.carried),
   refuses: () => ['invalid-query'],
   explains: [{ step: 'query', check: explainQuery }],
 })

@@ -27,18 +27,22 @@ export interface IdentifiedCaller {
   readonly problem?: Problem
 }
 
-/** A list that was answered, the state of the store that it was read from, and the answer as it was coded. */
+/** A list that was answered, and the answer as it was coded. */
 export interface CachedAnswer {
   readonly query: ListQuery | null
-  readonly mark: string
   readonly reply: Reply
   readonly encoded: Map<string, Buffer>
 }
 
-/** The current state of what a list is read from, and the last answer to the same request. */
 export interface CacheLookup {
+  /** Names the request among those of all callers. */
+  readonly key: string
+  /** The state of what a list is read from; null if the answer is not cached. */
   readonly mark: string | null
-  readonly before: CachedAnswer | null
+  /** The query of the last answer to the same request. */
+  readonly query: ListQuery | null
+  /** That answer, if it still holds. */
+  readonly known: CachedAnswer | null
 }
 
 /** What a request is, once all phases have passed; each part is added by one phase. */

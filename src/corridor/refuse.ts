@@ -4,12 +4,14 @@ import { ConversionError, conversionErrorIn } from '../changes/conversion-error.
 import { wantsProblem } from '../endpoints/accept.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
 import { traceOf } from './message.ts'
-import type { Log, ServerContext } from './server-context.ts'
+import type { ServerContext } from './server-context.ts'
 
 /** What is refused by whom. */
 type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed' | 'world'>
@@ -63,7 +65,7 @@ function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<st
 function report(call: Call, house: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
   const { log, world } = house
   const { version, resource, id } = about
-  if (resource !== undefined && !isLogDue(log, `${version} ${resource} ${id}`, world.now())) return
+  if (resource !== undefined && !isLogDue(world, `${version} ${resource} ${id}`, world.now())) return
   const line = { requestId: call.id, ...traceOf(call), type }
   if (type === 'overloaded') logThrottled(house, type, line, message)
   else if (type === 'dependency-unavailable') logThrottled(house, type, { ...line, ...about }, message)
@@ -146,18 +148,14 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** A request as a URI: its UUID, or whatever text the client chose. R158. */
 const requestUri = (id: string): string => (uuidPattern.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)
 
-/** Whether a line of this name is due: once a minute for each log. Of very many names the oldest are forgotten. */
-function isLogDue(log: Log, name: string, now: number): boolean {
-  const times = loggedAt.get(log) ?? new Map<string, number>()
-  loggedAt.set(log, times)
+/** Whether a line of this name is due: once a minute. Of very many names some are forgotten. */
+function isLogDue({ state }: ServiceWorld, name: string, now: number): boolean {
+  const times = state.of(makeLogTimes, null)
   const last = times.get(name)
   if (last !== undefined && now - last < logPause && now >= last) return false
   times.delete(name)
   times.set(name, now)
-  if (times.size > mostNames) times.delete(times.keys().next().value as string)
   return true
 }
 const logPause = 60_000
-const mostNames = 10_000
-
-const loggedAt = new WeakMap<Log, Map<string, number>>()
+const makeLogTimes = () => new Memo<string, number>(10_000)

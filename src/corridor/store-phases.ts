@@ -9,7 +9,7 @@ import type { Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
-import { expectedPageSize, learnPageSize, smallAnswer } from '../limits/answer-memory.ts'
+import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -23,7 +23,7 @@ export const memoryPhase = check({
   answers: true,
   pass: ({ call, admission, route, intent }) => {
     const rows = intent.query?.window.limit ?? 0
-    const size = () => expectedPageSize(route, rows || 1)
+    const size = () => admission.memory.expected(route, rows || 1)
     return rows > 0 || admission.memory.isFull() || size() > smallAnswer
       ? waitForMemory({ call, admission }, size)
       : null
@@ -52,7 +52,7 @@ export const renderPhase = phase({
   pass: ({ call, admission, route, intent, outcome }) => {
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
-    learnSize(route, intent, bytes)
+    learnSize(admission.memory, route, intent, bytes)
     // Only a read may still be refused for want of memory: a write is done.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)
@@ -60,10 +60,9 @@ export const renderPhase = phase({
   },
 })
 
-function learnSize(route: Route, { query }: Intent, bytes: number): void {
+function learnSize({ expected, learn }: AnswerMemory, route: Route, { query }: Intent, bytes: number): void {
   const rows = query?.window.limit ?? 0
-  if (rows > 0 || bytes > smallAnswer || expectedPageSize(route, rows || 1) > smallAnswer)
-    learnPageSize(route, rows || 1, bytes)
+  if (rows > 0 || bytes > smallAnswer || expected(route, rows || 1) > smallAnswer) learn(route, rows || 1, bytes)
 }
 
 const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch', 'idempotency-in-progress']

@@ -4,6 +4,7 @@ import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/s
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
+import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
@@ -143,23 +144,26 @@ interface CachedDocument {
   readonly encoded: Map<string, Buffer>
 }
 
-const cachedDocuments = new WeakMap<ServerContext, Map<string, Promise<CachedDocument>>>()
+/** By the name of the document, which tells all that its text depends on; in characters. */
+const makeDocumentCache = (caches: boolean) => new Remembered<Promise<CachedDocument>, null>(caches ? 16_777_216 : 0)
 
 function cachedDocument(
   house: ServerContext,
   name: string,
   text: () => Promise<string> | string,
 ): Promise<CachedDocument> {
-  const own = cachedDocuments.get(house) ?? new Map<string, Promise<CachedDocument>>()
-  cachedDocuments.set(house, own)
-  const before = own.get(name)
-  if (before && house.store.caches) return before
+  const own = house.world.state.of(makeDocumentCache, house.store.caches)
+  const before = own.get(name, null)
+  if (before) return before
   const made = (async () => {
     const whole = await text()
     return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, encoded: new Map() }
   })()
-  made.catch(() => own.delete(name)) // it is tried again
-  own.set(name, made)
+  own.put(name, null, made, 1)
+  made.then(
+    ({ text }) => own.put(name, null, made, 2 * text.length), // its coded bodies are kept with it
+    () => own.delete(name), // it is tried again
+  )
   return made
 }
 

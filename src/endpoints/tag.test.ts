@@ -13,12 +13,16 @@ const { resources } = service({
 const homes = resources.get('homes') as Resource
 const view: View = {
   ...{ major: 1, hash: 'abcdef', mode: 'strong', required: false, unreadable: new Set(), masked: new Set() },
-  ...{ joined: [{ resource: homes, muted: new Set() }], account: null },
+  ...{ joined: [{ resource: homes, muted: new Set() }], account: null, seal: { secret: '', account: null, text: '' } },
 }
 const doc = (more: object) =>
   JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })
 const tag = (text: string, { revision = 1, account = null as string | null, secret = 's' } = {}) =>
-  tagOf({ ...view, account }, { revision: 7, joined: [{ doc: text, revision }] }, secret)
+  tagOf(
+    { ...view, account, seal: { secret: '', account: null, text: '' } },
+    { revision: 7, joined: [{ doc: text, revision }] },
+    secret,
+  )
 
 test('no content of another row is a part of a tag, so that none can be tried out', () => {
   const one = tag(doc({}))

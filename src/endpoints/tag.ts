@@ -46,15 +46,10 @@ function rowsSeal(view: View, rows: readonly (JoinedRow | null)[], secret: strin
   return tagDigest([account, named], secret)
 }
 
-/** The seals of accounts: they come again with each item. A view is of one service; its secret is that of the store. */
-const accountSeals = new WeakMap<View, { readonly secret: string; readonly seal: string }>()
-
-function accountSeal(view: View, secret: string): string {
-  const before = accountSeals.get(view)
-  if (before?.secret === secret) return before.seal
-  const seal = tagDigest([view.account], secret)
-  accountSeals.set(view, { secret, seal })
-  return seal
+function accountSeal({ account, seal }: View, secret: string): string {
+  if (seal.secret !== secret || seal.account !== account)
+    Object.assign(seal, { secret, account, text: tagDigest([account], secret) })
+  return seal.text
 }
 
 const tagDigest = (what: readonly unknown[], secret: string): string =>

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../flow/caller.ts'
 import type { JoinedRow } from '../flow/found-row.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface View {
@@ -19,6 +20,8 @@ export interface View {
   readonly joined: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
   /** Whose rows are shown; null where rows belong to nobody. */
   readonly account: string | null
+  /** The seal of the account in tags, made once for the secret of a store. R121. */
+  readonly seal: AccountSeal
 }
 
 /** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
@@ -31,18 +34,24 @@ export interface ViewSource {
   readonly joined: readonly Resource[]
 }
 
+/** What was sealed last. */
+interface AccountSeal {
+  secret: string
+  account: string | null
+  text: string
+}
+
+const noSeal: AccountSeal = { secret: '', account: null, text: '' }
+/** How many views of different callers are kept. */
+const mostKnown = 1000
+
 /** How callers see a resource: all of them alike, unless fields need a scope. */
 export function viewsOf(showing: ViewSource): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
   const byScopes = viewsByScopes(showing)
   if (showing.today.collection.account === null) return byScopes
-  const known = new WeakMap<object, View>()
-  return (caller) => {
-    const before = known.get(caller)
-    if (before) return before
-    const own = { ...byScopes(caller), account: caller.account }
-    known.set(caller, own)
-    return own
-  }
+  const known = new Memo<object, View>(mostKnown)
+  return (caller) =>
+    known.get(caller) ?? known.set(caller, { ...byScopes(caller), account: caller.account, seal: { ...noSeal } })
 }
 
 function viewsByScopes(showing: ViewSource): (caller: Pick<Caller, 'scopes'>) => View {
@@ -50,16 +59,14 @@ function viewsByScopes(showing: ViewSource): (caller: Pick<Caller, 'scopes'>) =>
   const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
   const open = makeView(showing, () => new Set())
   if (scopes.length === 0) return () => open
-  const known = new Map<string, View>()
+  const known = new Memo<string, View>(mostKnown)
   return ({ scopes: held }) => {
     const seen = scopes.filter((one) => held.has(one)).join(' ')
     const before = known.get(seen)
     if (before) return before
     const closed = ({ members }: Resource) =>
       new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
-    const fresh = makeView(showing, closed)
-    known.set(seen, fresh)
-    return fresh
+    return known.set(seen, makeView(showing, closed))
   }
 }
 
@@ -86,6 +93,7 @@ function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlyS
     masked: muted,
     joined: beside,
     account: null,
+    seal: { ...noSeal },
   }
 }
 

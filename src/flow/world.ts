@@ -1,5 +1,6 @@
 /** World: time, chance and turns of the event loop, handed in to everything that needs them. Part 1. */
 import { idSource, requestIdSource } from '../formats/id.ts'
+import { ServiceState } from './service-state.ts'
 
 export type Cancel = () => void
 
@@ -44,6 +45,8 @@ export interface Clock {
 export interface ServiceWorld extends World, Clock {
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
+  /** What the service keeps while it runs. */
+  readonly state: ServiceState
   /** Sign what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
   readonly secrets: readonly string[]
 }
@@ -59,7 +62,7 @@ export function serviceWorld(
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets }
+  return { ...world, ...clock, newId, newRequestId, secrets, state: new ServiceState() }
 }
 
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>

@@ -8,7 +8,7 @@ import type { Call, Content } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { intakeOf } from '../limits/intake.ts'
+import { makeIntake } from '../limits/intake.ts'
 import { cutBody } from './stream.ts'
 
 /** A function that runtimes and tests can call with a Request. */
@@ -80,5 +80,5 @@ function callOf(request: Request, house: ServerContext): Call {
 
 /** The content as it is read; `body` of a request is made when it is first looked at. */
 function contentOf({ body }: Request, house: ServerContext): Content | null {
-  return body && { [Symbol.asyncIterator]: () => intakeOf(house.store, house.world).receive(body) }
+  return body && { [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(body) }
 }

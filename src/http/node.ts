@@ -12,13 +12,13 @@ import { clientAddress } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { intakeOf } from '../limits/intake.ts'
-import { loopInterval, recordLoopDelay } from '../limits/overload.ts'
+import { makeIntake } from '../limits/intake.ts'
+import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
 import { discardInput, type EnqueueStep, linger, loopTurns, stepQueues } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
-import { readersOf, streamBody } from './stream.ts'
+import { makeAnswerReaders, streamBody } from './stream.ts'
 
 // Not imported: that would read every name of the module, of which one brings in WebSockets, 15 MB and 20 ms.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -40,13 +40,14 @@ export async function listen(
   const { world } = house
   const turn = loopTurns(house.store, world)
   const enqueue = stepQueues(world)
+  const exchanges = world.state.of(makeExchanges, null)
   const server = createEngine(house.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       turn.begin()
       const exchange = { call: callOf(request, house, response), request, response }
-      latestExchanges.set(request.socket, exchange)
+      exchanges.set(request.socket, exchange)
       enqueue(request.socket, (done) => void serve(exchange, house, turn, done))
     })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
@@ -71,9 +72,10 @@ function watchLoop(house: ServerContext): Cancel | undefined {
   const { service, world } = house
   const most = service.settings.limits.loopDelay
   if (most === null) return undefined
+  const loop = world.state.of(makeLoopState, null)
   let last = world.monotonic()
   return world.every(loopInterval, () => {
-    recordLoopDelay(house, elapsedSince(world, last) - loopInterval, most)
+    recordLoopDelay(loop, elapsedSince(world, last) - loopInterval, most)
     last = world.monotonic()
   })
 }
@@ -104,7 +106,8 @@ interface NodeExchange {
 type LoopTurns = ReturnType<typeof loopTurns>
 type StepDone = (goesOn: boolean) => void
 
-const latestExchanges = new WeakMap<Socket, NodeExchange>()
+/** The latest exchange of each connection. */
+const makeExchanges = () => new WeakMap<Socket, NodeExchange>()
 
 /** What cannot be sent ends the connection, and nothing else. R162. */
 function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerContext): void {
@@ -149,7 +152,7 @@ function handleEngineError(error: EngineError, socket: Socket, house: ServerCont
   const problem = engineProblem(error)
   if (!problem) return void socket.destroy()
   discardInput(socket, world)
-  const exchange = latestExchanges.get(socket)
+  const exchange = world.state.of(makeExchanges, null).get(socket)
   if (exchange && !exchange.request.complete) {
     writeAnswer(exchange, refuse(exchange.call, house, problem), house, world.monotonic())
     exchange.request.once('error', () => {}).emit('error', error) // who reads it goes on waiting else
@@ -205,7 +208,7 @@ function writeAnswer(
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
   const { writeTimeout: timeout } = house.service.settings.limits
-  const readers = readersOf(house.store, house.world)
+  const readers = house.world.state.of(makeAnswerReaders, house)
   if (body !== null && body.length > smallAnswer) streamBody(request.socket, response, body, { held, timeout, readers })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
@@ -255,7 +258,7 @@ const contentOf = (request: IncomingMessage, response: ServerResponse | undefine
     // The length is named, as without one `read` returns only the first buffer since Node 26.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () => intakeOf(house.store, house.world).receive(contentPieces(request, response)),
+  [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(contentPieces(request, response)),
 })
 
 /** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */

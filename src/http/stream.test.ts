@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { it } from 'node:test'
 import { testWorld } from '../../test/help/world.ts'
-import { answerReaders, cutBody, readersOf, streamBody } from './stream.ts'
+import { answerReaders, cutBody, streamBody } from './stream.ts'
 
 const MiB = 1024 * 1024
 
@@ -73,7 +73,7 @@ it('cuts a body into pieces that are never inside of a character', () => {
 
 it('keeps nothing for a reader that has left before its answer was made', () => {
   const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
-  const readers = readersOf({}, testWorld())
+  const readers = answerReaders(() => false, testWorld())
   streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { held: undefined, timeout: 1000, readers })
   assert.deepEqual([readers.unread(), answer.listenerCount('drain')], [0, 0])
 })

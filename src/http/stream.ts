@@ -2,9 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '../flow/reply.ts'
-import type { Store } from '../flow/store.ts'
 import type { Cancel, World } from '../flow/world.ts'
-import { answerMemoryOf } from '../limits/answer-memory.ts'
+import { makeAnswerMemory, type StoreAndWorld } from '../limits/answer-memory.ts'
 
 const MiB = 1024 * 1024
 const mostUnread = 64 * MiB
@@ -30,14 +29,9 @@ export interface AnswerReaders {
   readonly unread: () => number
 }
 
-const readersByStore = new WeakMap<object, AnswerReaders>()
-
-/** Those who read the answers of a service, by its store. */
-export function readersOf(store: Pick<Store, 'hold'>, world: World): AnswerReaders {
-  const own = readersByStore.get(store) ?? answerReaders(answerMemoryOf(store, world).isWanted, world)
-  readersByStore.set(store, own)
-  return own
-}
+/** The readers of the answers of a service. */
+export const makeAnswerReaders = (own: StoreAndWorld): AnswerReaders =>
+  answerReaders(own.world.state.of(makeAnswerMemory, own).isWanted, own.world)
 
 // long because: its steps share what is not read yet
 export function answerReaders(isWanted: () => boolean, { monotonic, every }: World): AnswerReaders {

@@ -3,11 +3,11 @@ import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Create, Decide, Plan, Recall } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { type World, within } from '../flow/world.ts'
+import { type ServiceWorld, within } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
-type StoreAndWorld = { readonly store: Store; readonly world: World }
+type StoreAndWorld = { readonly store: Store; readonly world: ServiceWorld }
 type ClaimingPlan = Create | Decide | Recall
 
 /** A running plan with a key. */
@@ -17,23 +17,15 @@ interface RunningClaim {
   ended: PromiseWithResolvers<PriorClaim | null> | null
 }
 
-const runningClaims = new WeakMap<Store, Map<string, RunningClaim>>()
+const makeRunningClaims = () => new Map<string, RunningClaim>()
 
 /** Executes a plan; if another plan is using the same key, waits for its end first. R102. */
 export function executeInTurn(plan: Plan, on: StoreAndWorld, limits: WaitLimits): Outcome | Promise<Outcome> {
   if (!('claim' in plan) || !plan.claim) return on.store.execute(plan)
-  const all = runningClaimsOf(on.store)
+  const all = on.world.state.of(makeRunningClaims, null)
   return all.has(plan.claim.hash)
     ? executeAfterOthers(plan, plan.claim, on, all, limits)
     : executeAlone(plan, plan.claim, on.store, all)
-}
-
-function runningClaimsOf(store: Store): Map<string, RunningClaim> {
-  const known = runningClaims.get(store)
-  if (known) return known
-  const line = new Map<string, RunningClaim>()
-  runningClaims.set(store, line)
-  return line
 }
 
 /** If the first plan used the key, returns its claim without a query; if it failed, the next plan proceeds. */

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
-import { type AnswerSpace, answerMemoryOf, expectedPageSize, learnPageSize, mostAnswerMemory } from './answer-memory.ts'
+import { type AnswerSpace, makeAnswerMemory, mostAnswerMemory } from './answer-memory.ts'
 
 const quarter = Math.floor(mostAnswerMemory / 4)
 const of = (bytes: number) => () => bytes
@@ -15,7 +15,7 @@ async function turns(count: number): Promise<void> {
 }
 
 test('answers beyond the bound wait until others have left, in their order', async () => {
-  const { enter, hold, isWanted } = answerMemoryOf({}, testWorld())
+  const { enter, hold, isWanted } = makeAnswerMemory({ store: {}, world: testWorld() })
   const first = hold(quarter * 3)
   const second = hold(quarter)
   const order: number[] = []
@@ -38,7 +38,7 @@ test('answers beyond the bound wait until others have left, in their order', asy
 })
 
 test('one large answer is made in a turn of the loop, small ones pass', async () => {
-  const { enter } = answerMemoryOf({}, testWorld())
+  const { enter } = makeAnswerMemory({ store: {}, world: testWorld() })
   const [one, two] = [enter(of(1_000_000)) as AnswerSpace, enter(of(1_000_000))]
   assert.ok(two instanceof Promise)
   const small = enter(of(1000))
@@ -47,7 +47,7 @@ test('one large answer is made in a turn of the loop, small ones pass', async ()
 })
 
 test('an answer that is larger than the bound is made alone', async () => {
-  const { enter, isFull } = answerMemoryOf({}, testWorld())
+  const { enter, isFull } = makeAnswerMemory({ store: {}, world: testWorld() })
   const space = await enter(of(mostAnswerMemory * 2))
   assert.equal(isFull(), true)
   space.leave()
@@ -56,7 +56,7 @@ test('an answer that is larger than the bound is made alone', async () => {
 
 test('who waits too long is refused, and leaves nothing behind', async () => {
   const world = testWorld()
-  const { enter, hold, isWanted } = answerMemoryOf({}, world)
+  const { enter, hold, isWanted } = makeAnswerMemory({ store: {}, world })
   const all = hold(mostAnswerMemory)
   const late = Promise.resolve(enter(of(quarter)))
   const refused = assert.rejects(late, (error) => error instanceof Problem && error.type === 'overloaded')
@@ -67,16 +67,20 @@ test('who waits too long is refused, and leaves nothing behind', async () => {
 })
 
 test('the size of a page is expected from those before, by their rows', () => {
+  const { expected, learn } = makeAnswerMemory({ store: {}, world: testWorld() })
   const list = {}
-  assert.equal(expectedPageSize(list, 1000), 4_096_000)
-  learnPageSize(list, 1000, 6_000_000)
-  assert.equal(expectedPageSize(list, 10), 60_000)
-  learnPageSize(list, 10, 20)
-  assert.ok(expectedPageSize(list, 1000) > 5_900_000)
+  assert.equal(expected(list, 1000), 4_096_000)
+  learn(list, 1000, 6_000_000)
+  assert.equal(expected(list, 10), 60_000)
+  learn(list, 10, 20)
+  assert.ok(expected(list, 1000) > 5_900_000)
 })
 
 test('two services of one process have a room each', () => {
-  const [one, other] = [answerMemoryOf({}, testWorld()), answerMemoryOf({}, testWorld())]
+  const [one, other] = [
+    makeAnswerMemory({ store: {}, world: testWorld() }),
+    makeAnswerMemory({ store: {}, world: testWorld() }),
+  ]
   const all = one.hold(mostAnswerMemory + 1)
   assert.deepEqual([one.isFull(), other.isFull()], [true, false])
   assert.ok(!(other.enter(of(quarter)) instanceof Promise))
@@ -84,7 +88,7 @@ test('two services of one process have a room each', () => {
 })
 
 test('where a store is waited for, few answers of unknown size are made at a time', async () => {
-  const { enter, held } = answerMemoryOf({}, testWorld())
+  const { enter, held } = makeAnswerMemory({ store: {}, world: testWorld() })
   const first = Array.from({ length: 16 }, () => enter(of(100)) as AnswerSpace)
   const late = enter(of(100))
   assert.ok(late instanceof Promise)
@@ -96,7 +100,7 @@ test('where a store is waited for, few answers of unknown size are made at a tim
 })
 
 test('a request whose client has left is not made room for', async () => {
-  const { enter, hold, held, isWanted } = answerMemoryOf({}, testWorld())
+  const { enter, hold, held, isWanted } = makeAnswerMemory({ store: {}, world: testWorld() })
   const all = hold(mostAnswerMemory)
   let left = false
   const gone = assert.rejects(Promise.resolve(enter(of(quarter), () => left)))

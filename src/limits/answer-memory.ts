@@ -1,7 +1,8 @@
 /** Answer memory: bounds the memory of answers that are being made or sent; beyond it requests wait. Part 8, overload. */
 import { getHeapStatistics } from 'node:v8'
 import { Problem } from '../errors/problem.ts'
-import type { Cancel, World } from '../flow/world.ts'
+import type { Store } from '../flow/store.ts'
+import type { Cancel, ServiceWorld, World } from '../flow/world.ts'
 
 const MiB = 1024 * 1024
 /** The bound for all large answers of a service together; lower if the heap is small. */
@@ -37,7 +38,13 @@ export interface AnswerMemory {
   readonly isWanted: () => boolean
   /** How many bytes are held. */
   readonly held: () => number
+  /** Estimates the bytes of a page of this many rows from earlier pages of the same list. */
+  readonly expected: (list: object, rows: number) => number
+  /** Updates the estimate with a finished page; it rises at once and falls slowly. */
+  readonly learn: (list: object, rows: number, bytes: number) => void
 }
+
+const [firstGuess, least] = [4096, 1024]
 
 interface WaitingRequest {
   readonly bytes: () => number
@@ -48,19 +55,20 @@ interface WaitingRequest {
   readonly cancel: Cancel
 }
 
-const answerMemories = new WeakMap<object, AnswerMemory>()
-
-/** The answer memory of a service, by its store. A store with `hold` reads synchronously: it needs no limit on `making`. */
-export function answerMemoryOf(store: { readonly hold?: unknown }, world: World): AnswerMemory {
-  const own =
-    answerMemories.get(store) ??
-    makeAnswerMemory(store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY, world)
-  answerMemories.set(store, own)
-  return own
+export interface StoreAndWorld {
+  readonly store: Pick<Store, 'hold'>
+  readonly world: ServiceWorld
 }
 
+/** The answer memory of a service. A store with `hold` reads synchronously: it needs no limit on `making`. */
 // long because: its functions share the counters and the waiting requests
-function makeAnswerMemory(most: number, { after, nextTurn, eventsPolled }: World): AnswerMemory {
+export function makeAnswerMemory({
+  store,
+  world,
+}: Omit<StoreAndWorld, 'world'> & { readonly world: World }): AnswerMemory {
+  const { after, nextTurn, eventsPolled } = world
+  const most = store.hold === undefined ? mostMaking : Number.POSITIVE_INFINITY
+  const bytesPerRow = new Map<object, number>()
   let held = 0
   let making = 0
   let busy = false
@@ -84,6 +92,10 @@ function makeAnswerMemory(most: number, { after, nextTurn, eventsPolled }: World
     isFull: () => held > mostAnswerMemory,
     isWanted: () => waiting.size > 0,
     held: () => held,
+    expected: (list, rows) => rows * (bytesPerRow.get(list) ?? firstGuess),
+    learn: (list, rows, bytes) => {
+      bytesPerRow.set(list, Math.max(least, bytes / Math.max(1, rows), (bytesPerRow.get(list) ?? 0) * 0.99))
+    },
   }
 
   function leave(one: WaitingRequest, then: () => void): void {
@@ -164,14 +176,3 @@ const answerMemoryFull = (): Problem =>
     'overloaded',
     'More large answers are under way than the service keeps in memory. Ask for smaller pages, or try again later.',
   )
-
-const bytesPerRow = new WeakMap<object, number>()
-const [firstGuess, least] = [4096, 1024]
-
-/** Estimates the bytes of a page of this many rows from earlier pages of the same list. */
-export const expectedPageSize = (list: object, rows: number): number => rows * (bytesPerRow.get(list) ?? firstGuess)
-
-/** Updates the estimate with a finished page; it rises at once and falls slowly. */
-export function learnPageSize(list: object, rows: number, bytes: number): void {
-  bytesPerRow.set(list, Math.max(least, bytes / Math.max(1, rows), (bytesPerRow.get(list) ?? 0) * 0.99))
-}

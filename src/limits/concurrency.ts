@@ -4,27 +4,33 @@ import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 
-const runningRequests = new WeakMap<object, number>()
+/** How many requests run, in all and of each caller. */
+interface RunningRequests {
+  all: number
+  readonly byCaller: Map<string, number>
+}
+
+export const makeRunningRequests = (): RunningRequests => ({ all: 0, byCaller: new Map() })
 /** The release of a slot where no limit is set. */
 export const releaseNothing = (): void => {}
 
 /** Takes a slot or throws; call the returned function when the request is done. R185. */
-export function acquireSlot(house: object, most: number | null): () => void {
+export function acquireSlot(running: RunningRequests, most: number | null): () => void {
   if (most === null) return releaseNothing
-  const before = runningRequests.get(house) ?? 0
-  if (before >= most)
+  if (running.all >= most)
     throw new Problem('overloaded', `The service handles ${most} requests at a time. Try again later.`)
-  runningRequests.set(house, before + 1)
-  return () => void runningRequests.set(house, (runningRequests.get(house) as number) - 1)
+  running.all++
+  return () => void running.all--
 }
 
-const runningByCaller = new WeakMap<object, Map<string, number>>()
-
 /** Takes a slot of one caller or throws; anonymous callers are distinguished by their address. R185. */
-export function acquireCallerSlot(house: object, { id }: Caller, { address }: Call, most: number | null): () => void {
+export function acquireCallerSlot(
+  { byCaller: all }: RunningRequests,
+  { id }: Caller,
+  { address }: Call,
+  most: number | null,
+): () => void {
   if (most === null) return releaseNothing
-  const all = runningByCaller.get(house) ?? new Map<string, number>()
-  runningByCaller.set(house, all)
   const who = id === '' ? `at ${clientBlock(address)}` : `is ${id}`
   const before = all.get(who) ?? 0
   if (before >= most) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testWorld } from '../../test/help/world.ts'
 import { Problem } from '../errors/problem.ts'
-import { intakeOf } from './intake.ts'
+import { makeIntake } from './intake.ts'
 
 const MiB = 1024 * 1024
 const isOverload = (error: unknown): boolean => error instanceof Problem && error.type === 'overloaded'
@@ -16,7 +16,7 @@ async function* stopped(bytes: number): AsyncGenerator<Uint8Array> {
 }
 
 test('beyond the bound an upload waits until another one is whole', async () => {
-  const { receive, held } = intakeOf({}, testWorld())
+  const { receive, held } = makeIntake(testWorld())
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   assert.equal(held(), 64 * MiB)
@@ -35,7 +35,7 @@ test('beyond the bound an upload waits until another one is whole', async () => 
 
 test('who has stopped sending is refused where others wait', async () => {
   const world = testWorld()
-  const { receive, held } = intakeOf({}, world)
+  const { receive, held } = makeIntake(world)
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
   const cut = Promise.all(uploads.map((one) => assert.rejects(one.next(), isOverload)))
@@ -48,11 +48,11 @@ test('who has stopped sending is refused where others wait', async () => {
 })
 
 test('two services of one process have an intake each', async () => {
-  const [one, other] = [{}, {}]
-  const uploads = Array.from({ length: 64 }, () => intakeOf(one, testWorld()).receive(stopped(MiB)))
+  const [one, other] = [makeIntake(testWorld()), makeIntake(testWorld())]
+  const uploads = Array.from({ length: 64 }, () => one.receive(stopped(MiB)))
   for (const upload of uploads) await upload.next()
-  const own = intakeOf(other, testWorld()).receive(stopped(MiB))
+  const own = other.receive(stopped(MiB))
   assert.equal((await own.next()).done, false)
-  assert.equal(intakeOf(other, testWorld()).held(), MiB)
+  assert.equal(other.held(), MiB)
   for (const upload of [...uploads, own]) await upload.return()
 })

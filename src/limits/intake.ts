@@ -28,17 +28,8 @@ const intakeFull = (): Problem =>
     headers: { Connection: 'close' },
   })
 
-const intakes = new WeakMap<object, Intake>()
-
-/** The intake of a service, by its store. */
-export function intakeOf(store: object, world: World): Intake {
-  const own = intakes.get(store) ?? makeIntake(world)
-  intakes.set(store, own)
-  return own
-}
-
 // long because: its functions share the counter and the waiting uploads
-function makeIntake(world: World): Intake {
+export function makeIntake(world: World): Intake {
   const { monotonic, every } = world
   /** In the order of their first piece. */
   const uploads = new Set<Upload>()

@@ -1,19 +1,18 @@
 /** Log throttle: logs refusals once a second with a count, as a line for each would add load. Part 8, overload. */
 
-import type { World } from '../flow/world.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 
 interface ThrottleContext {
   readonly log: { readonly error: (about: object, message: string) => void }
-  readonly world: World
+  readonly world: ServiceWorld
 }
 
-const refusalCounts = new WeakMap<ThrottleContext['log'], Map<string, number>>()
+const makeRefusalCounts = () => new Map<string, number>()
 const throttleTime = 1000
 
 /** Logs a refusal, or counts it if one with the same type and message was logged less than a second ago. */
 export function logThrottled({ log, world }: ThrottleContext, type: string, about: object, message: string): void {
-  const own = refusalCounts.get(log) ?? new Map<string, number>()
-  refusalCounts.set(log, own)
+  const own = world.state.of(makeRefusalCounts, null)
   const key = `${type} ${message}`
   const before = own.get(key)
   if (before !== undefined) return void own.set(key, before + 1)

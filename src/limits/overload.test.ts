@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../errors/problem.ts'
-import { admitUnlessOverloaded, recordLoopDelay } from './overload.ts'
+import { admitUnlessOverloaded, makeLoopState, recordLoopDelay } from './overload.ts'
 
 function refused(looks: readonly number[]): boolean {
-  const house = {}
-  for (const late of looks) recordLoopDelay(house, late, 200)
+  const loop = makeLoopState()
+  for (const late of looks) recordLoopDelay(loop, late, 200)
   try {
-    admitUnlessOverloaded(house, 'a')
+    admitUnlessOverloaded(loop, 'a')
     return false
   } catch (error) {
     assert.ok(error instanceof Problem)
@@ -36,7 +36,7 @@ test('five late looks in a row refuse, and one well below the limit ends it', ()
 })
 
 test('houses are strained each by itself, and are asked again at different times', () => {
-  const [one, other] = [{}, {}]
+  const [one, other] = [makeLoopState(), makeLoopState()]
   for (let n = 0; n < 5; n++) recordLoopDelay(one, 500, 200)
   admitUnlessOverloaded(other, 'a')
   const waits = new Set<string | undefined>()

@@ -11,20 +11,18 @@ interface LoopState {
   overloaded: boolean
 }
 
-const loopStates = new WeakMap<object, LoopState>()
+export const makeLoopState = (): LoopState => ({ late: 0, overloaded: false })
 
 /** Records one delay of the event loop; refusals end only when the delay is below half the limit. R161. */
-export function recordLoopDelay(house: object, late: number, most: number): void {
-  const loop = loopStates.get(house) ?? { late: 0, overloaded: false }
-  loopStates.set(house, loop)
+export function recordLoopDelay(loop: LoopState, late: number, most: number): void {
   loop.late = late > most ? loop.late + 1 : 0
   if (loop.late >= lateInRow) loop.overloaded = true
   else if (late < most / 2) loop.overloaded = false
 }
 
 /** Throws while the event loop is overloaded; `Retry-After` varies, so that clients do not all retry at once. R161. */
-export function admitUnlessOverloaded(house: object, id: string): void {
-  if (!loopStates.get(house)?.overloaded) return
+export function admitUnlessOverloaded(loop: LoopState, id: string): void {
+  if (!loop.overloaded) return
   const wait = 1 + ((id.codePointAt(id.length - 1) ?? 0) % 5)
   throw new Problem('overloaded', 'The service is overloaded. Try again later.', {
     headers: { 'Retry-After': String(wait) },

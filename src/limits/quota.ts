@@ -6,7 +6,7 @@ import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { type Meter, makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
+import { makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
 import { type Ledger, storeLedger } from './quota-table.ts'
 import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 
@@ -26,8 +26,6 @@ interface QuotaContext {
   readonly ledger?: Ledger
 }
 
-const meters = new WeakMap<Store, Meter>()
-
 /** Counts a request; null if its caller has no quotas. R181, R184. */
 export function spendQuota(
   { service: { quotas }, store, world, ledger = storeLedger(store) }: QuotaContext,
@@ -36,11 +34,7 @@ export function spendQuota(
 ): QuotaStatus | null | Promise<QuotaStatus | null> {
   const tier = quotas && tierOf(quotas, caller)
   if (!tier) return null
-  let own = meters.get(store)
-  if (!own) {
-    own = makeMeter(ledger)
-    meters.set(store, own)
-  }
+  const own = world.state.of(makeMeter, ledger)
   const charges = tier.policies.map((policy) => ({ policy, partition: quotaPartition(policy, call, caller) }))
   const now = world.due()
   const taken = own(charges, now)

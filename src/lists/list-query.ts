@@ -1,6 +1,7 @@
 /** List query: reads the parameters of a list: filter, then sort, then paginate. Part 4, list parameters. */
 import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { ListQuery } from '../flow/intent.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Term } from '../flow/plan.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
@@ -14,7 +15,7 @@ const [mostKnown, mostText] = [500, 500]
 
 /** Reads the query of a target, and caches it without its cursor, so that all pages of a walk share one entry. */
 export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
-  const known = new Map<string, ListQuery>()
+  const known = new Memo<string, ListQuery>(mostKnown)
   return (target, world) => {
     const at = splitCursor(target)
     const text = at === null ? target : at.text
@@ -24,9 +25,7 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
     const found = readListQuery(parametersOf(target), rules, listName(target), world)
     const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
     if (isHidden || text.length > mostText) return found
-    if (known.size >= mostKnown) known.clear()
-    known.set(text, found)
-    return found
+    return before ? found : known.set(text, found)
   }
 }
 

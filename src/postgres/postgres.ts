@@ -1,6 +1,7 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
 import type { Misfits } from '../fields/bounds.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
+import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 import type { ExpireCopies } from '../rewrite/copies.ts'
@@ -9,8 +10,8 @@ import { metaTable, plainStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { mostTotals } from '../store/read-page.ts'
 import { runStepsAsync } from '../store/steps.ts'
-import { totalCache } from '../store/totals.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
 import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
@@ -57,7 +58,9 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
-  const counts = deps.tells ? { totals: totalCache<string>(), states: databaseStates(pool, world), until: 0 } : null
+  const counts = deps.tells
+    ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
+    : null
   const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
   const presence = nodePresence({
     world,

@@ -1,6 +1,7 @@
 /** Read plan: runs short reads on shared connections, and others on exclusive ones in a snapshot. The cellar. */
 import type { Outcome } from '../flow/outcome.ts'
-import type { ListRows, Plan, WritePlan } from '../flow/plan.ts'
+import { countKey, type ListRows, type Plan, type WritePlan } from '../flow/plan.ts'
+import type { Remembered } from '../flow/remembered.ts'
 import { pause, type World } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import { isBounded } from '../sql/ranges.ts'
@@ -8,7 +9,6 @@ import type { PreparedCollection, StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
 import { resolveList } from '../store/resolve-list.ts'
 import { type ResultRow, runStepsAsync } from '../store/steps.ts'
-import type { TotalCache } from '../store/totals.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { type DatabaseStates, databaseStateQuery } from './database-state.ts'
@@ -32,7 +32,7 @@ interface PostgresReadDeps {
 
 interface CountedLists {
   /** Totals, each with the state of the database that it was counted in. */
-  readonly totals: TotalCache<string>
+  readonly totals: Remembered<number | null>
   readonly states: DatabaseStates
   /** No cached total is expected to be right until this time, as one was wrong a moment ago. */
   until: number
@@ -95,21 +95,22 @@ async function readCountedList(
 ): Promise<Outcome> {
   const { totals, states } = counts
   const { monotonic } = looking.world
+  const key = countKey(plan)
   let unreadable = false
   const answered = inSnapshot(looking, short, async (ask) => {
-    const found = monotonic() < counts.until ? undefined : totals.get(plan)
-    const likely = found?.state === states.last() ? found : undefined
-    const page = performWith(looking, likely ? { ...plan, countTo: null } : plan)
+    const expected = monotonic() < counts.until ? null : states.last()
+    const likely = expected === null ? undefined : totals.get(key, expected)
+    const page = performWith(looking, likely === undefined ? plan : { ...plan, countTo: null })
     const asked = ask(databaseStateQuery).catch((error) => {
       unreadable = isDenied(error)
       throw error
     })
     const [rows, first] = await Promise.all([asked, page(ask)])
     const state = states.read(rows)
-    if (likely && likely.state === state) return first.is === 'page' ? { ...first, total: likely.total } : first
-    if (likely) counts.until = monotonic() + restAfterFailure
-    const outcome = likely ? await performWith(looking, plan)(ask) : first
-    if (state !== null && outcome.is === 'page') totals.put(plan, { state, total: outcome.total })
+    if (likely !== undefined && expected === state) return first.is === 'page' ? { ...first, total: likely } : first
+    if (likely !== undefined) counts.until = monotonic() + restAfterFailure
+    const outcome = likely === undefined ? first : await performWith(looking, plan)(ask)
+    if (state !== null && outcome.is === 'page') totals.put(key, state, outcome.total, key.length)
     return outcome
   })
   // The state may have become unreadable, as when the right to read it was revoked; the list does not depend on it.

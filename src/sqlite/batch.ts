@@ -16,7 +16,7 @@ import {
   sqliteDuplicate,
   sqliteFailure,
 } from './failure.ts'
-import type { RowCache } from './row-cache.ts'
+import { rowName, type SqliteReadDeps } from './read-plan.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { WriteCounts } from './write-counts.ts'
 
@@ -41,7 +41,7 @@ interface BatchDeps {
   readonly patience: number
   /** Counted after the commit. */
   readonly counts: WriteCounts
-  readonly rows: RowCache
+  readonly rows: SqliteReadDeps['rows']
   readonly world: World
 }
 
@@ -143,7 +143,7 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
 
   function forget(): void {
     for (const row of written) {
-      rows.invalidate(row)
+      if (row.key) rows.delete(rowName(cellar, { collection: row.collection, key: row.key }))
       counts.add(row.collection)
     }
     written.length = 0

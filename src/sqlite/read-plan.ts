@@ -1,15 +1,16 @@
 /** Read plan: runs reads on the event loop if an index bounds their work, else on the reading thread. The cellar. */
+import type { FoundRow } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { ListRows, Plan, Read, WritePlan } from '../flow/plan.ts'
+import { countKey, type ListRows, type Plan, type Read, type WritePlan } from '../flow/plan.ts'
+import type { Remembered } from '../flow/remembered.ts'
 import type { World } from '../flow/world.ts'
+import { tombstoneId } from '../sql/compile.ts'
 import { isBounded } from '../sql/ranges.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../store/context.ts'
 import { joinedKey, joinedText } from '../store/joined.ts'
 import { perform } from '../store/perform.ts'
 import { resolveList } from '../store/resolve-list.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
-import type { TotalCache } from '../store/totals.ts'
-import type { RowCache } from './row-cache.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { ThreadReader } from './thread-reader.ts'
 import type { WriteCounts } from './write-counts.ts'
@@ -24,9 +25,10 @@ export interface SqliteReadDeps {
   /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
   /** Totals, each with the write count of its collection. */
-  readonly totals: TotalCache<number>
+  readonly totals: Remembered<number | null, number>
   readonly counts: WriteCounts
-  readonly rows: RowCache
+  /** Rows by `rowName`; a write of another process clears them. */
+  readonly rows: Remembered<FoundRow, null>
   /** How long a list may take, in milliseconds. */
   readonly patience: number
   readonly world: World
@@ -58,11 +60,16 @@ function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Out
   return { ...own, document, joined: others }
 }
 
+/** Names a row among those of all collections. */
+export const rowName = (cellar: StoreContext, { collection, key }: Pick<Read, 'collection' | 'key'>): string =>
+  `${collection} ${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
+
 function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
-  const before = looking.rows.get(plan)
+  const name = rowName(looking.cellar, plan)
+  const before = looking.rows.get(name, null)
   if (before) return before
   const outcome = readInLoop(looking, plan)
-  looking.rows.put(plan, outcome)
+  if (outcome.is === 'found') looking.rows.put(name, null, outcome, outcome.doc.length + (outcome.hidden?.length ?? 0))
   return outcome
 }
 
@@ -110,14 +117,14 @@ type TotalDeps = Pick<SqliteReadDeps, 'totals' | 'counts'>
 
 /** The cached total of a list, unless its collection was written to since. */
 function knownTotal({ totals, counts }: TotalDeps, plan: ListRows): number | null | undefined {
-  const found = totals.get(plan)
-  return found?.state === counts.of(plan.collection) ? found.total : undefined
+  return totals.get(countKey(plan), counts.of(plan.collection))
 }
 
 /** Caches the total of a page; the caller checks that nothing was written since it was counted. */
 function rememberTotal({ totals, counts }: TotalDeps, plan: ListRows, outcome: Outcome): Outcome {
-  if (outcome.is === 'page' && plan.countTo !== null && !dependsOnOthers(plan))
-    totals.put(plan, { state: counts.of(plan.collection), total: outcome.total })
+  if (outcome.is !== 'page' || plan.countTo === null || dependsOnOthers(plan)) return outcome
+  const key = countKey(plan)
+  totals.put(key, counts.of(plan.collection), outcome.total, key.length)
   return outcome
 }
 

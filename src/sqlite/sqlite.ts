@@ -1,8 +1,11 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Misfits } from '../fields/bounds.ts'
+import type { FoundRow } from '../flow/found-row.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
+import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import { pause, type World } from '../flow/world.ts'
 import type { ExpireCopies } from '../rewrite/copies.ts'
@@ -11,18 +14,19 @@ import { metaTable } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { mostTotals } from '../store/read-page.ts'
 import { type ResultRow, type RunStatement, runSteps } from '../store/steps.ts'
-import { totalCache } from '../store/totals.ts'
 import { batchedWrites } from './batch.ts'
 import { sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
 import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
-import { rowCache } from './row-cache.ts'
 import { sqliteSnapshot } from './snapshot.ts'
 import { threadReader } from './thread-reader.ts'
 import { writeCounts } from './write-counts.ts'
 
 const maxPrepared = 1000
+/** The size of all cached rows together, in characters. */
+const mostRows = 2_097_152
 /** How often the time is saved in the file, in milliseconds. */
 const saveInterval = 20_000
 
@@ -67,16 +71,11 @@ export function admitVersion(version: string): void {
   )
 }
 
-/** Runs statements on a connection, each prepared once; drops all prepared statements when there are too many. */
+/** Runs statements on a connection, each prepared once. */
 export function statementRunner(db: DatabaseSync): RunStatement {
-  const prepared = new Map<string, StatementSync>()
+  const prepared = new Memo<string, StatementSync>(maxPrepared)
   return ({ text, values }) => {
-    let statement = prepared.get(text)
-    if (!statement) {
-      statement = db.prepare(text)
-      if (prepared.size >= maxPrepared) prepared.clear()
-      prepared.set(text, statement)
-    }
+    const statement = prepared.get(text) ?? prepared.set(text, db.prepare(text))
     return statement.all(...values) as ResultRow[]
   }
 }
@@ -108,15 +107,15 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   const time = sqliteClock(run, world)
   const cellar = { ...deps.cellar, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
-  const lately = rowCache(new Map(collections.map((one) => [one.name, one])), caches ? undefined : 0)
-  const totals = totalCache<number>(caches ? undefined : 0)
+  const rows = new Remembered<FoundRow, null>(caches ? mostRows : 0)
+  const totals = new Remembered<number | null, number>(caches ? mostTotals : 0)
   const counts = writeCounts(collections, () => snapshot.version())
   const thread = file === null ? null : threadReader(file, world)
   const snapshot = sqliteSnapshot(db, run, () => {
-    lately.clear()
+    rows.clear()
     totals.clear()
   })
-  const looking = { cellar, run, snapshot, reader: thread, totals, counts, rows: lately, patience, world }
+  const looking = { cellar, run, snapshot, reader: thread, totals, counts, rows, patience, world }
   const writes = batchedWrites({ ...looking, db })
   const presence = nodePresence({
     world,

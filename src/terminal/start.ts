@@ -74,7 +74,7 @@ export async function startService(
   const house: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
   const listening = await openDoor(house, port, host)
   store.attend()
-  const written = flushUsageEvery(store, usageWriteInterval, world)
+  const written = flushUsageEvery({ store, world }, usageWriteInterval)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)

@@ -2,12 +2,17 @@
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'
-import type { World } from '../flow/world.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 
 export const usageTable: Table = {
   name: 'bylaw_uses',
   columns: { version: 'text?', caller: 'text?', requests: 'integer', last: 'integer' },
   key: ['version', 'caller'],
+}
+
+interface StoreAndWorld {
+  readonly store: Pick<Store, 'execute'>
+  readonly world: ServiceWorld
 }
 
 /** How often a version was used by a caller, and when last. */
@@ -27,36 +32,34 @@ export const findUses = tablePlan({ do: 'find', table, where: {}, order: ['versi
 export const readVersionUses = async (store: Pick<Store, 'execute'>): Promise<readonly VersionUse[]> =>
   rowsIn(await store.execute(findUses)) as unknown as readonly VersionUse[]
 
-const pendingUses = new WeakMap<Store, Map<string, VersionUse>>()
+const makePendingUses = () => new Map<string, VersionUse>()
 const mostCounted = 10_000 // pairs of version and caller that are counted between two writes
 
-export function countVersionUse(store: Store, version: string, caller: string, time: number): void {
-  const all = pendingUses.get(store) ?? new Map<string, VersionUse>()
-  pendingUses.set(store, all)
+/** Counts one use at `time`. */
+export function countVersionUse(on: StoreAndWorld, version: string, caller: string, time: number): void {
+  const all = on.world.state.of(makePendingUses, null)
   const name = `${version} ${caller}`
   const before = all.get(name)
-  if (!before && all.size >= mostCounted) void flushUsage(store).catch(() => {})
+  if (!before && all.size >= mostCounted) void flushUsage(on).catch(() => {})
   all.set(name, { version, caller, requests: (before?.requests ?? 0) + 1, last: time })
 }
 
 /** Writes the counts to the store; after a failed write, the counts are restored. */
-export async function flushUsage(store: Store): Promise<void> {
-  const all = pendingUses.get(store)
-  if (!all || all.size === 0) return
-  pendingUses.delete(store)
+export async function flushUsage({ store, world }: StoreAndWorld): Promise<void> {
+  const all = world.state.of(makePendingUses, null)
+  if (all.size === 0) return
   // In one order on every node, so that two nodes that lock the same rows cannot deadlock.
   const uses = [...all].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, use]) => use)
+  all.clear()
   try {
     await store.execute({ do: 'several', writes: uses.map((use) => tablePlan(addUse, { ...use })) })
   } catch (error) {
-    for (const one of uses) restoreCount(store, one)
+    for (const one of uses) restoreCount(all, one)
     throw error
   }
 }
 
-function restoreCount(store: Store, use: VersionUse): void {
-  const all = pendingUses.get(store) ?? new Map<string, VersionUse>()
-  pendingUses.set(store, all)
+function restoreCount(all: Map<string, VersionUse>, use: VersionUse): void {
   const name = `${use.version} ${use.caller}`
   const before = all.get(name)
   if (!before && all.size >= mostCounted) return
@@ -65,10 +68,10 @@ function restoreCount(store: Store, use: VersionUse): void {
 }
 
 /** Flushes the counts at an interval, and once more when the returned function stops it. */
-export function flushUsageEvery(store: Store, interval: number, { every }: World): () => Promise<void> {
-  const stop = every(interval, () => void flushUsage(store).catch(() => {}))
+export function flushUsageEvery(on: StoreAndWorld, interval: number): () => Promise<void> {
+  const stop = on.world.every(interval, () => void flushUsage(on).catch(() => {}))
   return async () => {
     stop()
-    await flushUsage(store).catch(() => {})
+    await flushUsage(on).catch(() => {})
   }
 }

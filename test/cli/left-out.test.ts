@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Service } from 'bylaw'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import { loadService } from '../../src/terminal/load.ts'
 import { openStoreFor } from '../../src/terminal/start.ts'
 import { countVersionUse, flushUsage } from '../../src/versions/usage.ts'
@@ -67,8 +69,9 @@ const called = async (t: TestContext, make: (t: TestContext) => Promise<Place>):
 /** Notes that a version has a caller. */
 async function noted(api: Service, { url }: Place, version: string): Promise<void> {
   const store = await openStoreFor(api, url, 'apply')
-  countVersionUse(store, version, 'shop', Date.now() - 1000)
-  await flushUsage(store)
+  const on = { store, world: serviceWorld(realWorld, store) }
+  countVersionUse(on, version, 'shop', Date.now() - 1000)
+  await flushUsage(on)
   await store.close()
 }
 

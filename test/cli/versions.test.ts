@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
 import { loadService } from '../../src/terminal/load.ts'
 import { refuseUsedRetirement, warnOfVersionDates } from '../../src/terminal/retirement.ts'
@@ -35,17 +37,18 @@ const now = Date.parse('2026-11-20T00:00:00Z')
 
 test('uses are counted in memory, written down, and added up', async () => {
   const store = await openStoreFor(await loadService(declared('')), database, 'apply')
+  const on = { store, world: serviceWorld(realWorld, store) }
   try {
     for (const [version, caller, time] of [
       ['v1', 'shop', now - 3 * day],
       ['v1', 'shop', now - 2 * day],
       ['v2', '', now],
     ] as const)
-      countVersionUse(store, version, caller, time)
-    await flushUsage(store)
-    countVersionUse(store, 'v1', 'shop', now - 5 * day)
-    await flushUsage(store)
-    await flushUsage(store)
+      countVersionUse(on, version, caller, time)
+    await flushUsage(on)
+    countVersionUse(on, 'v1', 'shop', now - 5 * day)
+    await flushUsage(on)
+    await flushUsage(on)
     assert.deepEqual(await readVersionUses(store), [
       { version: 'v1', caller: 'shop', requests: 3, last: now - 2 * day },
       { version: 'v2', caller: '', requests: 1, last: now },

@@ -5,8 +5,8 @@ import { Problem } from '../../src/errors/problem.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { answerMemoryOf } from '../../src/limits/answer-memory.ts'
-import { intakeOf } from '../../src/limits/intake.ts'
+import { makeAnswerMemory } from '../../src/limits/answer-memory.ts'
+import { makeIntake } from '../../src/limits/intake.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import large from './large.ts'
 
@@ -72,6 +72,6 @@ const stopped = async (): Promise<void> => {
 }
 await Promise.all(Array.from({ length: 100 }, stopped))
 const last = await at('/notes?page_size=5')
-const held = [answerMemoryOf(store, world).held(), intakeOf(store, world).held()]
+const held = [world.state.of(makeAnswerMemory, { store, world }).held(), world.state.of(makeIntake, world).held()]
 console.log(JSON.stringify({ ...found, last: last.status, held }))
 await store.close()

@@ -67,7 +67,7 @@ async function running(
   const store = change(await openStore(notes, url, 'apply', {}, world))
   store.attend()
   const own = serviceWorld(world, store)
-  const stop = flushUsageEvery(store, 5000, own)
+  const stop = flushUsageEvery({ store, world: own }, 5000)
   t.after(() => stop().then(store.close).then(drop))
   const log = { error: (about: object) => assert.fail(JSON.stringify(about)), warn: () => {}, info: () => {} }
   const door = fetchDoor({

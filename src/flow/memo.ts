@@ -1,0 +1,65 @@
+/** Memo: keeps values by their key, up to a size; the least recently used go first. Part 1. */
+
+/** How large a value is, where not only their number is bounded, and what happens to those that go. */
+interface MemoOptions<Value> {
+  readonly sizeOf?: (value: Value) => number
+  readonly dropped?: (value: Value) => void
+}
+
+/**
+ * Two generations: a value that is used moves into the recent one; when that is full, it becomes the older one, and what was
+ * left in the older one goes. Finding a recent value writes nothing.
+ */
+export class Memo<Key, Value> {
+  #recent = new Map<Key, Value>()
+  #older = new Map<Key, Value>()
+  /** The size of the recent generation. */
+  #size = 0
+  readonly #half: number
+  readonly #sizeOf: (value: Value) => number
+  readonly #dropped: (value: Value) => void
+
+  /** `most` is the size of all values together; a value larger than half of it is not kept. */
+  constructor(most: number, { sizeOf = () => 1, dropped = () => {} }: MemoOptions<Value> = {}) {
+    this.#half = most / 2
+    this.#sizeOf = sizeOf
+    this.#dropped = dropped
+  }
+
+  get(key: Key): Value | undefined {
+    const found = this.#recent.get(key)
+    if (found !== undefined) return found
+    const older = this.#older.get(key)
+    if (older === undefined) return undefined
+    this.#older.delete(key)
+    return this.set(key, older)
+  }
+
+  /** Keeps a value under a key that has none, and returns it. */
+  set(key: Key, value: Value): Value {
+    const size = this.#sizeOf(value)
+    if (size > this.#half) return value
+    if (this.#size + size > this.#half) {
+      for (const one of this.#older.values()) this.#dropped(one)
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#size = 0
+    }
+    this.#size += size
+    this.#recent.set(key, value)
+    return value
+  }
+
+  delete(key: Key): void {
+    const found = this.#recent.get(key)
+    if (found === undefined) return void this.#older.delete(key)
+    this.#size -= this.#sizeOf(found)
+    this.#recent.delete(key)
+  }
+
+  clear(): void {
+    this.#recent.clear()
+    this.#older.clear()
+    this.#size = 0
+  }
+}

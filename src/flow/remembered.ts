@@ -1,0 +1,43 @@
+/** Remembered: caches what was read from the store, up to a size, each value with the state that it was read in. Part 1. */
+import { Memo } from './memo.ts'
+
+interface Entry<Value, State> {
+  readonly value: Value
+  readonly state: State
+  readonly size: number
+}
+
+/** `State` tells whether the collections that a value was read from were written to since. */
+export class Remembered<Value, State = string> {
+  readonly #entries: Memo<string, Entry<Value, State>>
+
+  /** `most` is the size of all values together, in characters; 0 if nothing may be cached. */
+  constructor(most: number) {
+    this.#entries = new Memo(most, { sizeOf: ({ size }) => size })
+  }
+
+  /** What was read in this state. */
+  get(key: string, state: State): Value | undefined {
+    const found = this.#entries.get(key)
+    return found?.state === state ? found.value : undefined
+  }
+
+  /** What was read last, in whatever state. */
+  latest(key: string): Value | undefined {
+    return this.#entries.get(key)?.value
+  }
+
+  put(key: string, state: State, value: Value, size: number): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, { value, state, size })
+  }
+
+  /** Drops what this process has written to. */
+  delete(key: string): void {
+    this.#entries.delete(key)
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}

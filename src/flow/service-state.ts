@@ -1,0 +1,15 @@
+/** Service state: what one service keeps while it runs: limits, counts, caches; two services share none of it. Part 1. */
+
+/** Each part belongs to the room of its maker, which is the key of the part. */
+export class ServiceState {
+  readonly #parts = new Map<unknown, unknown>()
+
+  /** The part that `make` makes, made from `given` at its first use. */
+  of<Given, Part extends object>(make: (given: Given) => Part, given: Given): Part {
+    const known = this.#parts.get(make) as Part | undefined
+    if (known) return known
+    const part = make(given)
+    this.#parts.set(make, part)
+    return part
+  }
+}
