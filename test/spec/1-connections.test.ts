@@ -41,7 +41,7 @@ doors(
   depot,
   (door) => {
     const post = (...lines: string[]) => head('POST /crates HTTP/1.1', 'Host: localhost', json, ...lines)
-    spec('R18', 'two lengths are 400, and nothing behind them is carried out', async () => {
+    spec('R18', 'two lengths are 400, and later requests on the connection are not carried out', async () => {
       await nothingDone(door, `${post('Content-Length: 1', chunked)}0\r\n\r\n`)
       await nothingDone(door, `${post(chunked, 'Content-Length: 1')}0\r\n\r\n`)
       await nothingDone(door, post('Content-Length: 12', 'Content-Length: 13') + body)
@@ -68,12 +68,12 @@ doors(
       for (const line of odd) await nothingDone(door, post('Content-Length: 12', line) + body)
       await nothingDone(door, 'POST /crates HTTP/1.1\nHost: localhost\n\n')
     })
-    spec('R18', 'chunks that are none are 400, and nothing is made of what came before', async () => {
+    spec('R18', 'malformed chunks are 400, and nothing of the request is carried out', async () => {
       for (const chunk of ['zz\r\n', '-1\r\n', `${'f'.repeat(20)}\r\n`, 'c\r\ntoo much content', '\r\n'])
         await nothingDone(door, `${post(chunked)}c\r\n${body}\r\n${chunk}`)
       assert.deepEqual(door.errors, [])
     })
-    spec('R18', 'content that ends too early is 400, and nothing is made of it', async () => {
+    spec('R18', 'content that ends too early is 400, and nothing is carried out', async () => {
       const before = await count(door)
       for (const bytes of [post('Content-Length: 13') + body, `${post(chunked)}c\r\n${body}\r\n`, 'POST /cra', 'P']) {
         const [told, ...more] = await spoken(door, bytes)
@@ -117,7 +117,7 @@ doors(
       assert.ok(door.answered.length - before < 6000, `${door.answered.length - before} were served first`)
       for (const text of await Promise.all(many)) assert.equal(answers(text).length, 901)
     })
-    spec('R164', 'a credential that stands in the place of the method is not logged', async () => {
+    spec('R164', 'a credential in place of the method is not logged', async () => {
       const key = `bylaw_${'aB3'.repeat(17).slice(0, 49)}`
       for (const line of [`${key} /crates HTTP/1.1`, `GET${key} /crates HTTP/1.1`, `A-${key} /crates/${key} HTTP/1.1`])
         assert.match(await door.raw(head(line, 'Host: localhost')), /^HTTP\/1.1 4/)
@@ -146,17 +146,17 @@ doors(
       }
       assert.equal((await door.send('GET', pathOf(2))).status, 200)
     })
-    spec('R18', 'nothing is carried out behind a message that closes the connection', async () => {
+    spec('R18', 'requests after a message that closes the connection are not carried out', async () => {
       const before = await count(door)
       const told = await spoken(door, message('GET /crates', [closing]) + create)
       assert.deepEqual(statuses(told), [200])
       assert.deepEqual(statuses(await spoken(door, head('GET /crates HTTP/1.0') + create)), [200])
       assert.equal(await count(door), before)
     })
-    spec('R18', 'who has said all may still listen', async () => {
+    spec('R18', 'a client that half-closes the connection gets its answer', async () => {
       assert.deepEqual(statuses(await spoken(door, create)), [201])
     })
-    spec('R18 R178', 'an early refusal can be read by who sends everything first', async () => {
+    spec('R18 R178', 'a client that sends everything first can read an early refusal', async () => {
       const large = Buffer.alloc(12_000_000, 'x')
       const lines = head('POST /crates HTTP/1.1', 'Host: localhost', json, `Content-Length: ${large.length}`)
       const [told, ...more] = answers(await unload(door.port, lines, large))
@@ -183,14 +183,14 @@ doors(
   (door) => {
     const waiting = (line: string, ...lines: string[]) =>
       head(`${line} HTTP/1.1`, 'Host: localhost', 'Expect: 100-continue', ...lines)
-    spec('R19', 'the content is asked for when it is wanted', async () => {
+    spec('R19', '100 Continue is sent when the content is needed', async () => {
       for (const length of ['Content-Length: 12', chunked]) {
         const content = length === chunked ? `c\r\n${body}\r\n0\r\n\r\n` : body
         const told = await spoken(door, waiting('POST /crates', json, length), content)
         assert.deepEqual(statuses(told), [100, 201])
       }
     })
-    spec('R1 R19', 'every check that needs no content comes before it is asked for', async () => {
+    spec('R1 R19', 'every check that needs no content comes before 100 Continue', async () => {
       const length = 'Content-Length: 12'
       const rows: readonly (readonly [string, number, string])[] = [
         [waiting('POST /nope', json, length), 404, 'route-not-found'],
@@ -213,7 +213,7 @@ doors(
         assert.deepEqual(more, [], bytes)
       }
     })
-    spec('R19', 'another expectation is 417; HTTP/1.0 has none', async () => {
+    spec('R19', 'another expectation is 417; HTTP/1.0 ignores Expect', async () => {
       for (const expectation of ['nonsense', '100-continue, nonsense', '200-ok'])
         await nothingDone(
           door,
@@ -224,7 +224,7 @@ doors(
       const old = head('POST /crates HTTP/1.0', json, 'Content-Length: 12', 'Expect: 100-continue')
       assert.deepEqual(statuses(await spoken(door, old + body)), [201])
     })
-    spec('R16', 'content on GET, HEAD, DELETE and OPTIONS is 400, however its length is told', async () => {
+    spec('R16', 'content on GET, HEAD, DELETE and OPTIONS is 400, with a length or in chunks', async () => {
       await door.send('PUT', pathOf(4), { json: { name: 'A' } })
       for (const method of ['GET', 'DELETE', 'OPTIONS']) {
         for (const bytes of [
@@ -240,7 +240,7 @@ doors(
       assert.equal(told?.status, 400)
       assert.equal((await door.send('GET', pathOf(4))).status, 200)
     })
-    spec('R16', 'empty content is none', async () => {
+    spec('R16', 'empty content counts as no content', async () => {
       for (const method of ['GET', 'OPTIONS', 'DELETE']) {
         await door.send('PUT', pathOf(5), { json: { name: 'A' } })
         const bare = message(`${method} ${pathOf(5)}`, ['Content-Length: 0', json])

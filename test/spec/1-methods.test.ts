@@ -62,7 +62,7 @@ doors('HEAD', shop, (door) => {
       assert.equal(head.text, '')
     }
   })
-  spec('R10', 'of an answer that is compressed, HEAD tells the coding, and no length of something else', async () => {
+  spec('R10', 'HEAD names the coding of a compressed answer, and no wrong length', async () => {
     const { headers } = await door.send('HEAD', `${item}/slots`, { headers: { 'accept-encoding': 'gzip' } })
     assert.equal(headers['content-encoding'], 'gzip')
     assert.equal(headers['content-length'], undefined)
@@ -77,7 +77,7 @@ doors('HEAD', shop, (door) => {
 
 doors('OPTIONS', shop, (door) => {
   const patch = 'application/merge-patch+json, application/json'
-  spec('R11', 'OPTIONS is 204 with what the path offers, whether or not there is an item', async () => {
+  spec('R11', 'OPTIONS is 204 with the methods of the path, whether or not the item exists', async () => {
     for (const path of ['/orders/ord_x', '/orders/a%2Fb', missing, item, `/warehouses/x/slots/${'y'.repeat(500)}`]) {
       const { status, headers, text } = await door.send('OPTIONS', path)
       assert.deepEqual([status, text], [204, ''], path)
@@ -88,7 +88,7 @@ doors('OPTIONS', shop, (door) => {
       assert.match(headers['request-id'] ?? '', /./)
     }
   })
-  spec('R11', 'Accept-Patch stands only where PATCH is', async () => {
+  spec('R11', 'Accept-Patch is sent only where PATCH is offered', async () => {
     for (const [path, allow] of [
       ['/orders', 'GET, HEAD, OPTIONS, POST'],
       ['/order-lines', 'GET, HEAD, OPTIONS'],
@@ -115,7 +115,7 @@ const some = service({
   },
 })
 
-doors('what is not offered', some, (door) => {
+doors('methods that are not offered', some, (door) => {
   spec('R12', 'Allow lists exactly the methods that are not answered with 405', async () => {
     for (const path of ['/logs', '/notes/x', `/notes/note_${'1'.repeat(26)}`]) {
       const offered: string[] = []
@@ -129,11 +129,11 @@ doors('what is not offered', some, (door) => {
       assert.equal((await door.send('OPTIONS', path)).headers.allow, offered.join(', '))
     }
   })
-  spec('R12', 'a path on which nothing is offered is none', async () => {
+  spec('R12', 'a path without methods does not exist', async () => {
     for (const method of all)
       for (const path of ['/notes', '/logs/x']) assert.equal((await door.send(method, path)).status, 404)
   })
-  spec('R13', 'a method that nobody knows is 405, with the same Allow', async () => {
+  spec('R13', 'an unknown method is 405, with the same Allow', async () => {
     for (const method of ['FOO', 'PURGE', 'QUERY']) {
       // A client of Node refuses to send what its parser does not know.
       if (door.name === 'node:http' && method === 'FOO') continue
@@ -146,7 +146,7 @@ doors('what is not offered', some, (door) => {
 })
 
 doors(
-  '501 for what is not known',
+  '501 for unknown methods',
   service({
     name: 'strict',
     resources: { logs: { fields: { name: f.text() }, access: 'public', methods: ['list', 'create'] } },
@@ -211,7 +211,7 @@ doors('content where it means nothing', shop, (door) => {
 })
 
 doors('Request-Id', shop, (door) => {
-  spec('R27', 'every answer has a Request-Id, a fresh UUIDv7 where none was sent', async () => {
+  spec('R27', 'every answer has a Request-Id, a new UUIDv7 if the request had none', async () => {
     const seen = new Set<string>()
     for (const [method, path] of [
       ['GET', '/warehouses'],

@@ -59,14 +59,14 @@ doors(
 )
 
 doors('no timing', quiet, (door) => {
-  spec('R26', 'how long an answer took is not told unless wanted', async () => {
+  spec('R26', 'the time of an answer is not sent unless it is turned on', async () => {
     for (const path of ['/notes', '/nope', '/healthz'])
       assert.equal((await door.send('GET', path)).headers['server-timing'], undefined, path)
   })
 })
 
 doors('timing', timed, (door) => {
-  spec('R26', 'Server-Timing tells the time in all and that of each phase', async () => {
+  spec('R26', 'Server-Timing has the total time and that of each phase', async () => {
     const time = '\\d+(\\.\\d{1,2})?'
     for (const path of ['/notes', '/nope', '/healthz']) {
       const timing = (await door.send('GET', path)).headers['server-timing'] ?? ''

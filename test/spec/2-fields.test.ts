@@ -190,7 +190,7 @@ doors('fields', samples, (door) => {
 
   spec(
     'R35 R39 R40 R44',
-    'what does not fit is refused at its place with its type, on POST, PUT and PATCH alike',
+    'an invalid value is refused with pointer and type, on POST, PUT and PATCH alike',
     async () => {
       const path = (await created(door, '/samples', { text: 'stays' })).headers.location as string
       for (const [name, types] of Object.entries(refused))
@@ -207,7 +207,7 @@ doors('fields', samples, (door) => {
     },
   )
 
-  spec('R44', 'a whole number may be written with zeros behind the point or as a power of ten', async () => {
+  spec('R44', 'a whole number may be written with zeros after the point or as a power of ten', async () => {
     const rows = { '1.0': 1, '1e2': 100, '-0': 0, '0.0': 0, '1.50e1': 15, '1E+2': 100, '500e-2': 5 }
     for (const [text, becomes] of Object.entries(rows)) {
       const sent = { body: `{"quantity":${text}}`, headers: { 'content-type': 'application/json' } }

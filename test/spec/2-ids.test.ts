@@ -56,7 +56,7 @@ doors('identifiers', house, (door) => {
     assert.match(hex, /^.{12}7.{3}[89ab]/)
   })
 
-  spec('R36 R59', 'identifiers are in the order of creation, none comes twice', async () => {
+  spec('R36 R59', 'identifiers are in the order of creation and never repeat', async () => {
     const ids: string[] = []
     for (let i = 0; i < 200; i++) ids.push((await created(door, '/orders', {})).json.id)
     assert.deepEqual(ids.toSorted(), ids)
@@ -64,7 +64,7 @@ doors('identifiers', house, (door) => {
     assert.equal(new Set([...ids, ...parallel.map(({ json }) => json.id)]).size, 250)
   })
 
-  spec('R36 R9', 'identifiers are compared exactly, and what cannot be one is not found', async () => {
+  spec('R36 R9', 'identifiers are compared exactly, and an impossible one is not found', async () => {
     const { json } = await created(door, '/orders', {})
     const suffix = json.id.slice(4)
     const wrongs = [
@@ -105,7 +105,7 @@ doors('identifiers', house, (door) => {
     assert.notEqual((await created(door, '/orders', {})).json.id, json.id)
   })
 
-  spec('R91', 'clients choose identifiers where a resource says so, else the service makes them', async () => {
+  spec('R91', 'clients choose identifiers if the resource says so; otherwise the service makes them', async () => {
     const { json, headers } = await created(door, '/documents', { id: 'doc_Read-me_1', title: 'a' })
     assert.deepEqual([json.id, headers.location], ['doc_Read-me_1', '/documents/doc_Read-me_1'])
     assert.deepEqual((await door.send('GET', '/documents/doc_Read-me_1')).json, json)
@@ -152,7 +152,7 @@ doors('identifiers', house, (door) => {
     ])
   })
 
-  spec('R36', 'a generator makes what follows the prefix', async () => {
+  spec('R36', 'a generator makes the part after the prefix', async () => {
     const first = await created(door, '/tickets', {})
     const second = await created(door, '/tickets', {})
     assert.equal(first.json.id, `tic_${made - 1}`)
@@ -163,7 +163,7 @@ doors('identifiers', house, (door) => {
 
   spec(
     'R36 R157',
-    'a generator that makes what no address can hold is a failure of the service, and nothing is made',
+    'a generator whose id does not fit into a URL is a failure of the service, and nothing is created',
     async () => {
       for (const _ of odd) {
         const { status, json } = await door.send('POST', '/gadgets', { json: {} })

@@ -254,14 +254,14 @@ doors('strict JSON', desk, (door) => {
     assert.equal(({} as { admin?: boolean }).admin, undefined)
   })
 
-  spec('R46', 'a refused body says what is wrong without quoting it', async () => {
+  spec('R46', 'the refusal of a body says what is wrong without quoting it', async () => {
     const { json: answered } = await post(door, '{"password":"hunter2",}')
     assert.equal(answered.message, 'The content is not valid JSON: it goes wrong at character 22.')
     const { text } = await post(door, '{"password":hunter2}')
     assert.ok(!text.includes('hunter2') && !text.includes('password'))
   })
 
-  spec('R46', 'no content where some is needed is told as such', async () => {
+  spec('R46', 'missing content has an error of its own', async () => {
     for (const method of ['POST', 'PUT', 'PATCH']) {
       const path = method === 'POST' ? '/notes' : '/notes/not_01h455vb4pex5vsknk084sn02q'
       const { status, json: answered } = await door.send(method, path, { body: '', headers: json })

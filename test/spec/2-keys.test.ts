@@ -139,7 +139,7 @@ doors('keys', store, (door) => {
     }
   })
 
-  spec('R49 R4 R5', 'any text names its item, its list below, and what lies there', async () => {
+  spec('R49 R4 R5', 'any text key works in the URL of the item, its child list and its children', async () => {
     const key = fc
       .string({ unit: codePoint, minLength: 1, maxLength: 20 })
       .filter((text) => !/^\.\.?$|\0/.test(text) && texts[text] === undefined)

@@ -78,7 +78,7 @@ doors('snake_case', snake, (door) => {
     assert.deepEqual((await door.send('GET', path)).json, changed.json)
   })
 
-  spec('R41a', 'the other case is unknown, and what is the service’s own is read-only', async () => {
+  spec('R41a', 'names in the other case are unknown, and managed fields are read-only', async () => {
     const answer = await door.send('POST', '/sales-orders', {
       json: { first_name: 'a', firstName: 'b', createdAt: 'x', created_at: 'x' },
     })

@@ -63,7 +63,7 @@ doors('negotiation', desk, (door) => {
     assert.equal((await door.send('GET', path)).status, 200)
   })
 
-  spec('R31', 'where nothing acceptable is offered the answer is 406, in JSON, naming what is offered', async () => {
+  spec('R31', 'if no acceptable type is offered the answer is 406, in JSON, with the offered types', async () => {
     const path = (await created(door, '/notes', { name: 'a' })).headers.location as string
     const excluding = [
       'application/xml',
@@ -95,13 +95,13 @@ doors('negotiation', desk, (door) => {
     assert.equal((await door.send('GET', path)).json.name, 'a')
   })
 
-  spec('R30 R31', 'problem+json alone is no representation of a resource', async () => {
+  spec('R30 R31', 'Accept with problem+json only is 406 for a resource', async () => {
     const { status, headers, json } = await accepting(door, '/notes', 'application/problem+json')
     assert.deepEqual([status, headers['content-type'], json.status], [406, 'application/problem+json', 406])
     assert.equal((await accepting(door, '/notes', 'application/problem+json, application/json;q=0.1')).status, 200)
   })
 
-  spec('R31', 'a path that is not there is told before what is acceptable', async () => {
+  spec('R31', 'an unknown path is reported before Accept', async () => {
     assert.equal((await accepting(door, '/nope', 'text/html')).status, 404)
   })
 
@@ -118,7 +118,7 @@ doors('negotiation', desk, (door) => {
     for (const type of types) assert.equal((await sending(door, { 'content-type': type })).status, 201, type)
   })
 
-  spec('R32 R33', 'other types are answered by 415 with those that are taken, and without codings', async () => {
+  spec('R32 R33', 'other types are answered by 415 with the accepted types, and without codings', async () => {
     const types = [
       'text/plain',
       'text/json',
@@ -151,7 +151,7 @@ doors('negotiation', desk, (door) => {
     }
   })
 
-  spec('R32', 'on PATCH a 415 has Accept-Patch too, and merge patches are taken', async () => {
+  spec('R32', 'on PATCH a 415 has Accept-Patch too, and merge patches are accepted', async () => {
     const path = (await created(door, '/notes', { name: 'a' })).headers.location as string
     for (const type of ['application/xml', 'application/json-patch+json', 'text/plain']) {
       const { status, headers } = await door.send('PATCH', path, { body: text, headers: { 'content-type': type } })
@@ -176,7 +176,7 @@ doors('negotiation', desk, (door) => {
     }
   })
 
-  spec('R33', 'gzip, br and identity are decoded, alone and one upon the other', async () => {
+  spec('R33', 'gzip, br and identity are decoded, alone and combined', async () => {
     const codings: [coding: string, body: string | Uint8Array][] = [
       ['gzip', gzipSync(text)],
       ['GZip', gzipSync(text)],
@@ -212,7 +212,7 @@ doors('negotiation', desk, (door) => {
     }
   })
 
-  spec('R33', 'what is not coded as it says is answered by 400', async () => {
+  spec('R33', 'content that does not match its Content-Encoding is 400', async () => {
     const whole = gzipSync(JSON.stringify({ name: 'a'.repeat(500) }))
     for (const [coding, body] of [
       ['gzip', text],
@@ -247,7 +247,7 @@ doors('negotiation', desk, (door) => {
     assert.equal((await coded(door, 'gzip, gzip', nested)).status, 413)
   })
 
-  spec('R1 R32', 'the type is told before a query parameter, a missing item or a broken body', async () => {
+  spec('R1 R32', 'the media type is checked before a query parameter, a missing item or a broken body', async () => {
     const headers = { 'content-type': 'text/plain' }
     const path = '/notes/not_01h455vb4pex5vsknk084sn02q?x=1'
     assert.equal((await door.send('PATCH', path, { body: '{', headers })).status, 415)
@@ -259,7 +259,7 @@ doors('negotiation', desk, (door) => {
 })
 
 doors('other codings', zstd, (door) => {
-  spec('R33', 'request.codings says which codings are taken, limits.body how large content may be', async () => {
+  spec('R33', 'request.codings lists the accepted codings, limits.body the largest content', async () => {
     assert.equal((await coded(door, 'zstd', zstdCompressSync(text))).status, 201)
     const { status, headers } = await coded(door, 'gzip', gzipSync(text))
     assert.deepEqual([status, headers['accept-encoding']], [415, 'zstd'])
@@ -268,7 +268,7 @@ doors('other codings', zstd, (door) => {
 })
 
 doors('no codings', plain, (door) => {
-  spec('R33', 'without codings only content as it is is taken', async () => {
+  spec('R33', 'without codings only uncompressed content is accepted', async () => {
     const { status, headers } = await coded(door, 'gzip', gzipSync(text))
     assert.deepEqual([status, headers['accept-encoding']], [415, 'identity'])
     assert.equal((await coded(door, 'identity', text)).status, 201)

@@ -86,7 +86,7 @@ doors('representations', shop, (door) => {
     assert.ok(list.json.data.every((one: { id: unknown }) => typeof one.id === 'string'))
   })
 
-  spec('R35', 'identifiers are strings wherever they stand', async () => {
+  spec('R35', 'identifiers are strings everywhere', async () => {
     const customer = await created(door, '/customers', ann())
     const order = await created(door, '/orders', {
       customerId: customer.json.id,
@@ -125,7 +125,7 @@ doors('representations', shop, (door) => {
     }
   })
 
-  spec('R49', 'addresses in headers are absolute paths, whatever host was asked', async () => {
+  spec('R49', 'addresses in headers are absolute paths, for any host', async () => {
     const customer = await created(door, '/customers', ann())
     const order = await created(door, '/orders', { customerId: customer.json.id, currency: 'EUR' })
     const sent = { json: { description: 'a', quantity: 1, unitPrice: '1' }, headers: { host: 'api.example.com' } }

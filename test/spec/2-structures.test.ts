@@ -94,14 +94,14 @@ doors('structures', depots, (door) => {
     })
   })
 
-  spec('R42', 'null stands in place of a default only where the field is optional', async () => {
+  spec('R42', 'null replaces a default only if the field is optional', async () => {
     assert.equal((await created(door, '/kits', { maybe: null })).json.maybe, null)
     const json = { text: null, words: null, place: { city: null, floor: null }, metadata: null }
     const expected = ['/text', '/words', '/place/city', '/place/floor', '/metadata'].map((at) => `field-required ${at}`)
     assert.deepEqual(wrong(await door.send('POST', '/kits', { json })), expected)
   })
 
-  spec('R154 R155', 'what is wrong inside of objects and lists has its whole pointer', async () => {
+  spec('R154 R155', 'a violation inside objects and lists has its whole pointer', async () => {
     const rows: [given: object, expected: string[]][] = [
       [{ home: {} }, ['field-required /home/city']],
       [{ home: { city: '' } }, ['too-short /home/city']],
@@ -155,7 +155,7 @@ doors('structures', depots, (door) => {
     assert.deepEqual(wrong(await door.send('POST', '/baskets', { json: { ...basket, metadata } })), expected)
   })
 
-  spec('R154', 'what is missing is told first, then what is wrong in the order of the document', async () => {
+  spec('R154', 'missing fields are reported first, then violations in the order of the document', async () => {
     const json = { tags: 1, zebra: 1, parcels: [{ extra: 1, label: 5 }], grid: 'x', apple: 1 }
     assert.deepEqual(wrong(await door.send('POST', '/baskets', { json })), [
       'field-required /title',
@@ -180,7 +180,7 @@ doors('structures', depots, (door) => {
     ])
   })
 
-  spec('R154', 'at most 50 are told, and how many there are', async () => {
+  spec('R154', 'at most 50 violations are listed, with their total', async () => {
     const json = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`x${i}`, i]))
     const answer = await door.send('POST', '/baskets', { json: { ...basket, ...json } })
     assert.equal(answer.json.message, '60 fields are invalid.')
@@ -263,7 +263,7 @@ const narrow = service({
 })
 
 doors('limits of metadata', narrow, (door) => {
-  spec('R41', 'the limits of metadata are settings, and hold for what a change adds up to', async () => {
+  spec('R41', 'the limits of metadata are settings, and hold for the result of a patch', async () => {
     const { headers } = await created(door, '/jars', { metadata: { abc: 'abcd' } })
     const rows: [metadata: object, expected: string][] = [
       [{ abcd: '' }, 'too-long /metadata/abcd'],

@@ -27,7 +27,7 @@ doors('children', market, (door) => {
     await stocked(door, `/shelves/${right}/slots`, [{ number: 9, depth: 5 }])
   })
 
-  spec('R5 R4', 'the list below an owner has its children only, the flat list those of all', async () => {
+  spec('R5 R4', 'the list below a parent has its children only, the flat list those of all parents', async () => {
     const below = await listed(door, `/products/${table}/parts`)
     assert.deepEqual(values(below, 'id'), parts)
     assert.ok(values(below, 'productId').every((id) => id === table))
@@ -56,7 +56,7 @@ doors('children', market, (door) => {
     }
   })
 
-  spec('R1', 'wrong parameters are told before a missing owner', async () => {
+  spec('R1', 'wrong parameters are reported before a missing parent', async () => {
     assert.deepEqual(await refused(door, '/products/prd_00000000000000000000000000/parts?foo=1'), [
       'unknown-parameter foo',
     ])
@@ -104,7 +104,7 @@ doors('children', market, (door) => {
     },
   )
 
-  spec('R84', 'cursors walk below the owner and stay there', async () => {
+  spec('R84', 'cursors below a parent stay below it', async () => {
     const seen: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const answer = await listed(door, `/shelves/${left}/slots?sort=depth&cursor=${cursor}&limit=1`)
@@ -114,7 +114,7 @@ doors('children', market, (door) => {
     assert.deepEqual(seen, [10, 100, 2, 9])
   })
 
-  spec('R82', 'a cursor of one owner is none of another, and none of the flat list', async () => {
+  spec('R82', 'a cursor below one parent is refused below another, and in the flat list', async () => {
     const { nextCursor } = (await listed(door, `/products/${table}/parts?cursor=&limit=1`)).json.pagination
     for (const path of [`/products/${chair}/parts`, '/parts', '/products'])
       assert.deepEqual(await refused(door, `${path}?cursor=${nextCursor}`), ['invalid-cursor cursor'], path)
@@ -122,7 +122,7 @@ doors('children', market, (door) => {
     assert.equal((await listed(door, escaped)).json.data.length, 3)
   })
 
-  spec('R54', 'children go with what they are listed by', async () => {
+  spec('R54', 'children are deleted with the parent that lists them', async () => {
     const { id } = await made(door, '/products', { name: 'lamp' })
     const path = `/products/${id}/parts`
     assert.deepEqual((await listed(door, path)).json.pagination.totalRecords, 0)

@@ -145,7 +145,7 @@ doors('cursors', declared(), (door) => {
     await door.send('DELETE', `/books/${more[1]}`)
   })
 
-  spec('R82', 'a changed cursor, one of another list or of no known form is refused, in the same words', async () => {
+  spec('R82', 'a changed cursor, one of another list or of unknown form is refused with the same message', async () => {
     const { nextCursor } = await page(door, { cursor: '', limit: '2' })
     const other = (await listed(door, '/pages?cursor=&limit=2')).json.pagination.nextCursor
     const said = new Set<string>()

@@ -34,7 +34,7 @@ doors('envelope', shop, (door) => {
 
   spec(
     'R52 R34',
-    'a list is an object with the items in data, each with a string id, and page information beside it',
+    'a list is an object with the items in data, each with a string id, and page information',
     async () => {
       const item = await made(door, '/orders', { price: '1' })
       const { json, headers } = await listed(door, '/orders')
@@ -57,7 +57,7 @@ doors('envelope', shop, (door) => {
     assert.deepEqual((await listed(door, '/orders?status=lost')).json, empty)
   })
 
-  spec('R52 R42', 'the items of a list are those that are read alone, to the letter', async () => {
+  spec('R52 R42', 'the items of a list are byte for byte those that are read alone', async () => {
     const ids = await stocked(door, '/orders', [{ note: 'é "quoted" \\ \u2028' }, { price: '10.5' }])
     const alone = await Promise.all(ids.map(async (id) => (await door.send('GET', `/orders/${id}`)).text))
     assert.ok((await listed(door, '/orders')).text.startsWith(`{"data":[${alone.join(',\n')}],`))
@@ -84,7 +84,7 @@ doors('envelope', shop, (door) => {
     assert.ok(json.data.every(({ id }: { id: string }) => id !== first))
   })
 
-  spec('R54', 'a total that was counted before is not told when rows have come or gone since', async () => {
+  spec('R54', 'a cached total is not used after rows were added or removed', async () => {
     const total = async (query = '') => (await listed(door, `/orders${query}`)).json.pagination.totalRecords
     await made(door, '/orders', {})
     assert.deepEqual([await total(), await total(), await total('?status=lost')], [1, 1, 0])
@@ -136,7 +136,7 @@ doors('envelope', shop, (door) => {
     )
   })
 
-  spec('R148', 'weak tags are weak on lists too, and no tags are none', async () => {
+  spec('R148', 'weak tags are weak on lists too, and with tags off lists have none', async () => {
     assert.match((await listed(door, '/customers')).headers.etag as string, /^W\/"[^"]+"$/)
     const { etag } = (await listed(door, '/customers')).headers
     assert.equal((await door.send('GET', '/customers', { headers: { 'if-none-match': etag as string } })).status, 304)

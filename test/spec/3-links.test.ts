@@ -71,7 +71,7 @@ doors('links', declared(), (door) => {
     assert.equal(linksOf(last).first, '/orders?limit=40&cursor=')
   })
 
-  spec('R86', 'each link leads where it says, in every style', async () => {
+  spec('R86', 'each link leads to the page that it names, in every style', async () => {
     for (const start of [
       '/orders?sort=price&order=desc&price[gte]=3&page_size=9',
       '/orders?limit=9&sort=price',
@@ -116,7 +116,7 @@ doors('links', declared(), (door) => {
     await door.send('DELETE', `/lines/${(await listed(door, links.next as string)).json.data[0].id}`)
   })
 
-  spec('R86', 'HEAD carries them as GET does, and refusals carry none', async () => {
+  spec('R86', 'HEAD has the same links as GET, and refusals have none', async () => {
     assert.equal(
       (await door.send('HEAD', '/orders?page=2')).headers.link,
       (await listed(door, '/orders?page=2')).headers.link,
@@ -125,7 +125,7 @@ doors('links', declared(), (door) => {
     assert.equal((await door.send('GET', '/orders?page=0')).text.includes('_links'), false)
   })
 
-  spec('R86', 'links of very long URLs do not outgrow what clients take as headers', async () => {
+  spec('R86', 'links of very long URLs do not exceed the header limits of clients', async () => {
     const ids = Array.from({ length: 100 }, (_, i) => `ord_${String(i).padStart(26, '0')}`)
     const answer = await listed(door, `/orders?id=in:(${ids.join(',')})&price=in:(${ids.map((_, i) => i).join(',')})`)
     assert.equal(answer.status, 200)
@@ -135,7 +135,7 @@ doors('links', declared(), (door) => {
 
 doors('links within reach', declared({ maxOffset: 4, pageSize: 2 }), (door) => {
   fill(door, 9)
-  spec('R86', 'page and offset style link only as far as rows can be passed over', async () => {
+  spec('R86', 'page and offset style link only to pages within maxOffset', async () => {
     assert.deepEqual(rels(await listed(door, '/orders?page=2')), ['self', 'first', 'prev', 'next'])
     assert.deepEqual(rels(await listed(door, '/orders?page=3')), ['self', 'first', 'prev'])
     assert.equal((await listed(door, '/orders?page=3')).json.pagination.hasMore, true)
@@ -170,7 +170,7 @@ doors('links in the content', declared({ links: 'body', pageSize: 2 }), (door) =
 
 doors('no links', declared({ links: 'none' }), (door) => {
   fill(door, 1)
-  spec('R86', 'list.links: none writes none', async () => {
+  spec('R86', 'list.links: none sends no links', async () => {
     const answer = await listed(door, '/orders')
     assert.equal(answer.headers.link, undefined)
     assert.deepEqual(Object.keys(answer.json), ['data', 'pagination'])

@@ -40,7 +40,7 @@ doors('long texts', library, (door) => {
     return json.data.map(({ id }: { id: string }) => id)
   }
 
-  spec('R60 R70 R177', 'are found by what stands in them, whole', async () => {
+  spec('R60 R70 R177', 'are found by equality of their whole value', async () => {
     const ids: string[] = []
     const base = odd(1000, 1)
     for (const end of ['', 'a', 'b', 'ab']) {

@@ -46,7 +46,7 @@ doors('pagination', declared(), (door) => {
     }
   }
 
-  spec('R75 R76', 'page style tells the page, its size, the pages and the records', () =>
+  spec('R75 R76', 'page style reports the page, its size, the pages and the records', () =>
     table([
       [
         '',
@@ -73,7 +73,7 @@ doors('pagination', declared(), (door) => {
     ]),
   )
 
-  spec('R75 R76', 'offset style tells limit, offset and the records; limit alone means offset 0', () =>
+  spec('R75 R76', 'offset style reports limit, offset and the records; limit alone means offset 0', () =>
     table([
       ['limit=5', range(0, 5), { limit: 5, offset: 0, totalRecords: 41, hasMore: true, nextCursor: cursor }],
       ['offset=38', range(38, 41), { limit: 20, offset: 38, totalRecords: 41, hasMore: false }],
@@ -87,7 +87,7 @@ doors('pagination', declared(), (door) => {
     ]),
   )
 
-  spec('R75 R84', 'cursor style tells limit, cursors and nothing else; an empty cursor is the first page', async () => {
+  spec('R75 R84', 'cursor style reports limit and cursors only; an empty cursor is the first page', async () => {
     await table([
       ['cursor=&limit=2', [0, 1], { limit: 2, nextCursor: cursor, prevCursor: null, hasMore: true }],
       ['cursor=', range(0, 20), { limit: 20, nextCursor: cursor, prevCursor: null, hasMore: true }],

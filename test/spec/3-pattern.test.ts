@@ -44,7 +44,7 @@ doors('patterns', market, (door) => {
     for (const [pattern, expected] of rows) assert.deepEqual(await found(field, pattern), expected, pattern)
   }
 
-  spec('R69', 'a percent sign stands for any run of characters, and without one the text may stand anywhere', () =>
+  spec('R69', 'a percent sign matches any run of characters, and a pattern without one matches anywhere', () =>
     table('name', [
       ['ann', ['ann', 'joann', 'hannah']],
       ['%ann%', ['ann', 'joann', 'hannah']],
@@ -71,7 +71,7 @@ doors('patterns', market, (door) => {
     assert.deepEqual(values(await listed(door, '/products?name[like]=50\\%25'), 'name'), ['50%'])
   })
 
-  spec('R70', 'every other character stands for itself, in its own case', () =>
+  spec('R70', 'every other character matches itself, case-sensitively', () =>
     table('name', [
       ['a_b', ['a_b']],
       ['a*b', ['a*b']],

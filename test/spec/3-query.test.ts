@@ -14,7 +14,7 @@ const resources = {
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
 doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, resources }), (door) => {
-  spec('R15', 'QUERY answers as GET does with the same parameters, and its links are those of GET', async () => {
+  spec('R15', 'QUERY answers like GET with the same parameters, with the links of GET', async () => {
     for (const price of [3, 1, 2]) await door.send('POST', '/orders', { json: { status: 'paid', price } })
     await door.send('POST', '/orders', { json: { status: 'lost', price: 9 } })
     const body = 'status=paid&sort=price&page_size=2&price[gte]=1'
@@ -48,7 +48,7 @@ doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, r
     )
   })
 
-  spec('R15', 'parameters may stand in the URL of a QUERY, but not in both places', async () => {
+  spec('R15', 'parameters may be in the URL or in the content of a QUERY, but not in both', async () => {
     const inUrl = await door.send('QUERY', '/orders?status=lost', { body: '', headers: form })
     assert.deepEqual([inUrl.status, inUrl.json.data.length], [200, 1])
     for (const [path, body] of [
@@ -62,7 +62,7 @@ doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, r
     assert.deepEqual([malformed.status, malformed.json.type], [400, 'invalid-url-encoding'])
   })
 
-  spec('R15 R83', 'cursors of GET go on with QUERY, and the other way round', async () => {
+  spec('R15 R83', 'cursors of GET work with QUERY, and the other way round', async () => {
     const { nextCursor } = (await door.send('GET', '/orders?cursor=&limit=1&sort=price')).json.pagination
     const body = `sort=price&limit=1&cursor=${nextCursor}`
     const next = await door.send('QUERY', '/orders', { body, headers: form })

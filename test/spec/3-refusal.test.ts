@@ -33,7 +33,7 @@ doors('refusals of lists', market, (door) => {
     )
   })
 
-  spec('R71 R55', 'what is named can be asked: fields named like parameters with their operator', async () => {
+  spec('R71 R55', 'fields named like parameters can be filtered with an operator', async () => {
     assert.match(await sentence(door, '/products?limit[gte]=1'), /Allowed: limit\[eq\], limit\[null\]\.$/)
     assert.match(await sentence(door, '/products?secret=1'), / order\[eq\], limit\[eq\], version\[eq\], /)
     assert.match(await sentence(door, '/products?nothing=1'), / order\[eq\], limit\[eq\], version\[eq\], /)
@@ -127,7 +127,7 @@ doors('refusals of lists', market, (door) => {
     assert.deepEqual(await refused(door, '/products?name[like]=a%00'), ['invalid-parameter-value name[like]'])
   })
 
-  spec('R72 R156', 'the message says what the value has to be', async () => {
+  spec('R72 R156', 'the message names the allowed values', async () => {
     const table: [query: string, says: RegExp][] = [
       ['price[gte]=abc', /^price must be a decimal number/],
       ['stock=1.5', /^stock must be a whole number/],
@@ -184,7 +184,7 @@ doors('refusals of lists', market, (door) => {
     assert.match(await sentence(door, query(21)), /21 filters are given; at most 20/)
   })
 
-  spec('R154', 'everything that is wrong is told at once, in the order of the parameters', async () => {
+  spec('R154', 'all violations are reported at once, in the order of the parameters', async () => {
     const query =
       'limit=0&price[gte]=abc&foo=1&sort=secret&order=DESC&nulls=middle&colour=pink&page=2&secret=1&name[foo]=1&foo=2'
     assert.deepEqual(await refused(door, `/products?${query}`), [

@@ -55,7 +55,7 @@ doors('sorting', market, (door) => {
       assert.deepEqual(await names(Object.fromEntries(new URLSearchParams(query))), expected, query)
   }
 
-  spec('R56 R60', 'texts are sorted by code point, ascending unless asked otherwise', () =>
+  spec('R56 R60', 'texts are sorted by code point, ascending by default', () =>
     table([
       ['sort=name', ['', 'Z', 'a', 'b', '～', '😀']],
       ['sort=name&order=asc', ['', 'Z', 'a', 'b', '～', '😀']],
@@ -92,7 +92,7 @@ doors('sorting', market, (door) => {
     ]),
   )
 
-  spec('R57', 'rows without a value stand at the end in both directions, or where nulls says', () =>
+  spec('R57', 'rows without a value come last in both directions, or where nulls puts them', () =>
     table([
       ['sort=price&nulls=first', ['😀', 'Z', 'a', '', 'b', '～']],
       ['sort=price&order=desc&nulls=first', ['😀', '～', 'b', '', 'a', 'Z']],
@@ -113,7 +113,7 @@ doors('sorting', market, (door) => {
     ]),
   )
 
-  spec('R59', 'without a sort the order is that of creation, whatever filters there are', () =>
+  spec('R59', 'without a sort the order is that of creation, with any filters', () =>
     table([
       ['', ['b', 'a', 'Z', '～', '😀', '']],
       ['price[null]=false', ['b', 'a', 'Z', '～', '']],
@@ -121,7 +121,7 @@ doors('sorting', market, (door) => {
     ]),
   )
 
-  spec('R53', 'the list is filtered, then sorted, then paginated, whatever the order of the parameters', async () => {
+  spec('R53', 'the list is filtered, then sorted, then paginated, in any order of the parameters', async () => {
     const parameters = ['page=1', 'page_size=1', 'sort=price', 'stock=1']
     for (let i = 0; i < parameters.length; i++) {
       const turned = [...parameters.slice(i), ...parameters.slice(0, i)]
@@ -204,19 +204,15 @@ for (const [nullsDefault, up, down] of [
   })
   doors(`nulls ${nullsDefault}`, placed, (door) => {
     before(() => stocked(door, '/rows', rows))
-    spec(
-      'R57',
-      `list.nullsDefault: ${nullsDefault} places rows without a value where nothing else is asked`,
-      async () => {
-        const names = async (query: string) => values(await listed(door, `/rows?${query}`), 'name')
-        assert.deepEqual(await names('sort=rank'), up)
-        assert.deepEqual(await names('sort=rank&order=desc'), down)
-        assert.deepEqual(await names('sort=rank&nulls=last'), ['c', 'a', 'b', 'd'])
-        assert.deepEqual(await names('custom_sort=ranks'), down)
-        assert.deepEqual(await names('custom_sort=ranks&order=desc'), up)
-        assert.deepEqual(await names(''), up)
-      },
-    )
+    spec('R57', `list.nullsDefault: ${nullsDefault} places rows without a value by default`, async () => {
+      const names = async (query: string) => values(await listed(door, `/rows?${query}`), 'name')
+      assert.deepEqual(await names('sort=rank'), up)
+      assert.deepEqual(await names('sort=rank&order=desc'), down)
+      assert.deepEqual(await names('sort=rank&nulls=last'), ['c', 'a', 'b', 'd'])
+      assert.deepEqual(await names('custom_sort=ranks'), down)
+      assert.deepEqual(await names('custom_sort=ranks&order=desc'), up)
+      assert.deepEqual(await names(''), up)
+    })
   })
 }
 
@@ -240,7 +236,7 @@ doors('a declared order', ordered, (door) => {
       rows.map((row, i) => ({ ...row, plain: 'yxwv'[i] })),
     ),
   )
-  spec('R59', 'it applies where nothing is asked, and may name fields that cannot be sorted by otherwise', async () => {
+  spec('R59', 'it applies by default, and may name fields that are not sortable', async () => {
     assert.deepEqual(values(await listed(door, '/posts'), 'name'), ['a', 'c', 'd', 'b'])
     assert.deepEqual(values(await listed(door, '/posts?custom_sort=plainest'), 'name'), ['d', 'c', 'b', 'a'])
     assert.deepEqual(await refused(door, '/posts?sort=plain'), ['unsupported-sort sort'])

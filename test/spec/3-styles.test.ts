@@ -64,7 +64,7 @@ doors(
   declared({ pagination: { styles: ['page'] }, pageSize: 2, maxPageSize: 3, maxOffset: 2 }),
   (door) => {
     fill(door, 5)
-    spec('R74 R76', 'there is no cursor where none can be used', async () => {
+    spec('R74 R76', 'there is no cursor if cursor style is not offered', async () => {
       assert.deepEqual((await page(door, '')).pagination, {
         currentPage: 1,
         pageSize: 2,
@@ -75,7 +75,7 @@ doors(
       for (const query of ['cursor=', 'limit=1', 'offset=1'])
         assert.deepEqual(await refused(door, `/orders?${query}`), [`unsupported-pagination ${query.split('=')[0]}`])
     })
-    spec('R79 R80', 'sizes and the way to pass over are settings', async () => {
+    spec('R79 R80', 'page sizes and how many rows can be skipped are settings', async () => {
       assert.deepEqual((await page(door, 'page=2')).numbers, [2, 3])
       assert.deepEqual(await refused(door, '/orders?page=3'), ['invalid-parameter-value page'])
       assert.match(
@@ -106,7 +106,7 @@ doors(
       })
       assert.deepEqual((await page(door, 'page=9')).pagination, { currentPage: 9, pageSize: 2, hasMore: false })
     })
-    spec('R79', 'with list.overMax: clamp the maximum is used and told', async () => {
+    spec('R79', 'with list.overMax: clamp the maximum is used and reported', async () => {
       assert.deepEqual(plain((await page(door, 'limit=9999999999')).pagination), {
         limit: 4,
         offset: 0,

@@ -47,7 +47,7 @@ const store = service({
 })
 
 doors(
-  'what goes with an item',
+  'items that are deleted with an item',
   store,
   (door) => {
     const as = (who: string, method: string, path: string, json?: object): Promise<Answer> =>
@@ -100,7 +100,7 @@ doors(
       assert.deepEqual(await there('keeper', '/v2/orders/ord_c'), [410])
     })
 
-    spec('R138 R169', 'takes the scope of removing it, where there is something', async () => {
+    spec('R138 R169', 'needs the scope for removing them, if there are any', async () => {
       await make('keeper', '/v2/brands', { id: 'bra_d', name: 'x' })
       await make('keeper', '/v2/notes', { id: 'not_d', orderless: 'x', brandId: 'bra_d' })
       for (const path of removals('bra_d')) {
@@ -141,7 +141,7 @@ const open = service({
 })
 
 doors(
-  'what goes with an item that everybody may remove',
+  'items that are deleted with an item that everybody may remove',
   open,
   (door) => {
     spec('R165 R138', 'asks for credentials', async () => {
@@ -155,7 +155,7 @@ doors(
   { holders: { ann: {} } },
 )
 
-test('what goes with another item has to say who may remove it', () => {
+test('a resource that is deleted by cascade needs a rule for remove', () => {
   const declared = (child: 'parent' | 'reference', remove: object) =>
     service({
       name: 'open',

@@ -89,7 +89,7 @@ doors('changing', office, (door) => {
     assert.equal((await door.send('GET', missing)).status, 404)
   })
 
-  spec('R113', 'all fields are changed or none', async () => {
+  spec('R113', 'a PATCH changes all its fields or none', async () => {
     const path = await desk(door)
     const before = await door.send('GET', path)
     const answer = await patch(door, path, { note: 'y', status: 'ancient', nome: 1 }, 400)
@@ -98,7 +98,7 @@ doors('changing', office, (door) => {
     assert.deepEqual([after.text, after.headers.etag], [before.text, before.headers.etag])
   })
 
-  spec('R115', 'both types have merge semantics, and others are refused with those that are taken', async () => {
+  spec('R115', 'both media types have merge semantics; others are refused with the accepted ones', async () => {
     const path = await desk(door, { note: 'x' })
     for (const type of [
       'application/merge-patch+json',
@@ -148,7 +148,7 @@ doors('changing', office, (door) => {
     assert.deepEqual(await address({ city: 'Oslo' }), { city: 'Oslo', zip: null, kind: 'home', geo: null })
   })
 
-  spec('R117', 'lists are replaced whole, what is in them too', async () => {
+  spec('R117', 'lists and objects in them are replaced as a whole', async () => {
     const path = await desk(door, { tags: ['a', 'b'], shifts: [{ day: 1, room: 'B' }, { day: 2 }] })
     assert.deepEqual((await patch(door, path, { tags: ['c'] })).json.tags, ['c'])
     assert.deepEqual((await patch(door, path, { shifts: [{ day: 3 }] })).json.shifts, [{ day: 3, room: 'A' }])
@@ -173,7 +173,7 @@ doors('changing', office, (door) => {
     await patch(door, path, { metadata: { l: null, m: null, constructor: null, ...full } })
   })
 
-  spec('R117 R112', 'an empty patch, and one that repeats what is there, change neither tag nor time', async () => {
+  spec('R117 R112', 'an empty patch, and one that repeats the stored values, change neither tag nor time', async () => {
     const path = await desk(door, { note: 'x', tags: ['t'], metadata: { a: '1', b: '2' }, price: '2.50', pin: '1' })
     const before = await door.send('GET', path)
     for (const json of [
@@ -193,7 +193,7 @@ doors('changing', office, (door) => {
       assert.notEqual((await patch(door, path, { pin })).headers.etag, before.headers.etag)
   })
 
-  spec('R117', 'no content is refused, and so is what is no object', async () => {
+  spec('R117', 'missing content is refused, and so is content that is not an object', async () => {
     const path = await desk(door)
     for (const headers of [{}, { 'content-type': 'application/json' }] as Record<string, string>[]) {
       const answer = await door.send('PATCH', path, { headers })
@@ -222,7 +222,7 @@ doors('changing', office, (door) => {
     assert.deepEqual(wrongs(await patch(door, path, { currency: 'EURO' }, 400)), ['invalid-value /currency'])
   })
 
-  spec('R48', 'what the service manages is ignored in a PATCH; an address that differs is refused', async () => {
+  spec('R48', 'managed fields are ignored in a PATCH; an id or key that differs from the URL is refused', async () => {
     const path = await desk(door)
     const before = await door.send('GET', path)
     const answer = await patch(door, path, { createdAt: 'x', updatedAt: null, rating: 9, _links: { self: '/' } })
@@ -278,7 +278,7 @@ doors('changing', office, (door) => {
     )
   })
 
-  spec('R136', 'PATCH on a deleted item answers 410, before anything in the body is told', async () => {
+  spec('R136', 'PATCH on a deleted item answers 410, before violations in the body', async () => {
     const path = await desk(door)
     await door.send('DELETE', path)
     for (const json of [{}, { nome: 1 }])

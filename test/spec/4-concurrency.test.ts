@@ -68,7 +68,7 @@ doors('writes at the same time', plant, (door) => {
     for (const { status, headers } of answers) if (status === 412) assert.equal(headers.etag, tagOf(won))
   })
 
-  spec('R127 R124', 'no update is lost where each is made on what was read', async () => {
+  spec('R127 R124', 'no update is lost if each sends the tag that it read', async () => {
     const path = await tank(door)
     const raise = async (): Promise<string> => {
       for (;;) {
@@ -86,7 +86,7 @@ doors('writes at the same time', plant, (door) => {
     assert.equal((await door.send('GET', path)).json.level, 48)
   })
 
-  spec('R121 R127', 'one tag never stands for two contents, whatever is read in between', async () => {
+  spec('R121 R127', 'one tag never belongs to two contents', async () => {
     const path = await tank(door)
     const contents = new Map<string, string>()
     const note = ({ headers, text }: Answer) => {
@@ -131,7 +131,7 @@ doors('creations and deletions at the same time', plant, (door) => {
     assert.deepEqual(counts(moves), { 200: 25, 409: 25 })
   })
 
-  spec('R91 R109 R125', 'one identifier is created once, however it is asked for', async () => {
+  spec('R91 R109 R125', 'one identifier is created once, by POST or PUT', async () => {
     const posts = await times(50, (n) =>
       door.send('POST', '/crews', { json: { id: 'crw_one', email: `p${n}@example.com` } }),
     )
@@ -146,7 +146,7 @@ doors('creations and deletions at the same time', plant, (door) => {
     assert.equal((await door.send('GET', '/codes/y')).text, guarded.find(({ status }) => status === 201)?.text)
   })
 
-  spec('R133 R136', 'what is deleted stays deleted, whatever comes at the same time', async () => {
+  spec('R133 R136', 'a deleted item stays deleted under concurrent writes', async () => {
     const path = await tank(door)
     const answers = await times(90, (n) =>
       n === 45 || n === 60
@@ -174,7 +174,7 @@ doors('creations and deletions at the same time', plant, (door) => {
     })
   })
 
-  spec('R138', 'no reference is left to what is deleted at the same time', async () => {
+  spec('R138', 'no reference is left to an item that is deleted at the same time', async () => {
     const paths = await times(40, () => tank(door))
     await times(40, async (n) => {
       const path = paths[n] as string

@@ -130,28 +130,24 @@ doors('conditions by method and target', archive, (door) => {
     })
   }
 
-  spec(
-    'R126 R1',
-    'conditions are told before what is wrong in the body, and after what is wrong in the address',
-    async () => {
-      const target = await there(door)
-      const stale = { 'if-match': target.stale }
-      for (const method of ['PUT', 'PATCH']) {
-        assert.equal((await ask(door, method, target.path, stale, { nome: 1 })).status, 412)
-        const broken = { body: '{', headers: { ...stale, 'content-type': 'application/json' } }
-        assert.equal((await door.send(method, target.path, broken)).status, 412)
-        assert.equal((await door.send(method, target.path, { headers: stale })).status, 412)
-        const fresh = { 'if-match': target.current }
-        assert.equal((await ask(door, method, target.path, fresh, { nome: 1 })).status, 400)
-        assert.equal((await ask(door, method, `${target.path}?x=1`, stale, {})).status, 400)
-        assert.equal((await ask(door, method, target.path, { ...stale, 'content-type': 'text/plain' }, {})).status, 415)
-        assert.equal((await ask(door, method, target.path, { ...stale, accept: 'text/html' }, {})).status, 406)
-      }
-      const missing = (await unused()).path
+  spec('R126 R1', 'conditions are checked before the body, and after the URL', async () => {
+    const target = await there(door)
+    const stale = { 'if-match': target.stale }
+    for (const method of ['PUT', 'PATCH']) {
+      assert.equal((await ask(door, method, target.path, stale, { nome: 1 })).status, 412)
       const broken = { body: '{', headers: { ...stale, 'content-type': 'application/json' } }
-      assert.equal((await door.send('PATCH', missing, broken)).status, 404)
-      assert.equal((await door.send('PUT', missing, broken)).status, 412)
-      assert.equal((await door.send('GET', target.path)).headers.etag, target.current)
-    },
-  )
+      assert.equal((await door.send(method, target.path, broken)).status, 412)
+      assert.equal((await door.send(method, target.path, { headers: stale })).status, 412)
+      const fresh = { 'if-match': target.current }
+      assert.equal((await ask(door, method, target.path, fresh, { nome: 1 })).status, 400)
+      assert.equal((await ask(door, method, `${target.path}?x=1`, stale, {})).status, 400)
+      assert.equal((await ask(door, method, target.path, { ...stale, 'content-type': 'text/plain' }, {})).status, 415)
+      assert.equal((await ask(door, method, target.path, { ...stale, accept: 'text/html' }, {})).status, 406)
+    }
+    const missing = (await unused()).path
+    const broken = { body: '{', headers: { ...stale, 'content-type': 'application/json' } }
+    assert.equal((await door.send('PATCH', missing, broken)).status, 404)
+    assert.equal((await door.send('PUT', missing, broken)).status, 412)
+    assert.equal((await door.send('GET', target.path)).headers.etag, target.current)
+  })
 })

@@ -91,7 +91,7 @@ doors('creation', library, (door) => {
     }
   })
 
-  spec('R87', 'below an owner that is not there nothing is created', async () => {
+  spec('R87', 'nothing is created below a parent that does not exist', async () => {
     for (const [path, status] of [
       [`${unusedAuthor}/books`, 404],
       ['/authors/nobody/books', 404],
@@ -123,7 +123,7 @@ doors('creation', library, (door) => {
     })
   })
 
-  spec('R48 R91', 'what the service sets is refused in a POST, whatever its value', async () => {
+  spec('R48 R91', 'managed fields are refused in a POST, with any value', async () => {
     for (const name of ['id', 'createdAt', 'updatedAt', 'rating', 'checkedAt'])
       for (const value of ['aut_00000000000000000000000000', null, 3]) {
         const answer = await post(door, '/authors', { name: 'Ann', [name]: value })
@@ -168,7 +168,7 @@ doors('creation', library, (door) => {
     assert.ok(one.json.id < two.json.id)
   })
 
-  spec('R12', 'what is created need not be readable', async () => {
+  spec('R12', 'a created item need not be readable', async () => {
     const answer = await posted(door, '/notices', { text: 'x' })
     assert.equal(answer.json.text, 'x')
     assert.equal((await door.send('GET', '/notices')).json.data.length, 1)

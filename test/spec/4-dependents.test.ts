@@ -121,7 +121,7 @@ doors('dependents', firm, (door) => {
     assert.deepEqual(left.json.data, [])
   })
 
-  spec('R138', 'what stands against a deletion further down leaves everything in place', async () => {
+  spec('R138', 'a restriction further down a cascade keeps all items', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const [first, second] = [
       await make(door, `/clients/${client}/projects`, { name: 'P1' }),
@@ -141,7 +141,7 @@ doors('dependents', firm, (door) => {
     await statuses(door, { [`/projects/${first}`]: 410, [`/tasks/${task}`]: 410 })
   })
 
-  spec('R138', 'what goes in the same deletion does not stand against it', async () => {
+  spec('R138', 'items of the same deletion do not restrict it', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const project = await make(door, `/clients/${client}/projects`, { name: 'P' })
     const task = await make(door, `/projects/${project}/tasks`, { title: 'T', clientId: client })
@@ -186,7 +186,7 @@ doors('dependents', firm, (door) => {
     await removes(door, '/people/per_d', 204)
   })
 
-  spec('R138', 'a long chain goes as a whole', async () => {
+  spec('R138', 'a long chain is deleted as a whole', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const project = await make(door, `/clients/${client}/projects`, { name: 'P' })
     const first = await make(door, `/projects/${project}/tasks`, { title: '0' })
@@ -245,7 +245,7 @@ doors('dependents', firm, (door) => {
     }
   })
 
-  spec('R138', 'a reference to what is not there, or no longer, is refused where it is made', async () => {
+  spec('R138', 'a reference to a missing or deleted item is refused', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const bill = await make(door, '/bills', { secretId: client })
     await door.send('PATCH', `/bills/${bill}`, { json: { secretId: null } })

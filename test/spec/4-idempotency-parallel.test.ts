@@ -20,7 +20,7 @@ function onlyOne(answers: readonly Answer[]): string {
 }
 
 doors('the same key at the same time', desk, (door) => {
-  spec('R102', 'of 50 parallel POSTs with one key one creates, and all others name what it made', async () => {
+  spec('R102', 'of 50 parallel POSTs with one key one creates, and all others name its item', async () => {
     const key = fresh()
     const before = await count(door, '/orders')
     const answers = await times(50, () => post(door, '/orders', { note: 'a' }, key))
@@ -29,17 +29,21 @@ doors('the same key at the same time', desk, (door) => {
     assert.equal(await count(door, '/orders'), before + 1)
   })
 
-  spec('R102 R97', 'whatever their payloads are and wherever the key stands', async () => {
-    const key = fresh()
-    const answers = await times(50, (n) =>
-      n % 2
-        ? post(door, '/orders', { amount: n }, `"${key}"`)
-        : post(door, '/orders', { amount: n, idempotencyKey: key }),
-    )
-    onlyOne(answers)
-    const types = new Set(answers.filter(({ status }) => status === 409).map(({ json }) => json.type))
-    assert.deepEqual([...types], ['idempotency-key-payload-mismatch'])
-  })
+  spec(
+    'R102 R97',
+    'of 50 parallel POSTs with different payloads one creates, with the key in header or body',
+    async () => {
+      const key = fresh()
+      const answers = await times(50, (n) =>
+        n % 2
+          ? post(door, '/orders', { amount: n }, `"${key}"`)
+          : post(door, '/orders', { amount: n, idempotencyKey: key }),
+      )
+      onlyOne(answers)
+      const types = new Set(answers.filter(({ status }) => status === 409).map(({ json }) => json.type))
+      assert.deepEqual([...types], ['idempotency-key-payload-mismatch'])
+    },
+  )
 
   spec('R102 R100', 'below different owners too', async () => {
     const key = fresh()
@@ -58,7 +62,7 @@ doors('the same key at the same time', desk, (door) => {
     for (let i = 0; i < keys.length; i++) onlyOne([answers[i], answers[i + 40], answers[i + 80]] as Answer[])
   })
 
-  spec('R102 R103', 'of parallel POSTs that cannot be done none uses the key up', async () => {
+  spec('R102 R103', 'parallel POSTs that fail do not use the key up', async () => {
     const key = fresh()
     const bad = { customerId: 'cus_00000000000000000000000000' }
     for (const { status } of await times(20, () => post(door, '/orders', bad, key))) assert.equal(status, 400)
@@ -73,7 +77,7 @@ doors('the same key at the same time', desk, (door) => {
   })
 })
 
-doors('what went wrong', desk, (door) => {
+doors('failed requests', desk, (door) => {
   spec('R103', 'a request that was refused leaves its key free for the corrected one', async () => {
     const missing = 'cus_00000000000000000000000000'
     await posted(door, '/customers', { name: 'Ann', email: 'ann@example.com' })
@@ -95,7 +99,7 @@ doors('what went wrong', desk, (door) => {
     }
   })
 
-  spec('R103', 'neither an owner that is not there nor a body that cannot be read uses a key up', async () => {
+  spec('R103', 'neither a missing parent nor an unreadable body uses a key up', async () => {
     const key = fresh()
     const headers = { ...keyOf(key), 'content-type': 'application/json' }
     assert.equal((await post(door, `/orders/${nothing}/order-lines`, { text: 'a' }, key)).status, 404)
@@ -127,7 +131,7 @@ doors(
       await posted(door, '/orders', { note: 'a' }, key)
     })
 
-    spec('R96 R103', 'who does not wait for the answer finds out with the key', async () => {
+    spec('R96 R103', 'a client that did not wait for the answer gets the outcome with the key', async () => {
       const before = await count(door, '/orders')
       for (let i = 0; i < 20; i++) {
         const key = fresh()

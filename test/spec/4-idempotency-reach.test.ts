@@ -4,7 +4,7 @@ import { count, desk, fresh, keyOf, nothing, post, posted, refused } from '../he
 import { doors, spec } from '../help/door.ts'
 
 doors('the reach of a key', desk, (door) => {
-  spec('R99', 'a used key is told before what is wrong with the fields', async () => {
+  spec('R99', 'a used key is reported before violations of fields', async () => {
     const key = fresh()
     const { json } = await posted(door, '/orders', {}, key)
     const missing = { customerId: 'cus_00000000000000000000000000' }
@@ -15,7 +15,7 @@ doors('the reach of a key', desk, (door) => {
     await refused(post(door, '/orders', { idempotencyKey: 7, amount: -1 }), 400, 'idempotency-key-invalid')
   })
 
-  spec('R99', 'a used key is told before a value that is in use', async () => {
+  spec('R99', 'a used key is reported before a value that is in use', async () => {
     const ann = { name: 'Ann', email: 'ann@example.com' }
     const { json } = await posted(door, '/customers', ann, 'ann')
     assert.equal(
@@ -29,7 +29,7 @@ doors('the reach of a key', desk, (door) => {
     await refused(post(door, '/colours', red, 'blue'), 409, 'already-exists')
   })
 
-  spec('R99 R1', 'what comes before a key is told before it', async () => {
+  spec('R99 R1', 'checks that come before the key are reported before it', async () => {
     const key = fresh()
     const line = `/orders/${(await posted(door, '/orders', {})).json.id}/order-lines`
     await posted(door, line, { text: 'a' }, key)
@@ -67,7 +67,7 @@ doors('the reach of a key', desk, (door) => {
     assert.equal(await count(door, `/orders/${other}/order-lines`), 0)
   })
 
-  spec('R100 R4', 'what is identified below its owner is named with it', async () => {
+  spec('R100 R4', 'an item with a composite key is named with its parent', async () => {
     const key = fresh()
     const [one, other] = [
       (await posted(door, '/shelves', { name: 'A' })).json.id,
@@ -86,7 +86,7 @@ doors('the reach of a key', desk, (door) => {
     await posted(door, `/shelves/${other}/slots`, { number: 9 }, fresh())
   })
 
-  spec('R105', 'who was answered 409 with an id finds the resource there', async () => {
+  spec('R105', 'the id of a 409 leads to the resource', async () => {
     const key = fresh()
     const { text } = await posted(door, '/orders', { note: 'lost' }, key)
     const { json, headers } = await post(door, '/orders', { note: 'lost' }, key)

@@ -68,7 +68,7 @@ doors('replay', bank({}), (door) => {
     assert.ok(!first.text.includes('1234'))
   })
 
-  spec('R98', 'payloads are compared by what they mean, without the key', async () => {
+  spec('R98', 'payloads are compared by their JSON values, without the key', async () => {
     const key = fresh()
     const first = await post(door, '/accounts', ann, key)
     const turned = { tags: ['a', 'b'], pin: '1234', address: { zip: '1', city: 'Rome' }, owner: 'Ann', balance: 5 }
@@ -103,7 +103,7 @@ doors('replay', bank({}), (door) => {
       replayed(await post(door, '/accounts', other, key), first)
   })
 
-  spec('R98 R104', 'the first answer stays what it was when the resource has changed or is gone', async () => {
+  spec('R98 R104', 'the first answer is replayed after the resource was changed or deleted', async () => {
     const key = fresh()
     const first = await post(door, '/accounts', ann, key)
     const path = first.headers.location as string
@@ -130,7 +130,7 @@ doors('replay', bank({}), (door) => {
     replayed(await post(door, '/accounts', ann, key), first)
   })
 
-  spec('R98 R100', 'what stands below an owner keeps its address', async () => {
+  spec('R98 R100', 'the replayed answer of a child has its URL', async () => {
     const key = fresh()
     const account = (await post(door, '/accounts', ann, fresh())).headers.location
     const transfer = await post(door, `${account}/transfers`, { amount: 1 }, key)
@@ -233,7 +233,7 @@ doors('replay of PATCH', bank({ methods: ['POST', 'PATCH'] }), (door) => {
 })
 
 doors('one space for all collections', bank({ scope: 'caller', mode: 'conflict' }), (door) => {
-  spec('R100', 'a key that was used anywhere is used everywhere, and leads to what it made', async () => {
+  spec('R100', 'a key that was used for one resource is used for all, and leads to its item', async () => {
     const key = fresh()
     const { json, headers } = await post(door, '/accounts', ann, key)
     for (const path of ['/shelves', '/drafts', `${headers.location}/transfers`]) {
@@ -246,7 +246,7 @@ doors('one space for all collections', bank({ scope: 'caller', mode: 'conflict' 
 })
 
 doors('one space for all collections, with replay', bank({ scope: 'caller' }), (door) => {
-  spec('R100 R98', 'the same payload elsewhere is another one', async () => {
+  spec('R100 R98', 'the same payload for another URL counts as another payload', async () => {
     const key = fresh()
     await post(door, '/drafts', {}, fresh())
     const first = await post(door, '/shelves', { name: 'A' }, key)
@@ -255,7 +255,7 @@ doors('one space for all collections, with replay', bank({ scope: 'caller' }), (
   })
 })
 
-test('R98: a key from before replay was chosen names what it made', async (t) => {
+test('R98: a key that was used before replay was turned on names its item', async (t) => {
   const file = freshFile(t)
   const [before, after] = [
     things({ text: f.text() }),

@@ -85,7 +85,7 @@ doors(
       assert.deepEqual([repeat.text, repeat.headers['idempotency-replayed']], [again.text, 'true'])
     })
 
-    spec('R106 R99', 'a key that is free again does not stand before what is wrong with the fields', async () => {
+    spec('R106 R99', 'an expired key is not reported before violations of fields', async () => {
       const [key, first] = [fresh(), start()]
       await post(door, '/notes', key)
       now = first + 31 * day

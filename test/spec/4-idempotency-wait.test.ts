@@ -95,7 +95,7 @@ doors(
       assert.equal((await sent(door, 'a', key)).status, 201)
     })
 
-    spec('R101', 'when only its answer was lost the key says what it made', async () => {
+    spec('R101', 'if only the answer was lost, the key names the item', async () => {
       const key = fresh()
       const { goOn, first, others } = await waiting(door, key, 9)
       const before = (await door.send('GET', '/things')).json.pagination.totalRecords
@@ -118,7 +118,7 @@ doors(
       assert.deepEqual([answer.status, answer.json.old_id], [409, id])
     })
 
-    spec('R102', 'who has another key, or none, does not wait', async () => {
+    spec('R102', 'requests with another key, or without one, do not wait', async () => {
       const { goOn, first } = await waiting(door, fresh(), 0)
       assert.equal((await sent(door, 'b', fresh())).status, 201)
       assert.equal((await door.send('POST', '/things', { json: { text: 'c' } })).status, 201)
@@ -133,7 +133,7 @@ doors(
   'the end of patience',
   patient({ wait: 'PT0.2S' }),
   (door) => {
-    spec('R102', 'who waited long enough is told that the first request is still running', async () => {
+    spec('R102', 'a request that waited too long is told that the first one is still running', async () => {
       const key = fresh()
       const { goOn, first, others } = await waiting(door, key, 3)
       for (const one of [...others, sent(door, 7, key)]) {
@@ -157,7 +157,7 @@ doors(
   'too many that wait',
   patient({ waiters: 3, conflictBody: 'minimal' }),
   (door) => {
-    spec('R102', 'only so many wait for one key, the others are answered at once', async () => {
+    spec('R102', 'a limited number of requests wait for one key, the others are answered at once', async () => {
       const { goOn, first, others } = await waiting(door, fresh(), 8)
       const refusals: Answer[] = []
       await new Promise<void>((done) => {

@@ -5,7 +5,7 @@ import { count, desk, fresh, post, posted, refused } from '../help/desk.ts'
 import { doors, spec } from '../help/door.ts'
 
 doors('keys', desk, (door) => {
-  spec('R93', 'a key is taken from the header, and is neither stored nor answered', async () => {
+  spec('R93', 'a key is read from the header, and is neither stored nor returned', async () => {
     const first = await posted(door, '/orders', { note: 'a' }, fresh())
     const plain = await posted(door, '/orders', { note: 'a' })
     assert.deepEqual(Object.keys(first.json), Object.keys(plain.json))
@@ -13,7 +13,7 @@ doors('keys', desk, (door) => {
     assert.equal((await door.send('GET', first.headers.location as string)).text, first.text)
   })
 
-  spec('R93', 'a key is taken from the body, and is neither stored nor answered', async () => {
+  spec('R93', 'a key is read from the body, and is neither stored nor returned', async () => {
     const key = fresh()
     const { json, headers } = await posted(door, '/orders', { idempotencyKey: key, note: 'a' })
     assert.ok(!('idempotencyKey' in json))
@@ -80,7 +80,7 @@ doors('keys', desk, (door) => {
     }
   })
 
-  spec('R95', 'keys are told apart by every sign', async () => {
+  spec('R95', 'keys are compared character by character', async () => {
     const ids = new Set<string>()
     for (const key of ['case', 'CASE', 'case ', 'case.', 'cas'].map((one) => one.trimEnd())) {
       const { status, json } = await post(door, '/orders', {}, key)
@@ -114,7 +114,7 @@ doors('keys', desk, (door) => {
     }
   })
 
-  spec('R96 R97', 'a used key answers 409 with the id of what it made, and creates nothing', async () => {
+  spec('R96 R97', 'a used key answers 409 with the id of its item, and creates nothing', async () => {
     const key = fresh()
     const { json } = await posted(door, '/orders', { note: 'a', amount: 1 }, key)
     const before = await count(door, '/orders')
@@ -133,7 +133,7 @@ doors('keys', desk, (door) => {
     assert.equal(await count(door, '/orders'), before)
   })
 
-  spec('R96 R97', 'another payload under a used key is told, and creates nothing either', async () => {
+  spec('R96 R97', 'another payload with a used key is reported, and creates nothing', async () => {
     const key = fresh()
     const { json } = await posted(door, '/orders', { note: 'a' }, key)
     const before = await count(door, '/orders')
@@ -157,7 +157,7 @@ doors('keys', desk, (door) => {
     }
   })
 
-  spec('R96', 'where problem+json is asked for the id is in there too', async () => {
+  spec('R96', 'problem+json has the id too', async () => {
     const key = fresh()
     const { json } = await posted(door, '/orders', {}, key)
     const headers = { 'idempotency-key': key, accept: 'application/problem+json, application/json;q=0.5' }
@@ -171,7 +171,7 @@ doors(
   'repeated headers',
   desk,
   (door) => {
-    spec('R95', 'a header that stands there twice is refused, even with one key', async () => {
+    spec('R95', 'a repeated header is refused, even with the same key', async () => {
       for (const [one, other] of [
         ['k1', 'k2'],
         ['k1', 'k1'],

@@ -153,7 +153,7 @@ doors('identifiers', library, (door) => {
     },
   )
 
-  spec('R91', 'a field that is wrong is told before an identifier that is in use', async () => {
+  spec('R91', 'an invalid field is reported before an identifier that is in use', async () => {
     await posted(door, '/shops', { id: 'shp_used', name: 'One' })
     const answer = await post(door, '/shops', {
       id: 'shp_used',
@@ -163,7 +163,7 @@ doors('identifiers', library, (door) => {
     assert.deepEqual([answer.status, wrongs(answer)], [400, ['invalid-value /authorId']])
   })
 
-  spec('R36', 'a declared generator makes what follows the prefix', async () => {
+  spec('R36', 'a declared generator makes the part after the prefix', async () => {
     const before = made
     const answer = await posted(door, '/stamps', { name: 'One' })
     assert.equal(answer.json.id, `stm_n${before + 1}`)

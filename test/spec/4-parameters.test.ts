@@ -52,7 +52,7 @@ doors('reading the query string', shop, (door) => {
   })
   spec(
     'R20',
-    'an escape that is none, or bytes that are not UTF-8, are 400 and say how a percent sign is written',
+    'a malformed escape, or bytes that are not UTF-8, are 400 and say how a percent sign is written',
     async () => {
       const wrong = ['%', '%f', '%fo', '%zz', '%FF', '%C3', '%C3%28', '%C0%80', '%ED%A0%80', '%u0041', '%F5%80%80%80']
       for (const part of wrong) {
@@ -130,7 +130,7 @@ doors('parameters that are known', shop, (door) => {
       assert.equal(answer.json.cause.type, 'unknown-parameter')
     }
   })
-  spec('R22', 'odd names are unknown like others, and are given back as they are', async () => {
+  spec('R22', 'odd names are unknown parameters, and are quoted unchanged', async () => {
     for (const [query, name] of [
       ['=1', ''],
       ['%3Cscript%3E=1', '<script>'],
@@ -149,7 +149,7 @@ doors('parameters that are known', shop, (door) => {
     assert.deepEqual(await faults(door, '/customers?limit=5&limit=5'), [['repeated-parameter', 'limit']])
     assert.deepEqual(await faults(door, '/customers?limit=5&l%69mit=5'), [['repeated-parameter', 'limit']])
   })
-  spec('R22 R23 R154', 'all that is wrong is told together, in the order of the parameters', async () => {
+  spec('R22 R23 R154', 'all violations are reported together, in the order of the parameters', async () => {
     assert.deepEqual(await faults(door, '/customers?limit=1&a=1&limit=2&b=2'), [
       ['repeated-parameter', 'limit'],
       ['unknown-parameter', 'a'],
@@ -158,7 +158,7 @@ doors('parameters that are known', shop, (door) => {
     const many = Array.from({ length: 80 }, (_, i) => `x${i}=1`).join('&')
     assert.equal((await faults(door, `/customers?${many}`)).length, 50)
   })
-  spec('R25', 'names are case-sensitive, and as they are declared', async () => {
+  spec('R25', 'names are case-sensitive', async () => {
     for (const name of [
       'Limit',
       'LIMIT',

@@ -65,7 +65,7 @@ doors('names in paths', shop, (door) => {
 })
 
 doors('children', shop, (door) => {
-  spec('R4', 'a child that is unique alone has its own URL only', async () => {
+  spec('R4', 'a child with an id has its own URL only', async () => {
     const path = await order(door)
     const made = await door.send('POST', `${path}/order-lines`, { json: line })
     assert.equal(made.status, 201)
@@ -84,7 +84,7 @@ doors('children', shop, (door) => {
     assert.equal(refused.status, 405)
     assert.equal(refused.headers.allow, 'GET, HEAD, OPTIONS')
   })
-  spec('R4', 'a child with a composite key stands below its parent only', async () => {
+  spec('R4', 'a child with a composite key has a URL below its parent only', async () => {
     const [one, other] = [`/warehouses/${id('whs', 1)}`, `/warehouses/${id('whs', 2)}`]
     for (const path of [one, other]) await door.send('PUT', path, { json: { name: 'A' } })
     const made = await door.send('POST', `${other}/slots`, { json: { number: '9', capacity: 5 } })
@@ -145,7 +145,7 @@ doors('reading paths', shop, (door) => {
     await all(door, [`/orders%2F${path.split('/')[2]}`, '/%2Forders', '/orders%3Flimit=1'], 404, 'route-not-found')
     await all(door, [path.replace('_', '%255F'), `${path}+`, `${path}%20`], 404, 'resource-not-found')
   })
-  spec('R8', 'escapes that are none, and bytes that are not UTF-8, are 400 on any path', async () => {
+  spec('R8', 'malformed escapes, and bytes that are not UTF-8, are 400 on any path', async () => {
     for (const part of [
       '%',
       '%z',
@@ -217,7 +217,7 @@ doors(
 )
 
 doors('texts that are not looked up', shop, () => {
-  spec('R9', 'no store is asked for what cannot be an identifier', async () => {
+  spec('R9', 'the store is not asked for an impossible identifier', async () => {
     const collections = [...shop.resources.values()].map(({ collection }) => collection)
     const store = openSqlite('sqlite::memory:', collections, 'apply')
     const asked: Plan[] = []

@@ -187,7 +187,7 @@ doors(
       assert.equal((await ask(door, 'DELETE', target.path, { 'if-unmodified-since': target.changed })).status, 204)
     })
 
-    spec('R130', 'all three forms of a date are read, and what is none is ignored', async () => {
+    spec('R130', 'all three forms of a date are read, and others are ignored', async () => {
       const { path } = await there(door)
       for (const old of [
         past,

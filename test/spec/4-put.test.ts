@@ -89,7 +89,7 @@ doors('creating by PUT', stock, (door) => {
     assert.equal((await put(door, `/fixed/${made.json.id}`, { name: 'B' }, 200)).json.name, 'B')
   })
 
-  spec('R109 R48', 'a key is taken from the address, and may be in the body as well', async () => {
+  spec('R109 R48', 'a key is read from the URL, and may be in the body as well', async () => {
     const plain = await put(door, '/units/kg', { name: 'Kilogram' }, 201)
     assert.deepEqual([plain.json.id, plain.json.code, plain.headers.location], ['kg', 'kg', '/units/kg'])
     assert.equal((await put(door, '/units/m', { code: 'm', name: 'Metre' }, 201)).json.code, 'm')
@@ -120,7 +120,7 @@ doors('creating by PUT', stock, (door) => {
     assert.equal((await put(door, `/items/${one}/bins/7`, { note: 'x' }, 410)).json.type, 'resource-deleted')
   })
 
-  spec('R136', 'PUT on a deleted item answers 410, before anything in the body is told', async () => {
+  spec('R136', 'PUT on a deleted item answers 410, before violations in the body', async () => {
     const path = `/items/${fresh()}`
     await put(door, path, { name: 'A' }, 201)
     await door.send('DELETE', path)
@@ -150,7 +150,7 @@ doors('creating by PUT', stock, (door) => {
     }
   })
 
-  spec('R136 R90', 'what stands against a revival leaves it deleted', async () => {
+  spec('R136 R90', 'an item that cannot be created again stays deleted', async () => {
     const path = '/phoenixes/phx_00000000000000000000000002'
     await put(door, path, { name: 'A', code: 'x' }, 201)
     await door.send('DELETE', path)

@@ -95,7 +95,7 @@ doors('deleting', depot, (door) => {
     assert.ok(!list.data.some(({ id }: { id: string }) => path.endsWith(id)))
   })
 
-  spec('R133', 'a repeated DELETE answers 204 again, and of what never existed 404', async () => {
+  spec('R133', 'a repeated DELETE answers 204 again, and 404 for an item that never existed', async () => {
     const path = await make(door, 'boxes')
     for (let n = 0; n < 3; n++) assert.equal(await asks(door, 'DELETE', path), '204')
     assert.equal(await asks(door, 'GET', path), '410 resource-deleted')
@@ -117,7 +117,7 @@ doors('deleting', depot, (door) => {
     )
   })
 
-  spec('R134', 'where 410 is turned off, what was deleted is not found', async () => {
+  spec('R134', 'with 410 turned off, a deleted item is not found', async () => {
     const path = await make(door, 'plain')
     assert.equal(await asks(door, 'DELETE', path), '204')
     for (const method of ['GET', 'PUT', 'PATCH'])
@@ -129,7 +129,7 @@ doors('deleting', depot, (door) => {
     assert.equal(await asks(door, 'DELETE', path), '204')
   })
 
-  spec('R135', 'the type tells a missing item from a path that is not declared', async () => {
+  spec('R135', 'the error type distinguishes a missing item from an undeclared path', async () => {
     assert.equal(await asks(door, 'GET', `/boxes/${nothing('box')}`), '404 resource-not-found')
     assert.equal(await asks(door, 'GET', '/boxen'), '404 route-not-found')
     assert.equal(await asks(door, 'GET', `/boxes/${nothing('box')}/lids`), '404 resource-not-found')
@@ -149,7 +149,7 @@ doors('deleting', depot, (door) => {
     assert.equal(await asks(door, 'GET', path), '410 resource-deleted')
   })
 
-  spec('R133 R12', 'what cannot be read can be deleted', async () => {
+  spec('R133 R12', 'an item that cannot be read can be deleted', async () => {
     const path = await make(door, 'leaves')
     assert.equal(await asks(door, 'GET', path), '405 method-not-allowed')
     assert.equal(await asks(door, 'DELETE', path), '204')

@@ -100,25 +100,29 @@ doors('replacing', stock, (door) => {
       }
   })
 
-  spec('R111', 'a writable field left out is set to its default, else null; a required one is asked for', async () => {
-    const path = `/items/${fresh()}`
-    await put(door, path, { name: 'A', note: 'x', level: 'high', size: { width: 1, depth: 2, unit: 'cm' } }, 201)
-    const bare = await put(door, path, { note: 'y' }, 400)
-    assert.deepEqual(wrongs(bare), ['field-required /name'])
-    const next = await put(door, path, { name: 'A', size: { width: 1 } }, 200)
-    assert.deepEqual(
-      [next.json.note, next.json.level, next.json.size],
-      [null, 'low', { width: 1, depth: null, unit: 'mm' }],
-    )
-    assert.deepEqual(wrongs(await put(door, path, { name: 'A', size: {} }, 400)), ['field-required /size/width'])
-    const nulls = await put(door, path, { name: null, level: null, tags: null, metadata: null }, 400)
-    assert.deepEqual(
-      wrongs(nulls),
-      ['/name', '/level', '/tags', '/metadata'].map((at) => `field-required ${at}`),
-    )
-    const created = await put(door, `/items/${fresh()}`, {}, 400)
-    assert.deepEqual(wrongs(created), ['field-required /name'])
-  })
+  spec(
+    'R111',
+    'a missing writable field is set to its default or null; a missing required one is refused',
+    async () => {
+      const path = `/items/${fresh()}`
+      await put(door, path, { name: 'A', note: 'x', level: 'high', size: { width: 1, depth: 2, unit: 'cm' } }, 201)
+      const bare = await put(door, path, { note: 'y' }, 400)
+      assert.deepEqual(wrongs(bare), ['field-required /name'])
+      const next = await put(door, path, { name: 'A', size: { width: 1 } }, 200)
+      assert.deepEqual(
+        [next.json.note, next.json.level, next.json.size],
+        [null, 'low', { width: 1, depth: null, unit: 'mm' }],
+      )
+      assert.deepEqual(wrongs(await put(door, path, { name: 'A', size: {} }, 400)), ['field-required /size/width'])
+      const nulls = await put(door, path, { name: null, level: null, tags: null, metadata: null }, 400)
+      assert.deepEqual(
+        wrongs(nulls),
+        ['/name', '/level', '/tags', '/metadata'].map((at) => `field-required ${at}`),
+      )
+      const created = await put(door, `/items/${fresh()}`, {}, 400)
+      assert.deepEqual(wrongs(created), ['field-required /name'])
+    },
+  )
 
   spec('R111', 'a write-only field left out keeps its value, and null clears it', async () => {
     const path = `/items/${fresh()}`
@@ -139,7 +143,7 @@ doors('replacing', stock, (door) => {
       assert.ok(!('pin' in answer.json) && !('seal' in answer.json))
   })
 
-  spec('R111', 'a write-only field that is required is asked for once', async () => {
+  spec('R111', 'a required write-only field is needed only at creation', async () => {
     const created = await door.send('POST', '/secrets', { json: { name: 'A', pin: '1' } })
     assert.equal(created.status, 201)
     assert.deepEqual(wrongs(await door.send('POST', '/secrets', { json: { name: 'A' } })), ['field-required /pin'])
@@ -164,36 +168,32 @@ doors('replacing', stock, (door) => {
     assert.equal((await door.send('GET', path)).headers['last-modified'], read.headers['last-modified'])
   })
 
-  spec(
-    'R48',
-    'what the service manages is ignored in a PUT, whatever its value; an address that differs is refused',
-    async () => {
-      const id = fresh()
-      await put(door, `/items/${id}`, { name: 'A' }, 201)
-      const read = (await door.send('GET', `/items/${id}`)).json
-      const answer = await put(
-        door,
-        `/items/${id}`,
-        { name: 'A', createdAt: 5, updatedAt: 'never', rating: 'x', _links: { self: 1 } },
-        200,
-      )
-      assert.deepEqual(answer.json, read)
-      assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: item(999) }, 400)), [
-        'read-only-field /id',
-      ])
-      assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: null }, 400)), ['read-only-field /id'])
-      const bin = `/items/${id}/bins/7`
-      await put(door, bin, { number: 7, id: '7', itemId: id }, 201)
-      assert.deepEqual(wrongs(await put(door, bin, { number: 8 }, 400)), ['read-only-field /number'])
-      assert.deepEqual(wrongs(await put(door, bin, { number: '7' }, 400)), ['read-only-field /number'])
-      assert.deepEqual(wrongs(await put(door, bin, { itemId: item(999) }, 400)), ['read-only-field /itemId'])
-      const part = await door.send('POST', `/items/${id}/parts`, { json: { name: 'P' } })
-      await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: id }, 200)
-      assert.deepEqual(wrongs(await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: item(999) }, 400)), [
-        'read-only-field /itemId',
-      ])
-    },
-  )
+  spec('R48', 'managed fields are ignored in a PUT; an id or key that differs from the URL is refused', async () => {
+    const id = fresh()
+    await put(door, `/items/${id}`, { name: 'A' }, 201)
+    const read = (await door.send('GET', `/items/${id}`)).json
+    const answer = await put(
+      door,
+      `/items/${id}`,
+      { name: 'A', createdAt: 5, updatedAt: 'never', rating: 'x', _links: { self: 1 } },
+      200,
+    )
+    assert.deepEqual(answer.json, read)
+    assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: item(999) }, 400)), [
+      'read-only-field /id',
+    ])
+    assert.deepEqual(wrongs(await put(door, `/items/${id}`, { name: 'A', id: null }, 400)), ['read-only-field /id'])
+    const bin = `/items/${id}/bins/7`
+    await put(door, bin, { number: 7, id: '7', itemId: id }, 201)
+    assert.deepEqual(wrongs(await put(door, bin, { number: 8 }, 400)), ['read-only-field /number'])
+    assert.deepEqual(wrongs(await put(door, bin, { number: '7' }, 400)), ['read-only-field /number'])
+    assert.deepEqual(wrongs(await put(door, bin, { itemId: item(999) }, 400)), ['read-only-field /itemId'])
+    const part = await door.send('POST', `/items/${id}/parts`, { json: { name: 'P' } })
+    await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: id }, 200)
+    assert.deepEqual(wrongs(await put(door, `/parts/${part.json.id}`, { name: 'Q', itemId: item(999) }, 400)), [
+      'read-only-field /itemId',
+    ])
+  })
 
   spec('R119', 'a field declared immutable keeps its value, in a PUT as in a PATCH', async () => {
     const path = `/items/${fresh()}`
@@ -206,7 +206,7 @@ doors('replacing', stock, (door) => {
     assert.equal((await door.send('PATCH', path, { json: { currency: 'USD', name: 'C' } })).json.name, 'C')
   })
 
-  spec('R154', 'all that is wrong is told together, and nothing is changed', async () => {
+  spec('R154', 'all violations are reported together, and nothing is changed', async () => {
     const path = `/items/${fresh()}`
     await put(door, path, { name: 'A', currency: 'USD' }, 201)
     const before = await door.send('GET', path)
@@ -222,7 +222,7 @@ doors('replacing', stock, (door) => {
     assert.deepEqual((await door.send('GET', path)).text, before.text)
   })
 
-  spec('R123 R120', 'a 204 to PUT names a tag only where what was stored is what was sent', async () => {
+  spec('R123 R120', 'a 204 to PUT has a tag only if the stored item equals the sent one', async () => {
     const path = `/items/${fresh()}`
     const minimal = { prefer: 'return=minimal' }
     await put(door, path, { name: 'A' }, 201)

@@ -49,7 +49,7 @@ doors(
       ['/v2/tags', { word: 'w', hue: 'x' }, '/v2/tags/w', '/v1/tags/w'],
     ] as const
 
-    spec('R121 R141', 'have tags of their own, in every version and for whatever scopes', async () => {
+    spec('R121 R141', 'have tags of their own, in every version and for any scopes', async () => {
       for (const [path, json, ...urls] of places) {
         const made = await Promise.all(['ann', 'bob'].map((who) => as(who, 'POST', path, json)))
         assert.deepEqual(
@@ -76,7 +76,7 @@ doors(
       }
     })
 
-    spec('R124 R121', 'are written with a tag of the own account alone, of whatever scopes', async () => {
+    spec('R124 R121', 'are written only with a tag of the own account, with any scopes', async () => {
       for (const [path, json, url] of places) {
         for (const who of ['ann', 'bob']) await as(who, 'POST', path, json)
         const tag = async (who: string) => (await as(who, 'GET', url)).headers.etag as string
@@ -131,7 +131,7 @@ doors('tags of a version whose fields have moved', bank, (door) => {
   const make = (path: string, json: object) => door.send('POST', path, { json })
   const tagOf = async (path: string) => (await door.send('GET', path)).headers.etag as string
 
-  spec('R121 R124', 'follow the other row, whatever changes there, and hold for writes until then', async () => {
+  spec('R121 R124', 'follow the changes of the other row, and are valid for writes until then', async () => {
     await make('/v2/homes', { id: 'hom_1', city: 'Rome', code: '1' })
     await make('/v2/homes', { id: 'hom_2', city: 'Rome', code: '1' })
     await make('/v2/cards', { id: 'car_1', name: 'x', pin: '1234', homeId: 'hom_1' })

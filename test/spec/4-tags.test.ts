@@ -75,7 +75,7 @@ doors(
       assert.match((await door.send('GET', '/weak')).headers.etag as string, /^W\//)
     })
 
-    spec('R121', 'without tags none is sent, and conditions go by existence and time', async () => {
+    spec('R121', 'with tags off none is sent, and conditions use existence and time', async () => {
       const { path } = await there(door, 'bare')
       for (const answer of [
         await door.send('GET', path),
@@ -99,7 +99,7 @@ doors(
       assert.equal((await ask(door, 'GET', path, { 'if-none-match': '*' })).status, 304)
     })
 
-    spec('R129', 'where a condition is required, a write to what exists without one answers 428', async () => {
+    spec('R129', 'if a condition is required, a write to an existing item without one answers 428', async () => {
       const { path, current, later } = await there(door, 'careful')
       for (const method of ['PUT', 'PATCH', 'DELETE'])
         for (const headers of [
