@@ -41,7 +41,9 @@ function makeText(dialect: Dialect, run: TableOperation): OperationText {
 function textOf(dialect: Dialect, run: TableOperation, mark: Mark): string {
   const { name, key, columns } = run.table
   const [own, all] = [key.join(', '), Object.keys(columns).join(', ')]
-  if (run.do === 'insert') return `${intoText(dialect, run, mark)} ${replaceText(run, dialect, mark)} RETURNING ${all}`
+  // An inserted row has the values that were given.
+  if (run.do === 'insert')
+    return `${intoText(dialect, run, mark)} ${replaceText(run, dialect, mark)} RETURNING ${key[0]}`
   if (run.do === 'add') return `${intoText(dialect, run, mark)} ${addText(run, dialect, mark)} RETURNING ${all}`
   const { where, order = [], limit, near } = run
   const home = homeText(dialect, run.table, near ?? where[run.table.shardKey ?? ''], mark)

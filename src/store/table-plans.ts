@@ -1,5 +1,5 @@
 /** Table plans: run operations on the service's own tables, each as one statement, on every database. Part 1. */
-import type { Table, TablePlan, TableRow, TableRows } from '../flow/table.ts'
+import type { Table, TablePlan, TableRow, TableRows, TableValue } from '../flow/table.ts'
 import { tableStatement } from '../sql/table-statements.ts'
 import type { StoreContext } from './context.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
@@ -15,7 +15,8 @@ export function* performTablePlan(
   const { text, values } = tableStatement(cellar.dialect, plan)
   const autocommit = kind === 'find' ? 'read' : 'write'
   const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
-  if (kind !== 'insert' || found.length > 0) return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
+  if (kind !== 'insert') return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
+  if (found.length > 0) return { is: 'rows', rows: [insertedRow(table, plan.values)] }
   const { by = table.key } = plan.run
   const where = Object.fromEntries(by.map((name) => [name, name]))
   const { rows } = yield* performTablePlan(cellar, { ...plan, run: { do: 'find', table, where } })
@@ -23,10 +24,16 @@ export function* performTablePlan(
   return { is: 'present', rows }
 }
 
+const insertedRow = ({ columns }: Table, values: TablePlan['values']): TableRow => {
+  const row: Record<string, TableValue> = {}
+  for (const name in columns) row[name] = (values[name] ?? null) as TableValue
+  return row
+}
+
 /** The row as its table declares it: PostgreSQL sends large integers as text. */
 function rowOf({ columns }: Table, row: ResultRow): TableRow {
-  const made = { ...row } as Record<string, TableRow[string]>
+  const own = row as Record<string, TableValue>
   for (const name in columns)
-    if (typeof made[name] === 'string' && columns[name]?.startsWith('integer')) made[name] = Number(made[name])
-  return made
+    if (typeof own[name] === 'string' && columns[name]?.startsWith('integer')) own[name] = Number(own[name])
+  return own
 }
