@@ -42,7 +42,7 @@ doors(
       { headers, ...sent }: Sent = {},
     ): Promise<Answer> => door.send(method, path, { ...sent, headers: { ...door.as(who), ...headers } })
 
-    spec('R170 R196', 'what is not seen is in no version, nor what would be made from it', async () => {
+    spec('R170 R196', 'hidden fields are in no version, nor are values computed from them', async () => {
       const { json } = await as('doctor', 'POST', '/v2/patients', { json: { name: 'Ann', ssn: 'x-4711-x' } })
       const own = await as('doctor', 'GET', `/v1/patients/${json.id}`)
       assert.deepEqual([own.json.socialNumber, own.json.label], ['x-4711-x', 'Ann, x-4711-x'])
@@ -74,7 +74,7 @@ doors(
       { headers, ...sent }: Sent = {},
     ): Promise<Answer> => door.send(method, path, { ...sent, headers: { ...door.as(who), ...headers } })
 
-    spec('R98 R169', 'a first answer is given again without what its caller does not see', async () => {
+    spec('R98 R169', 'a replayed answer leaves out the fields that its caller may not see', async () => {
       const headers = { 'idempotency-key': 'again' }
       const json = { name: 'Ann' }
       const first = await as('doctor', 'POST', '/patients', { json, headers })
@@ -85,7 +85,7 @@ doors(
       assert.notEqual(other.json.id, first.json.id)
     })
 
-    spec('R15 R169', 'QUERY asks no more than GET', async () => {
+    spec('R15 R169', 'QUERY allows no more than GET', async () => {
       await as('doctor', 'POST', '/patients', { json: { name: 'Asked', ssn: '777' } })
       const asked = (who: keyof typeof holders, body: string) =>
         as(who, 'QUERY', '/patients', { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
@@ -102,12 +102,12 @@ doors(
 
 let plans = 0
 doors(
-  'what the store is asked',
+  'queries of the store',
   tenants,
   (door) => {
     const as = (who: keyof typeof tenantHolders, method: string, path: string, sent: Sent = {}): Promise<Answer> =>
       door.send(method, path, { ...sent, headers: door.as(who) })
-    spec('R170', 'an item of another account costs the store what an unknown one does', async () => {
+    spec('R170', 'an item of another account costs the store as much as an unknown one', async () => {
       const { json } = await as('ann', 'POST', '/deals', { json: { name: 'Mine' } })
       const cost = async (method: string, path: string, sent: Sent = {}): Promise<number> => {
         const before = plans

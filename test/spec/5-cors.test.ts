@@ -27,7 +27,7 @@ doors('pages of other origins', open, (door) => {
     assert.equal(item.headers['access-control-allow-methods'], item.headers.allow)
   })
 
-  spec('R175', 'an origin that is not listed is told nothing', async () => {
+  spec('R175', 'an origin that is not listed gets no CORS headers', async () => {
     for (const origin of ['https://evil.example', `${app}.evil.example`, `${app}:444`, 'null']) {
       const preflight = await door.send('OPTIONS', '/notes', { headers: { ...asking, origin } })
       assert.equal(preflight.status, 204)
@@ -42,7 +42,7 @@ doors('pages of other origins', open, (door) => {
     }
   })
 
-  spec('R176 R145', 'every answer to a page can be read, refusals and 304 too, and caches are told', async () => {
+  spec('R176 R145', 'an allowed page can read every answer, refusals and 304 too, with Vary', async () => {
     const made = await door.send('POST', '/notes', { json: { text: 'a' }, headers: { origin: app } })
     const path = made.headers.location as string
     const tag = made.headers.etag as string

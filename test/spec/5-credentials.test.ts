@@ -10,12 +10,12 @@ const told = async (door: Door, method: string, path: string, sent: Parameters<D
 const file = 'fil_00000000000000000000000000'
 
 doors(
-  'who may do what',
+  'access rules',
   staff,
   (door) => {
     spec(
       'R165 R166 R173',
-      'without credentials what is not public is 401, with a challenge that names no error',
+      'without credentials a protected path is 401, with a challenge without an error',
       async () => {
         for (const path of ['/memos', '/files', `/files/${file}`, `/files/${file}?x=1`]) {
           const { status, type, asked } = await told(door, 'GET', path)
@@ -25,7 +25,7 @@ doors(
         assert.equal((await told(door, 'POST', '/notices', { json: { text: 'a' } })).status, 401)
       },
     )
-    spec('R163', 'an API key is taken as a bearer', async () => {
+    spec('R163', 'an API key is accepted as a bearer token', async () => {
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
       assert.equal((await told(door, 'GET', '/memos', { headers: door.as('cay') })).status, 200)
       const { status, json } = await told(door, 'POST', '/files', { headers: door.as('ann'), json: { text: 'a' } })
@@ -38,7 +38,7 @@ doors(
       assert.equal(lacking.asked, 'Bearer realm="office", error="insufficient_scope", scope="files:create"')
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('cay') })).status, 403)
     })
-    spec('R110', 'PUT makes what is not there only for who may create', async () => {
+    spec('R110', 'PUT creates an item only for callers who may create', async () => {
       const put = (who: string) => told(door, 'PUT', `/files/${file}`, { headers: door.as(who), json: { text: 'a' } })
       const refused = await put('dee')
       assert.deepEqual([refused.status, refused.json.scope], [403, 'files:create'])

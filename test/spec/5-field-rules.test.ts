@@ -61,7 +61,7 @@ doors(
       assert.equal(headers['www-authenticate'], 'Bearer realm="clinic"')
     }
 
-    spec('R42', 'who lacks the scope is answered without the field, items and lists alike', async () => {
+    spec('R42', 'callers without the scope get items and lists without the field', async () => {
       const path = await made()
       const open = ['id', 'name', 'level', 'createdAt', 'updatedAt']
       for (const who of [null, 'clerk', 'guard'] as const) {
@@ -78,7 +78,7 @@ doors(
       assert.deepEqual([full.ssn, full.contact.city, full.doctors], ['s-123-n', 'Rome', ['B']])
     })
 
-    spec('R121', 'tags differ by what is seen, and any of them holds for a write', async () => {
+    spec('R121', 'tags differ by the visible fields, and each of them is valid for a write', async () => {
       const path = await made()
       const [short, long] = [await as('clerk', 'GET', path), await as('nurse', 'GET', path)]
       assert.notEqual(short.headers.etag, long.headers.etag)
@@ -96,13 +96,13 @@ doors(
       assert.notEqual(lists[0]?.headers.etag, lists[1]?.headers.etag)
     })
 
-    spec('R143 R145', 'what depends on the caller is private, also where everybody may read', async () => {
+    spec('R143 R145', 'answers that depend on the caller are private, also if everybody may read', async () => {
       const { headers } = await as(null, 'GET', await made())
       assert.match(headers['cache-control'] as string, /^private/)
       assert.match(headers.vary as string, /Authorization/)
     })
 
-    spec('R169', 'who does not see a field cannot ask by it', async () => {
+    spec('R169', 'callers who do not see a field cannot filter or sort by it', async () => {
       await made()
       for (const query of ['ssn=s-123-n', 'ssn[null]=true', 'ssn=in:(s-123-n,4)', 'sort=ssn', 'contact.city=Rome']) {
         refused(await as('clerk', 'GET', `/patients?${query}`), 'pii')
@@ -131,7 +131,7 @@ doors(
       }
     })
 
-    spec('R169', 'what is not seen is not written, and cannot be guessed', async () => {
+    spec('R169', 'hidden fields cannot be written, and cannot be guessed', async () => {
       const path = await made()
       const tag = (await as('clerk', 'GET', path)).headers.etag
       for (const json of [
@@ -148,7 +148,7 @@ doors(
       assert.equal((await as('clerk', 'GET', path)).headers.etag, tag)
     })
 
-    spec('R169 R48', 'a field that takes a scope to write can be sent back as it is, and not otherwise', async () => {
+    spec('R169 R48', 'a field that needs a scope to be written can only be sent back unchanged', async () => {
       const path = await made()
       refused(await as('nurse', 'PATCH', path, { json: { level: 'plain' } }), 'vip')
       refused(await as('nurse', 'PUT', path, { json: { name: 'A', level: 'plain' } }), 'vip')

@@ -40,7 +40,7 @@ process.on('exit', () => {
 })
 
 doors(
-  'what is known of a caller',
+  'cached credentials',
   staff,
   (door) => {
     const get = async (who: string, path = '/files') => (await door.send('GET', path, { headers: door.as(who) })).status
@@ -62,7 +62,7 @@ doors(
       assert.equal((await door.send('GET', '/files', sent)).status, 401)
       assert.deepEqual(asked, [])
     })
-    spec('R172', 'a key that another process revokes is refused within 10 ms where the store tells of it', async () => {
+    spec('R172', 'a key that another process revokes is refused within 10 ms if the store notifies', async () => {
       opaque = false
       clock += 10_000
       const headers = await elsewhere((store) => keyFor(store, `at-once-${door.name.slice(0, 4)}`, holders.ann, clock))
@@ -92,7 +92,7 @@ doors(
       clock += 500
       assert.equal((await door.send('GET', '/files', { headers })).status, 401)
     })
-    spec('R143 R139', 'what one caller is told of an unchanged list is not what another one is told', async () => {
+    spec('R143 R139', 'the cached list of one caller is not sent to another', async () => {
       clock += 10_000
       const fresh = await door.send('POST', '/files', { json: { text: 'fresh' }, headers: door.as('ann') })
       assert.equal(fresh.status, 201) // what nobody wrote to since would not be read again
@@ -133,7 +133,7 @@ spec(
   },
 )
 
-spec('R99', 'a key that was used is told after authentication and permission', async () => {
+spec('R99', 'a used key is reported after authentication and permission', async () => {
   const { call, close } = testing(staff)
   const sent = { method: 'POST', headers: { 'idempotency-key': 'k' }, json: { text: 'a' } }
   const brief = async (more: object) => {

@@ -20,19 +20,19 @@ doors(
     }
     const as = (who: string): Sent => ({ ...broken, headers: { ...broken.headers, ...door.as(who) } })
 
-    spec('R1', 'path and method come before who calls', async () => {
+    spec('R1', 'path and method are checked before credentials', async () => {
       assert.deepEqual(await told('PATCH', '/nowhere', broken), [404, 'route-not-found'])
       assert.deepEqual(await told('PATCH', '/files', broken), [405, 'method-not-allowed'])
       assert.deepEqual(await told('OPTIONS', '/files'), [204, null])
     })
-    spec('R1', 'who calls comes before what they may do, and that before all the rest', async () => {
+    spec('R1', 'credentials are checked before permission, and permission before all the rest', async () => {
       assert.deepEqual(await told('PATCH', `${missing}?x=1`, broken), [401, 'credentials-missing'])
       const wrong = { ...broken, headers: { ...broken.headers, authorization: 'Bearer wrong' } }
       assert.deepEqual(await told('PATCH', `${missing}?x=1`, wrong), [401, 'invalid-credentials'])
       assert.deepEqual(await told('PATCH', `${missing}?x=1`, as('ben')), [403, 'insufficient-scope'])
       assert.deepEqual(await told('PATCH', `${missing}?x=1`, as('ann')), [406, 'not-acceptable'])
     })
-    spec('R1 R173', 'what is refused is refused whatever is there, so that nothing can be told from it', async () => {
+    spec('R1 R173', 'a refusal is the same whether or not the item exists', async () => {
       const made = await door.send('POST', '/files', { json: { text: 'a' }, headers: door.as('ann') })
       const there = `/files/${made.json.id}`
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
@@ -48,7 +48,7 @@ doors(
       assert.equal((await door.send('GET', there, { headers: { ...tagged, ...door.as('cay') } })).status, 403)
       assert.equal((await door.send('GET', there, { headers: { ...tagged, ...door.as('ben') } })).status, 304)
     })
-    spec('R85', 'a cursor carries no right: each page is asked for anew', async () => {
+    spec('R85', 'a cursor carries no rights: each page is checked again', async () => {
       for (const text of ['a', 'b', 'c']) await door.send('POST', '/files', { json: { text }, headers: door.as('ann') })
       const first = await door.send('GET', '/files?limit=1&cursor=', { headers: door.as('ann') })
       const path = `/files?limit=1&cursor=${first.json.pagination?.nextCursor}`
@@ -57,7 +57,7 @@ doors(
       assert.deepEqual(await told('GET', path, { headers: door.as('cay') }), [403, 'insufficient-scope'])
       assert.deepEqual(await told('GET', path), [401, 'credentials-missing'])
     })
-    spec('R144 R165', 'a refusal is kept by nobody', async () => {
+    spec('R144 R165', 'a refusal is not cached', async () => {
       for (const headers of [{}, door.as('cay')]) {
         const answer = await door.send('GET', '/files', { headers })
         assert.equal(answer.headers['cache-control'], 'no-store')

@@ -21,7 +21,7 @@ doors(
       return answer.json.id
     }
 
-    spec('R170', 'an item of another account is answered as one that nobody has', async () => {
+    spec('R170', 'an item of another account is answered like a missing one', async () => {
       const id = await made('ann', '/deals', { name: 'Bridge' })
       assert.equal((await as('amy', 'GET', `/deals/${id}`)).status, 200)
       const requests: [string, string, Sent?][] = [
@@ -78,7 +78,7 @@ doors(
       assert.equal((await as('amy', 'GET', '/deals?code=A1')).json.data.length, 1)
     })
 
-    spec('R85', 'a cursor carries no rights: it leads through the rows of whoever uses it', async () => {
+    spec('R85', 'a cursor carries no rights: it shows the rows of its current caller', async () => {
       for (const name of ['c1', 'c2', 'c3', 'c4']) await made('ann', '/deals', { name })
       for (const name of ['b1', 'b2', 'b3', 'd1']) await made('bob', '/deals', { name })
       const first = (await as('ann', 'GET', '/deals?sort=name&limit=2&cursor=')).json
@@ -90,7 +90,7 @@ doors(
       assert.equal((await as('ann', 'GET', `/deals?sort=name&limit=2&cursor=${cursor}`)).json.data.length, 2)
     })
 
-    spec('R170', 'what is unique is so for each account, and keys are too', async () => {
+    spec('R170', 'unique values and keys are unique for each account', async () => {
       await made('ann', '/deals', { name: 'One', code: 'same' })
       await made('bob', '/deals', { name: 'One', code: 'same' })
       assert.equal((await as('bob', 'POST', '/deals', { json: { name: 'Two', code: 'same' } })).status, 409)
@@ -103,7 +103,7 @@ doors(
       assert.equal((await as('bob', 'POST', '/tags', { json: { name: 'red' } })).status, 409)
     })
 
-    spec('R110', 'an id that is taken in another account cannot be made, and does not exist', async () => {
+    spec('R110', 'an id that another account uses cannot be created, and does not exist', async () => {
       const id = await made('ann', '/deals', { name: 'Taken' })
       const answer = await as('bob', 'PUT', `/deals/${id}`, { json: { name: 'Mine' } })
       assert.equal(answer.status, 404)
@@ -114,7 +114,7 @@ doors(
       assert.equal((await as('ann', 'GET', `/deals/${id}`)).json.name, 'Taken')
     })
 
-    spec('R110 R137', 'an id whose item another account has deleted is as one that nobody had', async () => {
+    spec('R110 R137', 'an id whose item another account deleted is answered like a missing one', async () => {
       const id = await made('ann', '/deals', { name: 'Gone' })
       assert.equal((await as('ann', 'DELETE', `/deals/${id}`)).status, 204)
       assert.equal((await as('bob', 'PUT', `/deals/${id}`, { json: { name: 'Mine' } })).status, 201)
@@ -123,7 +123,7 @@ doors(
       assert.equal((await as('bob', 'GET', `/deals/${id}`)).json.name, 'Mine')
     })
 
-    spec('R137', '410 is for those who could have seen the item', async () => {
+    spec('R137', '410 is only for callers who could have seen the item', async () => {
       const id = await made('ann', '/deals', { name: 'Gone' })
       assert.equal((await as('ann', 'DELETE', `/deals/${id}`)).status, 204)
       for (const method of ['GET', 'DELETE', 'PATCH']) {
@@ -137,7 +137,7 @@ doors(
       assert.equal((await as('bob', 'GET', `/deals/${id}/parts`)).status, 404)
     })
 
-    spec('R170', 'a reference to what another account has is one to nothing', async () => {
+    spec('R170', 'a reference to an item of another account is refused as missing', async () => {
       const id = await made('ann', '/deals', { name: 'Referred' })
       for (const json of [
         { name: 'x', twinId: id },
@@ -172,7 +172,7 @@ doors(
       assert.equal((await as('bob', 'GET', `/parts/${part}`)).status, 404)
     })
 
-    spec('R170 R138', 'what several accounts share has items of each below it, and each sees its own', async () => {
+    spec('R170 R138', 'a shared item has children of several accounts, and each account sees its own', async () => {
       const product = await made('nil', '/products', { name: 'Lamp' })
       const review = await made('ann', `/products/${product}/reviews`, { text: 'bright' })
       await made('bob', `/products/${product}/reviews`, { text: 'dim' })
@@ -186,7 +186,7 @@ doors(
       assert.equal(kept.json.type, 'has-dependents')
     })
 
-    spec('R100', 'an idempotency key is one of the account, not of the world', async () => {
+    spec('R100', 'an idempotency key belongs to its account', async () => {
       const headers = { 'idempotency-key': 'order-7' }
       const first = await as('ann', 'POST', '/deals', { json: { name: 'Keyed' }, headers })
       assert.equal(first.status, 201)
@@ -216,7 +216,7 @@ doors(
       },
     )
 
-    spec('R168 R170', 'who has no account is told so, before anything is looked up', async () => {
+    spec('R168 R170', 'a caller without an account is refused before anything is looked up', async () => {
       for (const [method, path] of [
         ['GET', '/deals'],
         ['GET', `/deals/${unknown}`],
@@ -241,7 +241,7 @@ doors(
         assert.equal((await as('bea', 'PATCH', `/deals/${id}`, { json: { name: 'x' } })).status, 403)
     })
 
-    spec('R139 R143', 'what one caller was told of an unchanged list is nothing to another', async () => {
+    spec('R139 R143', 'the tag of one account for a list is not valid for another', async () => {
       await made('ann', '/deals', { name: 'Listed' })
       const tag = (await as('ann', 'GET', '/deals')).headers.etag as string
       const headers = { 'if-none-match': tag }

@@ -54,7 +54,7 @@ doors(
         assert.equal((await told(door, 'OPTIONS', target, { headers })).status, 204, path)
       }
     })
-    spec('R164 R1', 'they are told before everything else that can be wrong with them', async () => {
+    spec('R164 R1', 'they are reported before all other faults', async () => {
       const both = { headers: { authorization: 'Bearer nonsense', accept: 'text/html' } }
       assert.deepEqual((await told(door, 'GET', '/files?api_key=1&%zz', both)).brief, misplaced)
       assert.equal((await told(door, 'GET', '/nowhere?api_key=1')).status, 404)
@@ -69,12 +69,12 @@ doors(
       const nested = await told(door, 'POST', '/wishes', { json: { text: 'a', more: { api_key: 1 } } })
       assert.deepEqual(nested.brief, [400, 'validation-failed'])
     })
-    spec('R163', 'a cookie says nothing of who calls', async () => {
+    spec('R163', 'a cookie does not authenticate', async () => {
       const key = door.as('ann').authorization?.slice(7)
       const sent = { headers: { cookie: `authorization=Bearer ${key}; access_token=${key}` } }
       assert.deepEqual((await told(door, 'GET', '/files', sent)).brief, [401, 'credentials-missing'])
     })
-    spec('R167', 'a scheme that is not known here counts as none', async () => {
+    spec('R167', 'an unknown scheme counts as no credential', async () => {
       for (const authorization of ['Basic YTpi', 'Digest username="a", realm="b"', 'Bearerbylaw_x', 'bylaw_x', '""']) {
         assert.deepEqual((await told(door, 'GET', '/files', { headers: { authorization } })).brief, [
           401,
@@ -104,7 +104,7 @@ doors(
   twoHeaders,
   (door) => {
     const { cay } = { cay: () => door.as('cay').authorization?.slice(7) ?? '' }
-    spec('R163', 'it is taken there as well', async () => {
+    spec('R163', 'the key header accepts it too', async () => {
       assert.equal((await told(door, 'GET', '/memos', { headers: { 'x-api-key': cay() } })).status, 200)
       assert.equal((await told(door, 'GET', '/memos', { headers: door.as('cay') })).status, 200)
       assert.deepEqual((await told(door, 'GET', '/memos', { headers: { 'x-api-key': 'nonsense' } })).brief, invalid)
@@ -119,7 +119,7 @@ doors(
       const twice = { 'x-api-key': `${cay()}, ${cay()}` }
       assert.deepEqual((await told(door, 'GET', '/memos', { headers: twice })).brief, ambiguous)
     })
-    spec('R145', 'what may be cached depends on both headers', async () => {
+    spec('R145', 'Vary names both headers', async () => {
       const { headers } = await told(door, 'GET', '/memos', { headers: door.as('cay') })
       assert.equal(headers.vary, 'Accept-Encoding, Authorization, X-API-Key, version')
     })
@@ -140,7 +140,7 @@ doors(
   'two lines',
   twoHeaders,
   (door) => {
-    spec('R167', 'two lines of Authorization are refused, whatever stands in them', async () => {
+    spec('R167', 'two lines of Authorization are refused, with any content', async () => {
       const line = `Authorization: ${door.as('cay').authorization}\r\n`
       for (const lines of [
         line + line,
@@ -221,7 +221,7 @@ doors(
       assert.equal(refused.filter(({ status }) => status === 401).length, 30)
       assert.equal(refused.filter(({ status }) => status === 429).length, 370)
     })
-    spec('R184', 'a client that goes on with one bad key is refused itself, and its neighbours are not', async () => {
+    spec('R184', 'a client that repeats one bad key is refused, and its neighbours are not', async () => {
       clock += 60_000
       const headers = { authorization: `Bearer ${newApiKey(randomBytes(32))}` }
       for (let i = 0; i < 30; i++) assert.deepEqual((await told(door, 'GET', '/files', { headers })).brief, invalid)
@@ -253,7 +253,7 @@ doors(
   { holders, socketOnly: true, now: () => clock },
 )
 
-spec('R163', 'which tokens are taken is said whole, and not so that forged ones are', () => {
+spec('R163', 'settings of tokens must be complete, and must not accept forged ones', () => {
   const tokens = {
     issuer: 'https://login.example.com',
     audience: 'https://api.example.com',

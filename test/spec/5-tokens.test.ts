@@ -58,7 +58,7 @@ doors(
         assert.deepEqual([status, json.type], [401, 'invalid-credentials'])
       }
     })
-    spec('R163', 'a token of the issuer is taken, whatever the letters of its scheme', async () => {
+    spec('R163', 'a token of the issuer is accepted, with the scheme in any case', async () => {
       await taken(door, await authority.sign())
       const token = await authority.sign()
       for (const scheme of ['bearer', 'BEARER'])
@@ -67,7 +67,7 @@ doors(
           200,
         )
     })
-    spec('R163 R169', 'its scopes stand where the declaration says', async () => {
+    spec('R163 R169', 'its scopes are in the declared claim', async () => {
       const lacking = await door.send('GET', '/files', bearer(await authority.sign()))
       assert.deepEqual([lacking.status, lacking.json.type], [403, 'insufficient-scope'])
       assert.equal(lacking.headers['www-authenticate'], `${challenge}, error="insufficient_scope", scope="files:read"`)
@@ -84,27 +84,27 @@ doors(
       ])
         assert.equal((await door.send('GET', '/files', bearer(await authority.sign(odd)))).status, 403)
     })
-    spec('R166', 'a token whose time is over, or has not come, is not', async () => {
+    spec('R166', 'an expired token, or one that is not valid yet, is refused', async () => {
       const seconds = clock / 1000
       await refused(door, await authority.sign({ exp: seconds - 61 }), 'expired')
       await refused(door, await authority.sign({ nbf: seconds + 61 }), 'nbf')
       await refused(door, await authority.sign({ exp: undefined }), 'exp')
       await taken(door, await authority.sign({ exp: seconds - 30, nbf: seconds + 30 })) // clocks may differ
     })
-    spec('R166', 'nor is one that is taken already beyond its time', async () => {
+    spec('R166', 'a token that was accepted before is refused after its end', async () => {
       const token = await authority.sign({ exp: clock / 1000 + 10 })
       await taken(door, token)
       clock += 71_000
       await refused(door, token, 'expired')
     })
-    spec('R166', 'a token for others, by others, or of nobody is not', async () => {
+    spec('R166', 'a token for another audience, of another issuer or without a subject is refused', async () => {
       await refused(door, await authority.sign({ aud: 'https://other.example.com' }), 'aud')
       await refused(door, await authority.sign({ aud: undefined }), 'aud')
       await refused(door, await authority.sign({ iss: 'https://evil.example.com' }), 'iss')
       await refused(door, await authority.sign({ sub: undefined }), 'sub')
       await taken(door, await authority.sign({ aud: ['https://other.example.com', audience] }))
     })
-    spec('R166', 'a forged token is not: another key, another content, another algorithm, none', async () => {
+    spec('R166', 'a forged token is refused: another key, content or algorithm, or none', async () => {
       await authority.addKey('hidden', true)
       const [head = '', body = '', mark = ''] = (await authority.sign({ realm })).split('.')
       await refused(door, await authority.sign({}, { kid: 'hidden' }))
@@ -129,7 +129,7 @@ doors(
       await refused(door, own)
       await refused(door, `${base64url({ alg: 'ES256', kid: 'one', crit: ['b64'], b64: false })}.${body}.${mark}`)
     })
-    spec('R166', 'what is no token is told as that, however long', async () => {
+    spec('R166', 'a text that is not a token is reported as such, at any length', async () => {
       for (const text of [
         'a',
         'a.b',
@@ -143,7 +143,7 @@ doors(
         if (/^[\x20-\x7e]*$/.test(text)) await refused(door, text)
       await refused(door, '')
     })
-    spec('R100 R170', 'a subject or an account that cannot be kept as it is makes no caller', async () => {
+    spec('R100 R170', 'a token with an invalid subject or account is refused', async () => {
       const claim = 'https://example.com/account'
       for (const odd of ['a\u0000b', '\ud800', 'x'.repeat(256), '', {}, ['a'], true, 1.5]) {
         await refused(door, await authority.sign({ [claim]: odd }), 'account')
@@ -153,11 +153,11 @@ doors(
       await taken(door, await authority.sign({ [claim]: null }))
       await taken(door, await authority.sign({ sub: undefined, client_id: 'a machine' }))
     })
-    spec('R163', 'the header for keys takes none', async () => {
+    spec('R163', 'the header for API keys accepts no tokens', async () => {
       const sent = { headers: { 'x-api-key': await authority.sign() } }
       assert.equal((await door.send('GET', '/memos', sent)).status, 401)
     })
-    spec('R166', 'keys change: a new one is fetched when it is first met, and no more often than that', async () => {
+    spec('R166', 'an unknown key is fetched when a token first uses it, and not more often', async () => {
       await taken(door, await authority.sign())
       clock += 31_000
       const name = `new-${++keys}`
@@ -169,7 +169,7 @@ doors(
       for (let i = 0; i < 5; i++) await refused(door, await authority.sign({}, { kid: 'stranger' }))
       assert.equal(authority.asked(), before + 1, 'an unknown key may not make the service ask again at once')
     })
-    spec('R171', 'where tokens come from is told to everybody', async () => {
+    spec('R171', 'the issuer of tokens is public metadata', async () => {
       const { status, json, headers } = await door.send('GET', '/.well-known/oauth-protected-resource')
       assert.equal(status, 200)
       assert.equal(headers['content-type'], 'application/json')
@@ -195,7 +195,7 @@ doors(
   'an issuer that does not answer',
   office(late.jwks),
   (door) => {
-    spec('R161 R166', 'what cannot be judged is 503, and nobody is told that a token is bad', async () => {
+    spec('R161 R166', 'if keys cannot be fetched the answer is 503, not that a token is invalid', async () => {
       late.fault = 500
       clock += 3_600_000
       const { status, json, headers } = await door.send('GET', '/memos', bearer(await authority.sign()))
@@ -206,7 +206,7 @@ doors(
       for (let i = 0; i < 5; i++) await door.send('GET', '/memos', bearer(await authority.sign()))
       assert.equal(late.asked(), asked, 'a server that is down is left in peace for a while')
     })
-    spec('R166', 'it is asked again, and what it said before holds while it is down', async () => {
+    spec('R166', 'the issuer is asked again, and its former keys are used while it is down', async () => {
       late.fault = null
       clock += 5000
       const token = () => late.sign({ iss: authority.url })

@@ -39,7 +39,7 @@ const desk = service({
 })
 
 doors(
-  'what is changed by a caller who may not read it',
+  'writes by a caller who may not read',
   desk,
   (door) => {
     const send = (who: string, method: string, path: string, json?: object, headers = {}) =>
@@ -68,7 +68,7 @@ doors(
       },
     )
 
-    spec('R119 R169', 'refuses the present value of what cannot change as any other, and names none', async () => {
+    spec('R119 R169', 'refuses the current value of an immutable field like any other, without naming it', async () => {
       const note = { a: 'x', b: 1 }
       const { json } = await send('boss', 'POST', '/v2/reports', { text: 't', code: 'c-7', level: 7, note, kind: 'y' })
       const path = `/reports/${json.id}`
@@ -108,7 +108,7 @@ doors(
       await same('PATCH', at, { reportId: json.id }, { reportId: 'rep_00000000000000000000000000' }, 400)
     })
 
-    spec('R112 R169', 'counts as a change whatever is sent, so that the tag tells nothing', async () => {
+    spec('R112 R169', 'counts as a change with any value, so that the tag reveals nothing', async () => {
       const { id } = (await send('boss', 'POST', '/v2/reports', { text: 'guess', code: 'c' })).json
       for (const [method, version, body] of [
         ['PATCH', 'v2', { text: 'guess' }],
@@ -124,7 +124,7 @@ doors(
       }
     })
 
-    spec('R97 R98', 'is not told whether a colleague sent the same with a key, and repeats its own', async () => {
+    spec('R97 R98', 'does not learn whether a colleague sent the same with a key, and repeats its own', async () => {
       const sent = { text: 'salary 7', code: 'k' }
       const key = { 'idempotency-key': 'of-a-colleague' }
       const first = await send('boss', 'POST', '/v2/reports', sent, key)

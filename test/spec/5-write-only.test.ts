@@ -72,7 +72,7 @@ doors(
       ['v1', 'stamp', 7, 8],
     ]
     for (const [version, field, right, wrong] of guesses)
-      spec('R169', `nobody finds out ${field} of ${version} by trying values`, async () => {
+      spec('R169', `${field} of ${version} cannot be found out by trying values`, async () => {
         const id = await made()
         const path = `/${version}/boxes/${id}`
         for (const method of ['PATCH', 'PUT']) {
@@ -91,7 +91,7 @@ doors(
     for (const [version, field, right, wrong] of own)
       spec(
         'R169',
-        `who may write ${field} of ${version} cannot find out its value by whether a write changes something`,
+        `a caller who may write ${field} of ${version} cannot find out its value by whether a write changes something`,
         async () => {
           const headers = door.as('keeper')
           for (const method of ['PATCH', 'PUT'])
@@ -116,7 +116,7 @@ doors(
       }
     })
 
-    spec('R111', 'a PUT that leaves them out keeps them, and who may write them still does', async () => {
+    spec('R111', 'a PUT that leaves them out keeps them, and callers with the scope can still write them', async () => {
       const id = await made()
       for (const version of ['v1', 'v2'])
         assert.equal((await edit('PUT', `/${version}/boxes/${id}`, { name: 'C' })).status, 200)
@@ -127,7 +127,7 @@ doors(
       assert.equal((await door.send('PATCH', `/v1/boxes/${id}`, { json: old, headers })).status, 200)
     })
 
-    spec('R96 R97 R169', 'a used key tells nothing of the values that were sent with it', async () => {
+    spec('R96 R97 R169', 'a used key reveals nothing about the values that were sent with it', async () => {
       const json = { name: 'K', ...secrets }
       const headers = { ...door.as('keeper'), 'idempotency-key': 'k1' }
       assert.equal((await door.send('POST', '/v2/boxes', { json, headers })).status, 201)

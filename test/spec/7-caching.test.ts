@@ -64,7 +64,7 @@ doors('conditional reads', market, (door) => {
     }
   })
 
-  spec('R139', 'what changed in between is sent whole, with a new tag', async () => {
+  spec('R139', 'a changed item is sent whole, with a new tag', async () => {
     const path = await placeOf(door)
     for (const target of [path, '/goods']) {
       const before = await door.send('GET', target)
@@ -76,7 +76,7 @@ doors('conditional reads', market, (door) => {
     }
   })
 
-  spec('R148', 'the tag of a list changes with what it shows, and not otherwise', async () => {
+  spec('R148', 'the tag of a list changes with its content, and not otherwise', async () => {
     const [one, two] = [await placeOf(door, 'news'), await placeOf(door, 'news')]
     const lists = [
       '/news',
@@ -107,8 +107,8 @@ doors('conditional reads', market, (door) => {
   })
 })
 
-doors('what caches are told', market, (door) => {
-  spec('R143', 'a successful read says how long it may be used, as declared', async () => {
+doors('Cache-Control', market, (door) => {
+  spec('R143', 'a successful read has the declared Cache-Control', async () => {
     for (const [collection, expected] of [
       ['goods', 'no-cache'],
       ['news', 'public, max-age=300'],
@@ -148,7 +148,7 @@ doors('what caches are told', market, (door) => {
     }
   })
 
-  spec('R144 R145', 'errors are not stored, and vary by what chose their form', async () => {
+  spec('R144 R145', 'errors are not cached, and vary by the headers that chose their form', async () => {
     const path = await placeOf(door, 'news')
     const gone = await placeOf(door, 'news')
     await door.send('DELETE', gone)
@@ -172,7 +172,7 @@ doors('what caches are told', market, (door) => {
     }
   })
 
-  spec('R145', 'what chooses the content is named alike on 200, 304 and for every coding', async () => {
+  spec('R145', 'Vary is the same on 200, 304 and for every coding', async () => {
     const path = await placeOf(door)
     const whole = await door.send('GET', path)
     assert.match(whole.headers.vary ?? '', /\bAccept-Encoding\b/)

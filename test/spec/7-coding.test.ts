@@ -61,7 +61,7 @@ doors('coding', library, (door) => {
         assert.equal((await get(door, target, accept)).headers.vary, 'Accept-Encoding, version', `${target} ${accept}`)
   })
 
-  spec('R146', 'what is short is sent plain, and what is long in bytes is not short', async () => {
+  spec('R146', 'short content is not compressed, and length is counted in bytes', async () => {
     const bare = (await door.send('GET', await made(door, 'books', { name: 'B' }))).bytes.length
     for (const [text, coding] of [
       ['x'.repeat(1023 - bare), undefined],
@@ -94,7 +94,7 @@ doors('coding', library, (door) => {
     assert.equal((await get(door, path, 'br', { 'cache-control': 'no-cache' })).headers['content-encoding'], 'br')
   })
 
-  spec('R10', 'HEAD tells the coding, and never a length that GET would not have', async () => {
+  spec('R10', 'HEAD names the coding, and never a length that GET would not have', async () => {
     const path = await made(door)
     for (const target of [path, '/books'])
       for (const accept of ['gzip', 'br', 'zstd', 'identity']) {
@@ -193,7 +193,7 @@ doors('tags of codings', library, (door) => {
     }
   })
 
-  spec('R142', 'a tag of a state that has passed is never confirmed, in whatever coding', async () => {
+  spec('R142', 'the tag of an old state is never confirmed, in any coding', async () => {
     const path = await made(door)
     const before = (await get(door, path, 'gzip')).headers.etag as string
     await door.send('PATCH', path, { json: { name: 'B' } })

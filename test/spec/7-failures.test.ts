@@ -44,7 +44,7 @@ doors(
   'failures',
   api,
   (door: Door) => {
-    spec('R152 R157', 'an unexpected exception is a 500 that says nothing, with its cause in the log', async () => {
+    spec('R152 R157', 'an unexpected exception is a 500 without details, with its cause in the log', async () => {
       const circular: Record<string, unknown> = {}
       circular.self = circular
       const odd = Object.assign(Object.create(null), { secret: 'hunter2' })
@@ -77,7 +77,7 @@ doors(
       await door.send('GET', thing)
       assert.equal((door.errors.at(-1) as { err: unknown }).err, exceptions[0])
     })
-    spec('R157', 'the id in the body is that of the header, also where the client chose it', async () => {
+    spec('R157', 'the id in the body is that of the header, also if the client chose it', async () => {
       act = throws(new Error('x'))
       const answer = await door.send('GET', thing, { headers: { 'request-id': 'abc-1' } })
       assert.deepEqual([answer.headers['request-id'], answer.json.requestId], ['abc-1', 'abc-1'])
@@ -222,14 +222,14 @@ const based = service({
 } as Declaration)
 
 doors('types as absolute URLs', based, (door) => {
-  spec('R158', 'errors.problemBase stands before the type', async () => {
+  spec('R158', 'errors.problemBase is the prefix of the type', async () => {
     const { json } = await door.send('GET', '/nowhere', { headers: { accept: 'application/problem+json' } })
     assert.equal(json.type, 'https://api.example.com/problems/route-not-found')
   })
 })
 
 doors('odd requests', api, (door) => {
-  spec('R152 R156', 'a fault of the client is never a 5xx, and no answer tells of the inside', async () => {
+  spec('R152 R156', 'a fault of the client is never a 5xx, and no answer reveals internals', async () => {
     const json = { 'content-type': 'application/json' }
     const long = 'x'.repeat(5000)
     const requests: readonly (readonly [

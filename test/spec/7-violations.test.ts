@@ -62,7 +62,7 @@ doors('violations', api, (door) => {
     for (const one of answer.json.errors) assert.deepEqual([one.in, typeof one.name], ['query', 'string'])
     assert.deepEqual(answer.json.cause, answer.json.errors[0])
   })
-  spec('R155', 'a violation says where it is, by a JSON Pointer or a name', async () => {
+  spec('R155', 'a violation has its place, as a JSON Pointer or a name', async () => {
     const places: readonly (readonly [
       method: string,
       path: string,
@@ -83,7 +83,7 @@ doors('violations', api, (door) => {
       assert.deepEqual({ in: at, ...(pointer === undefined ? { name } : { pointer }) }, place)
     }
   })
-  spec('R155', 'what is wrong with the message outside of its fields says its place as well', async () => {
+  spec('R155', 'a violation outside of the fields has its place too', async () => {
     const sent = (body: string) => ({ body, headers: json })
     const answers = [
       await door.send('POST', '/things', sent('{"name":')),
@@ -104,7 +104,7 @@ doors('violations', api, (door) => {
       if (at === 'header') assert.equal(typeof name, 'string', answer.text)
     }
   })
-  spec('R159', '409 is a conflict, 410 what was deleted, 404 what may still appear', async () => {
+  spec('R159', '409 is a conflict, 410 a deleted item, 404 an item that may still appear', async () => {
     const { json: made } = await door.send('POST', '/things', { json: { name: 'a', code: 'x' } })
     const clash = await door.send('POST', '/things', { json: { name: 'b', code: 'x' } })
     await door.send('DELETE', `/things/${made.id}`)

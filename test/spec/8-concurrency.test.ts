@@ -63,7 +63,7 @@ doors(
       for (const socket of slow) socket.destroy()
     })
 
-    spec('R185', 'who goes away, or is refused, makes room', async () => {
+    spec('R185', 'a client that disconnects, or is refused, frees its place', async () => {
       for (let i = 0; i < 5; i++) (await guest(door.port)).socket.destroy()
       await new Promise((resolve) => setTimeout(resolve, 50))
       for (let i = 0; i < 5; i++) assert.equal((await door.send('GET', '/nope')).status, 404)
@@ -79,7 +79,7 @@ doors(
   'no bound',
   wide,
   (door) => {
-    spec('R185', 'without the setting nobody is turned away', async () => {
+    spec('R185', 'without the setting no request is refused', async () => {
       const guests = await Promise.all(Array.from({ length: 300 }, () => guest(door.port)))
       assert.equal((await door.send('GET', '/notes')).status, 200)
       for (const answer of await Promise.all(guests.map(({ finish }) => finish())))

@@ -108,7 +108,7 @@ doors(
   notes,
   (door) => {
     for (const wait of waits)
-      spec('R178', `content of any size and in any pieces is taken whole behind a wait for ${wait}`, async () => {
+      spec('R178', `content of any size and in any pieces arrives whole after a wait for ${wait}`, async () => {
         for (const size of sizes)
           for (const lengths of size > 500_000 ? cuts.slice(0, 2) : cuts)
             for (const chunked of [false, true]) {

@@ -8,7 +8,7 @@ const resources = { bags: { fields: { label: f.text(), items: f.list(f.integer()
 doors('maxima', service({ name: 'shop', resources }), (door) => {
   spec(
     'R177',
-    'lists have at most 1,000 items and texts 10,000 characters unless declared; what is refused changes nothing',
+    'lists have at most 1,000 items and texts 10,000 characters unless declared; a refusal changes nothing',
     async () => {
       const { json } = await door.send('POST', '/bags', {
         json: { label: 'x'.repeat(10_000), items: Array(1000).fill(1) },

@@ -25,7 +25,7 @@ doors(
       for (let n = 0; n < count; n++) assert.ok((await door.send('GET', '/notes')).status < 400)
     }
 
-    spec('R181 R183', 'what is left of a quota stands in answers of any status', async () => {
+    spec('R181 R183', 'answers of any status have the rest of the quota', async () => {
       later()
       const policy = '"hourly";q=5;w=3600'
       assert.deepEqual(ratesOf(await door.send('GET', '/notes')), [policy, '"hourly";r=4;t=3600'])
@@ -69,19 +69,23 @@ doors(
       assert.equal('violatedPolicies' in json, false)
     })
 
-    spec('R184', 'an answer without content counts, and what no client can vary decides who is counted', async () => {
-      later()
-      const { headers } = await door.send('GET', '/notes')
-      for (let n = 0; n < 4; n++) {
-        const same = await door.send('GET', '/notes', {
-          headers: { 'if-none-match': headers.etag ?? '', 'user-agent': `a${n}`, 'x-forwarded-for': `192.0.2.${n}` },
-        })
-        assert.deepEqual([same.status, same.headers.ratelimit], [304, `"hourly";r=${3 - n};t=3600`])
-      }
-      assert.equal((await door.send('GET', '/notes', { headers: { 'x-forwarded-for': '192.0.2.99' } })).status, 429)
-    })
+    spec(
+      'R184',
+      'an answer without content counts, and clients cannot choose under which key they are counted',
+      async () => {
+        later()
+        const { headers } = await door.send('GET', '/notes')
+        for (let n = 0; n < 4; n++) {
+          const same = await door.send('GET', '/notes', {
+            headers: { 'if-none-match': headers.etag ?? '', 'user-agent': `a${n}`, 'x-forwarded-for': `192.0.2.${n}` },
+          })
+          assert.deepEqual([same.status, same.headers.ratelimit], [304, `"hourly";r=${3 - n};t=3600`])
+        }
+        assert.equal((await door.send('GET', '/notes', { headers: { 'x-forwarded-for': '192.0.2.99' } })).status, 429)
+      },
+    )
 
-    spec('R184 R1', 'OPTIONS, probes, and what has no route do not count', async () => {
+    spec('R184 R1', 'OPTIONS, probes and unknown paths do not count', async () => {
       later()
       await use(4)
       for (const [method, path] of [
@@ -134,7 +138,7 @@ doors(
   'several quotas',
   service({ name: 'several', resources, tiers: { anonymous: several } }),
   (door) => {
-    spec('R181 R183', 'all quotas of a tier hold, and what one refuses counts against none', async () => {
+    spec('R181 R183', 'all quotas of a tier apply, and a refused request counts against none', async () => {
       later()
       const policies = '"hourly";q=4;w=3600, "burst";q=2;w=1'
       assert.deepEqual(ratesOf(await door.send('GET', '/notes')), [policies, '"hourly";r=3;t=3600, "burst";r=1;t=1'])
@@ -163,7 +167,7 @@ for (const [headers, names] of [
   ['none', [undefined, undefined, undefined]],
 ] as const)
   doors(
-    `quotas told as ${headers}`,
+    `quotas with ${headers}`,
     service({ name: 'told', resources, tiers: { anonymous: { hourly: 5 } }, settings: { rateLimit: { headers } } }),
     (door) => {
       spec('R183', `rateLimit.headers can be ${headers}`, async () => {
@@ -183,7 +187,7 @@ doors(
   'quotas behind proxies',
   few,
   (door) => {
-    spec('R184', 'a trusted proxy says where a request comes from', async () => {
+    spec('R184', 'a trusted proxy names the address of the client', async () => {
       later()
       const from = async (forwarded: string) =>
         (await door.send('GET', '/notes', { headers: { 'x-forwarded-for': forwarded } })).headers.ratelimit

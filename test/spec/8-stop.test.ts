@@ -56,7 +56,7 @@ function busy(port: number, gap: number): Busy {
 }
 
 describe('the end of a service', { concurrency: true }, () => {
-  spec('R186', 'what was accepted is finished on connections that end, and the exit code is 0', async () => {
+  spec('R186', 'accepted requests are finished on closing connections, and the exit code is 0', async () => {
     const { port, stop } = await startService(shop)
     const slow = await Promise.all(Array.from({ length: 20 }, () => begun(port, post)))
     const probe = await begun(port, message('GET /readyz'))
@@ -100,7 +100,7 @@ describe('the end of a service', { concurrency: true }, () => {
     socket.destroy()
   })
 
-  spec('R186', 'who does not finish in time keeps nobody waiting, and the exit code is 0', async () => {
+  spec('R186', 'a request that does not finish in time is cut off, and the exit code is 0', async () => {
     const { port, stop } = await startService(shop, { args: ['--drain', 'PT0.2S'] })
     await begun(port, post)
     await overSocket(port)('GET', '/healthz')

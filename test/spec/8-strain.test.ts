@@ -33,7 +33,7 @@ doors(
   (door) => {
     const from = (address: string) => door.send('GET', '/notes', { headers: { 'x-forwarded-for': address } })
 
-    spec('R185', 'a caller has only so many requests under way, and does not keep others out', async () => {
+    spec('R185', 'a caller has a limited number of requests under way, and does not block others', async () => {
       const guests = [await guest(door.port, '192.0.2.1'), await guest(door.port, '192.0.2.1')]
       const refused = await from('192.0.2.1')
       assert.deepEqual([refused.status, refused.json.type], [429, 'too-many-concurrent-requests'])
@@ -44,7 +44,7 @@ doors(
       assert.equal((await from('192.0.2.1')).status, 200)
     })
 
-    spec('R185', 'who is refused, or goes away, makes room', async () => {
+    spec('R185', 'a request that is refused, or whose client disconnects, frees its place', async () => {
       for (let n = 0; n < 4; n++) (await guest(door.port, '192.0.2.3')).socket.destroy()
       await pause(50)
       for (let n = 0; n < 4; n++) assert.equal((await from('192.0.2.3')).status, 200)
@@ -71,7 +71,7 @@ doors(
   (door) => {
     spec(
       'R161',
-      'while the loop is late requests are refused, probes are not, and when it is not they are taken',
+      'while the event loop is late requests are refused and probes are not; later requests are accepted again',
       async () => {
         busy = 120
         const seen: { status: number; type?: string; retry: string | undefined }[] = []

@@ -83,7 +83,7 @@ doors(
 
     spec(
       'R1 R184',
-      'a quota comes behind the credential and before permission, and what is not permitted counts',
+      'a quota is checked after the credential and before permission, and forbidden requests count',
       async () => {
         later()
         const write = () => door.send('POST', '/notes', { json: { text: 'a' }, headers: door.as('ann') })
@@ -94,19 +94,23 @@ doors(
       },
     )
 
-    spec('R184', 'a credential that fails counts against its address, and not against those who have one', async () => {
-      later()
-      const headers = { authorization: 'Bearer nonsense' }
-      const failed = await door.send('GET', '/notes', { headers })
-      assert.deepEqual([failed.status, rate(failed)], [401, '"hourly";r=2;t=3600'])
-      assert.match(failed.headers['www-authenticate'] ?? '', /^Bearer/)
-      assert.equal((await door.send('GET', '/notes')).status, 401)
-      assert.equal((await door.send('GET', '/pages', { headers })).status, 401)
-      const refused = await door.send('GET', '/notes', { headers })
-      assert.deepEqual([refused.status, refused.json.type], [429, 'quota-exceeded'])
-      assert.equal((await door.send('GET', '/pages')).status, 429)
-      assert.equal((await read('ann')).status, 200)
-    })
+    spec(
+      'R184',
+      'an invalid credential counts against its address, and not against callers with valid ones',
+      async () => {
+        later()
+        const headers = { authorization: 'Bearer nonsense' }
+        const failed = await door.send('GET', '/notes', { headers })
+        assert.deepEqual([failed.status, rate(failed)], [401, '"hourly";r=2;t=3600'])
+        assert.match(failed.headers['www-authenticate'] ?? '', /^Bearer/)
+        assert.equal((await door.send('GET', '/notes')).status, 401)
+        assert.equal((await door.send('GET', '/pages', { headers })).status, 401)
+        const refused = await door.send('GET', '/notes', { headers })
+        assert.deepEqual([refused.status, refused.json.type], [429, 'quota-exceeded'])
+        assert.equal((await door.send('GET', '/pages')).status, 429)
+        assert.equal((await read('ann')).status, 200)
+      },
+    )
   },
   { now, holders },
 )
@@ -115,7 +119,7 @@ doors(
   'the share of a known caller',
   service({ ...shop.declaration, settings: { limits: { callerConcurrency: 1 } } }),
   (door) => {
-    spec('R185', 'what one caller has under way keeps no other out', async () => {
+    spec('R185', 'the requests of one caller do not block others', async () => {
       later()
       const all = await Promise.all(
         (['ann', 'ben', 'pia'] as const).map((one) => door.send('GET', '/notes', { headers: door.as(one) })),

@@ -65,7 +65,7 @@ doors(
       assert.equal((await door.send('GET', '/notes')).json.pagination.totalRecords, before)
     })
 
-    spec('R180', 'what was asked before on the connection is answered first', async () => {
+    spec('R180', 'earlier requests on the connection are answered first', async () => {
       const text = await unfinished(door.port, `${message('GET /notes')}GET /notes HTTP/1.1\r\nHo`)
       assert.deepEqual(
         answers(text).map(({ status }) => status),
@@ -80,7 +80,7 @@ doors(
       )
     })
 
-    spec('R180', 'who does not read the answer is cut off', async () => {
+    spec('R180', 'a client that does not read the answer is disconnected', async () => {
       const text = 'x'.repeat(10_000)
       for (let i = 0; i < 40; i++)
         await Promise.all(Array.from({ length: 25 }, () => door.send('POST', '/walls', { json: { text } })))
@@ -108,7 +108,7 @@ doors(
   'times of handling',
   hasty,
   (door) => {
-    spec('R180', 'a list that takes too long is given up with 503, and other requests go on', async () => {
+    spec('R180', 'a list that takes too long is ended with 503, and other requests continue', async () => {
       const { headers } = await door.send('POST', '/notes', { json: { text: 'a' } })
       for (let i = 0; i < 3; i++) {
         const answer = await door.send('GET', '/notes?text[like]=%25a%25')

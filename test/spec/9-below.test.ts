@@ -39,7 +39,7 @@ const halls = service({
 })
 
 doors(
-  'fields of before of items below an owner, in accounts',
+  'removed fields of children, in accounts',
   halls,
   (door) => {
     const send = (as: string, method: string, path: string, json?: object) =>
@@ -69,7 +69,7 @@ doors(
       return json.data.map(({ number, color }: Record<string, string>) => `${number} ${color}`)
     }
 
-    spec('R170 R194', 'are filtered and sorted by, and shown with the rows beside them', async () => {
+    spec('R170 R194', 'are filtered, sorted and shown with the values of the joined rows', async () => {
       assert.deepEqual(await seen('side=left'), ['1 red', '3 blue'])
       assert.deepEqual(await seen('side=left&level[gte]=2', 'hal_north2'), ['1 red'])
       assert.deepEqual(await seen('level[null]=true'), ['2 null'])

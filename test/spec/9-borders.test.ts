@@ -130,7 +130,7 @@ doors(
       assert.deepEqual(await rows(), before)
     })
 
-    spec('R196', 'are written by who may change that row, where one of its methods is enough', async () => {
+    spec('R196', 'are written by callers who may change that row, by one of its methods', async () => {
       const { path, own, rows } = await made()
       assert.equal((await as('lead', 'PATCH', path, { limit: 8 })).json.limit, 8)
       assert.equal(JSON.parse((await rows())[1] as string).limit, 8)
@@ -144,7 +144,7 @@ doors(
       assert.deepEqual(JSON.parse((await rows())[0] as string).terms, { days: 9, note: 'n' })
     })
 
-    spec('R169', 'stay with the own row where there is no other one', async () => {
+    spec('R169', 'stay with the own row if there is no other one', async () => {
       const { own } = await made()
       const alone = { ...own, id: `${own.id}_a`, teamId: null, limit: 3 }
       assert.equal((await as('ann', 'POST', '/v1/customers', alone)).json.limit, 3)
@@ -180,7 +180,7 @@ const veiled = service({
   .change('v2', 'customers', { about: 'The band is that of the plan.', moved: { band: { by: 'planId', to: 'band' } } })
 
 doors(
-  'fields that are made of what another row hides',
+  'fields that are computed from hidden fields of another row',
   veiled,
   (door) => {
     spec('R169 R121', 'show nothing of it, and have another tag', async () => {
@@ -200,7 +200,7 @@ doors(
   { holders: { ann: { scopes: [] }, boss: { scopes: ['cost'] } } },
 )
 
-test('a field that nobody could write where it is now has to be read-only for old clients', () => {
+test('a moved field that cannot be written has to be read-only for old clients', () => {
   const declared = (field?: ReturnType<typeof f.integer>) =>
     service({
       name: 'shop',
@@ -243,7 +243,7 @@ doors(
   'fields that moved to rows that not everybody may read',
   ladder,
   (door) => {
-    spec('R169 R195', 'are shown with the scope of that resource only, and found by nobody else', async () => {
+    spec('R169 R195', 'are shown with the scope of that resource only, and others cannot filter by them', async () => {
       const as = (who: string) => ({ headers: door.as(who) })
       const rank = (await door.send('POST', '/v2/ranks', { json: { level: 3 }, ...as('judge') })).json.id
       const made = await door.send('POST', '/v1/players', { json: { rankId: rank }, ...as('ann') })

@@ -183,7 +183,7 @@ const people = service({
   response: ({ name, age }) => ({ first: name.split(' ')[0] ?? '', last: name, age: String(age) }),
 })
 
-doors('what an older client sent, and a change makes of it what is not taken', people, (door) => {
+doors('values of older clients that a change converts to invalid ones', people, (door) => {
   const wrong = async (json: object): Promise<string[]> => {
     const answer = await door.send('POST', '/v1/people', { json })
     assert.equal(answer.status, 400, answer.text)

@@ -52,7 +52,7 @@ doors(
       )
       for (const one of answers) assert.deepEqual(told(one), ['true', end, wanted])
     })
-    spec('R198', 'a list says it of all its ways', async () => {
+    spec('R198', 'a list says it for all its methods', async () => {
       const query = { body: 'text=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
       for (const one of [await door.send('GET', '/notes?text=a'), await door.send('QUERY', '/notes', query)])
         assert.deepEqual([one.status, one.headers.deprecation], [200, 'true'])
@@ -78,7 +78,7 @@ doors(
     spec('R198 R200', 'they say nothing before their day but their end', async () => {
       assert.deepEqual(told(await door.send('GET', await made(door))), [undefined, end, undefined])
     })
-    spec('R198', 'what is first to go is told of the path', async () => {
+    spec('R198', 'a path has the earliest end of its operations', async () => {
       const { headers } = await door.send('OPTIONS', await made(door))
       assert.deepEqual([headers.deprecation, headers.sunset], ['true', end])
     })
@@ -90,7 +90,7 @@ doors(
   'dates of operations in the form of the service',
   declared({ read: { deprecated: coming } }, {}, { deprecation: { format: 'rfc9745' } }),
   (door) => {
-    spec('R199', 'the date is told from its announcement on', async () => {
+    spec('R199', 'the date is sent from its announcement on', async () => {
       const { headers } = await door.send('GET', await made(door))
       assert.equal(headers.deprecation, `@${Date.parse(coming) / 1000}`)
     })
@@ -126,7 +126,7 @@ doors(
     const of = (answer: Answer) => [answer.headers.version, answer.headers.deprecation]
     spec(
       'R198',
-      'what the newest leaves is left in all that have it, and what a change names in those before it',
+      'a deprecation of the newest version holds in all versions, and one of a change in those before it',
       async () => {
         const [first = '', second = '', third = ''] = await Promise.all(
           ['v1', 'v2', 'v3'].map((label) => made(door, `/${label}/notes`)),
@@ -146,7 +146,7 @@ doors(
           ])
       },
     )
-    spec('R198 R201', 'where the version goes too, both are told in one header', async () => {
+    spec('R198 R201', 'if the version ends too, one header names both', async () => {
       const { headers } = await door.send('POST', '/v1/notes', { json: { text: 'a' } })
       assert.equal(headers.deprecation, 'true')
       assert.equal(

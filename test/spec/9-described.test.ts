@@ -56,7 +56,7 @@ doors('description', described() as Service, (door) => {
     })
   })
 
-  spec('R218', 'the document has a strong tag, and is not sent to who has it', async () => {
+  spec('R218', 'the document has a strong tag, and a client that has it gets 304', async () => {
     const first = await door.send('GET', '/openapi.json')
     assert.match(first.headers.etag ?? '', /^"[^"]+"$/)
     assert.equal(first.headers['cache-control'], 'no-cache')
@@ -77,7 +77,7 @@ doors('description', described() as Service, (door) => {
     assert.equal((await door.send('GET', '/openapi/v1.yaml')).json.type, 'route-not-found')
   })
 
-  spec('R216', 'operations have names that stay', async () => {
+  spec('R216', 'operations have stable names', async () => {
     const { json } = await door.send('GET', '/openapi.json')
     const ids = operationsOf(json).map(({ operationId }) => operationId)
     const item = ['get', 'replace', 'update', 'delete', 'options-of-item']
@@ -121,7 +121,7 @@ doors('description', described() as Service, (door) => {
     assert.deepEqual(schemas.IdempotencyConflict.required, ['message', 'old_id'])
   })
 
-  spec('R217', 'bounds, defaults, what is only read and what is only written come from the declaration', async () => {
+  spec('R217', 'bounds, defaults, read-only and write-only come from the declaration', async () => {
     const { schemas } = (await door.send('GET', '/openapi.json')).json.components
     const { Order: item, OrderCreate: create, OrderUpdate: update } = schemas
     assert.deepEqual(create.properties.note, { type: ['string', 'null'], maxLength: 50, pattern: '^[a-z]*$' })
@@ -138,7 +138,7 @@ doors('description', described() as Service, (door) => {
     assert.ok(item.required.includes('note'))
   })
 
-  spec('R217', 'who may, how long keys are kept, and what is to be left, come from the declaration', async () => {
+  spec('R217', 'access, retention of keys and deprecations come from the declaration', async () => {
     const { json } = await door.send('GET', '/openapi.json')
     const { get, post } = json.paths['/orders']
     assert.deepEqual(get.security, [])
@@ -162,7 +162,7 @@ doors(
   'a description that is not public',
   closed,
   (door) => {
-    spec('R218', 'it is read by callers that are known, and by nobody else', async () => {
+    spec('R218', 'only authenticated callers can read it', async () => {
       const unknown = await door.send('GET', '/openapi.json')
       assert.equal(unknown.status, 401)
       assert.match(unknown.headers['www-authenticate'] ?? '', /^Bearer /)
@@ -218,7 +218,7 @@ doors('descriptions of versions', retired, (door) => {
     assert.equal((await door.send('GET', '/openapi.json')).json.info.version, '3.0.0')
   })
 
-  spec('R187 R202', 'an older version is described in its own names, and says how it goes', async () => {
+  spec('R187 R202', 'an older version is described in its own names, with its deprecation', async () => {
     const [old, now] = [await door.send('GET', '/openapi/v2.json'), await door.send('GET', '/openapi/v3.json')]
     assert.deepEqual(Object.keys(old.json.components.schemas.Note.properties), ['id', 'body', 'createdAt', 'updatedAt'])
     assert.deepEqual(Object.keys(now.json.components.schemas.Note.properties), ['id', 'text', 'createdAt', 'updatedAt'])
@@ -259,7 +259,7 @@ doors(
   'the description of a version that ends',
   ended,
   (door) => {
-    spec('R203 R214', 'it goes with its version', async () => {
+    spec('R203 R214', 'it ends with its version', async () => {
       assert.equal((await door.send('GET', '/openapi.json')).status, 200)
       clock = Date.parse('2027-01-02T00:00:00Z')
       for (const path of ['/openapi.json', '/openapi/v1.json']) {

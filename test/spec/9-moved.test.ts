@@ -146,7 +146,7 @@ doors(
       await door.send('DELETE', `/v3/books/${id}`)
     })
 
-    spec('R111 R196', 'are what a PUT leaves out: the same as of its own fields', async () => {
+    spec('R111 R196', 'are left out of a PUT like its own fields', async () => {
       const shelf = await made(door, '/v3/shelves', { label: 'p', hall: 'north', level: 1 })
       const put = (id: string, json: object) => door.send('PUT', `/v1/books/${id}`, { json })
       const [led, alone] = [
@@ -209,7 +209,7 @@ doors(
       }
     })
 
-    spec('R170 R196', 'are those of the own account, though another one has a row of the same id', async () => {
+    spec('R170 R196', 'are those of the own account, even if another one has a row of the same id', async () => {
       for (const [who, town, other] of [
         ['ann', 'Rome', 'Oslo'],
         ['bob', 'Oslo', 'Rome'],
@@ -222,7 +222,7 @@ doors(
       }
     })
 
-    spec('R169 R196', 'are neither shown nor asked for without their scope', async () => {
+    spec('R169 R196', 'are neither shown nor filtered by without their scope', async () => {
       assert.equal('town' in (await as('clerk', 'GET', '/v1/patients')).json.data[0], false)
       for (const query of ['town=Rome', 'town[null]=true', 'sort=town'])
         assert.equal((await as('clerk', 'GET', `/v1/patients?${query}`)).status, 403, query)
@@ -257,8 +257,8 @@ const hotel = service({
   },
 })
 
-doors('what is wrong with fields that another row has', hotel, (door) => {
-  spec('R155 R196', 'is told in the names of the version, and nothing is written', async () => {
+doors('violations of fields that another row has', hotel, (door) => {
+  spec('R155 R196', 'are reported in the names of the version, and nothing is written', async () => {
     const [first, second] = [
       await made(door, '/v2/rooms', { code: 'a' }),
       await made(door, '/v2/rooms', { code: 'b', level: 2 }),

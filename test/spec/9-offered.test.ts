@@ -53,7 +53,7 @@ const holders = {
 }
 
 doors(
-  'what versions offer',
+  'methods of versions',
   offered,
   (door) => {
     const send = (
@@ -110,7 +110,7 @@ doors(
           full = false
         }
       })
-    spec('R169 R194', 'who may do what is the same in every version', async () => {
+    spec('R169 R194', 'access is the same in every version', async () => {
       const refused = await Promise.all(
         ['v1', 'v2', 'v3'].map((label) =>
           door.send('POST', `/${label}/notes`, { json: { text: 'a' }, headers: door.as('reader') }),

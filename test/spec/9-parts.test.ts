@@ -226,7 +226,7 @@ doors('fields that only older versions have', parts, (door) => {
       await put('POST', '/v4/people', { id: `per_${i + 10}`, ...one, secret: 'Ann' })
   })
 
-  spec('R194 R61 R64', 'are filtered and sorted by what the version shows, whatever the newest one writes', () =>
+  spec('R194 R61 R64', 'are filtered and sorted by what the version shows, for any writes of the newest one', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(count - 1), patch), { maxLength: 3 }),
@@ -241,7 +241,7 @@ doors('fields that only older versions have', parts, (door) => {
     ),
   )
 
-  spec('R79 R194', 'are walked through by cursor while rows change: what stays is met once, in its order', () =>
+  spec('R79 R194', 'are listed by cursor while rows change: each remaining row comes once, in its order', () =>
     fc.assert(
       fc.asyncProperty(ask, fc.infiniteStream(fc.tuple(fc.nat(count - 1), patch)), async (given, deeds) => {
         const one = admitted(given)
@@ -316,7 +316,7 @@ doors('fields that only older versions have', parts, (door) => {
     for (const id of ['per_0', 'per_y', 'per_z']) await door.send('DELETE', `/v4/people/${id}`)
   })
 
-  spec('R169 R194', 'are no parameters of later versions, and hold nothing of what is never answered', async () => {
+  spec('R169 R194', 'are not parameters of later versions, and do not contain write-only values', async () => {
     for (const query of ['first=Ann', 'first:v2=Ann', 'code@v3=it', 'secret=Ann', 'sort=first:v2', 'sort=code@v3'])
       assert.equal((await door.send('GET', `/v4/people?${query}`)).status, 400, query)
   })

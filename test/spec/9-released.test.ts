@@ -77,7 +77,7 @@ doors(
   declared({ auth: { apiKeyHeader: 'X-API-Key' }, versions: { fromFeatures: () => 'v3' } }),
   (door) => {
     const varies = ['X-API-Key', 'Authorization', 'version']
-    spec('R145 R191', 'vary by what says who calls, on every answer whose URL names no version', async () => {
+    spec('R145 R191', 'vary by the credentials on every answer whose URL names no version', async () => {
       clock = Date.parse('2026-08-31T23:59:59Z')
       const first = await door.send('GET', '/notes')
       assert.equal(first.headers.version, 'v1') // a feature chooses nothing before its release

@@ -61,7 +61,7 @@ const seed = Number(process.env.BYLAW_TEST_SEED ?? 2026)
 for (const [service, as, narrow] of services)
   describe(`requests from the description of ${service.name} (BYLAW_TEST_SEED=${seed})`, () => {
     for (const label of service.editions.keys())
-      spec('R215 R217', `${label} does what it says, and nothing else`, async () => {
+      spec('R215 R217', `${label} does what its description says, and nothing else`, async () => {
         const { send, close } = asking(service as Service, label, as)
         try {
           const verdict = await tried({
@@ -83,7 +83,7 @@ for (const [service, as, narrow] of services)
       })
 
     if (service.editions.size > 1)
-      spec('R194 R215', 'no version does what only others describe', async () => {
+      spec('R194 R215', 'no version accepts what only others describe', async () => {
         const documents = new Map(
           [...service.editions.keys()].map((label) => [label, openapiDocument(service, label, standardCorridor)]),
         )

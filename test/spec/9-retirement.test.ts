@@ -25,7 +25,7 @@ doors(
   'a deprecated version',
   declared({ deprecated: past, sunset: '2027-06-30T23:59:59Z', ...terms }),
   (door) => {
-    spec('R198 R200 R201', 'every answer says so, and where to go', async () => {
+    spec('R198 R200 R201', 'every answer says so, with the successor', async () => {
       const { json } = await door.send('POST', '/v1/notes', { json: { text: 'a' } })
       const path = `/v1/notes/${json.id}`
       const { headers } = await door.send('GET', path)
@@ -75,7 +75,7 @@ doors(
   'a version that will be deprecated',
   declared({ deprecated: coming, ...terms }),
   (door) => {
-    spec('R198', 'it says nothing before its day', async () => {
+    spec('R198', 'it is not announced before its day', async () => {
       const { deprecation, link } = await told(door)
       assert.equal(deprecation, undefined)
       assert.doesNotMatch(link, /deprecation|successor/)
@@ -92,7 +92,7 @@ for (const [where, service] of [
     `dates in the form that ${where} declares`,
     service,
     (door) => {
-      spec('R199', 'the date is told from its announcement on', async () => {
+      spec('R199', 'the date is sent from its announcement on', async () => {
         assert.equal((await told(door)).deprecation, `@${Date.parse(coming) / 1000}`)
       })
     },
@@ -103,7 +103,7 @@ doors(
   'a version after its planned end',
   declared({ sunset: past }),
   (door) => {
-    spec('R203', 'it is served as before, and says when it was to end', async () => {
+    spec('R203', 'it is served as before, with its planned end', async () => {
       const { status, sunset } = await told(door)
       assert.deepEqual([status, sunset], [200, 'Fri, 20 Nov 2026 11:59:59 GMT'])
     })
@@ -119,7 +119,7 @@ for (const [how, service] of [
     `a version ${how}`,
     service,
     (door) => {
-      spec('R204', 'it is gone by path and query, refused by header, with the way to the next one', async () => {
+      spec('R204', 'it is 410 by path and query, refused by header, with a link to the successor', async () => {
         for (const [path, header, status] of [
           ['/v1/notes', undefined, 410],
           ['/notes?version=v1', undefined, 410],
@@ -202,7 +202,7 @@ for (const [how, fromFeatures] of [
     (door) => {
       spec(
         'R191',
-        'it follows from the features of the caller, an explicit one wins, and nobody else may keep the answer',
+        'the version follows from the features of the caller, an explicit one wins, and shared caches may not store the answer',
         async () => {
           const by = (name: string) => ({ headers: door.as(name) })
           assert.deepEqual(await Promise.all(['none', 'words', 'both', 'late'].map((name) => usual(door, by(name)))), [
@@ -271,7 +271,7 @@ doors(
     },
   }).change('v2', 'notes', { about: 'A clearer name.', errors: { 'too-many': 'limit-reached' } }),
   (door) => {
-    spec('R160 R194', 'it is told under the name that the version has', async () => {
+    spec('R160 R194', 'it has the name of the version', async () => {
       for (const [label, type] of [
         ['v1', 'too-many'],
         ['v2', 'limit-reached'],

@@ -43,7 +43,7 @@ const levels = service({
     moved: { level: { by: 'shelfId', to: 'level' } },
   })
 
-doors('fields that moved to what only older versions have', levels, (door) => {
+doors('fields that moved to a resource that only older versions have', levels, (door) => {
   const list = async (query: string): Promise<string> => {
     const { json, text } = await door.send('GET', `/v1/books?${query}`)
     assert.ok(json.data, text)
@@ -83,7 +83,7 @@ doors('moved fields with a default', homes, (door) => {
     await door.send('POST', '/v1/homes', { json: { id: 'hom_4', code: 'q' } })
   })
 
-  spec('R194', 'are filtered as they are shown where no row is led to', async () => {
+  spec('R194', 'are filtered as they are shown if no row is referenced', async () => {
     const { json } = await list('')
     assert.deepEqual(
       json.data.map(({ code }: { code: string }) => code),
@@ -130,7 +130,7 @@ const states = service({
 })
 
 doors('orders of older versions', states, (door) => {
-  spec('R59 R194 R195', 'are by what those show, below an owner and everywhere', async () => {
+  spec('R59 R194 R195', 'are filtered by what those versions show, below a parent and everywhere', async () => {
     await door.send('POST', '/v2/halls', { json: { id: 'hal_1' } })
     for (const [i, state] of ['a', 'b', 'c', 'a', 'b', 'c'].entries()) {
       const { status, text } = await door.send('POST', '/v2/halls/hal_1/tasks', {

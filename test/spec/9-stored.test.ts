@@ -101,7 +101,7 @@ const databases: [name: string, make: (t: TestContext) => Promise<Place>][] = [
 ]
 
 for (const [name, make] of databases) {
-  test(`R196: rows of before a version are those of it (${name})`, async (t) => {
+  test(`R196: rows that were stored before the first version belong to it (${name})`, async (t) => {
     const { url } = await make(t)
     const old = asker(first, url)
     const { id } = (await old.ask('POST', '/people', ann)).body
@@ -130,7 +130,7 @@ for (const [name, make] of databases) {
     assert.equal((await ask('POST', '/v1/people', ann)).status, 409)
   })
 
-  test(`R196: nodes of both declarations understand what the others wrote (${name})`, async (t) => {
+  test(`R196: nodes of both declarations read the rows of each other (${name})`, async (t) => {
     const { url, beat } = await make(t)
     const old = asker(first, url)
     t.after(old.close)

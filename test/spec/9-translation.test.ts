@@ -38,7 +38,7 @@ doors('one state, four versions', history, (door) => {
     })
   })
 
-  spec('R83', 'a cursor goes on while rows change by the newest version, and belongs to its version', async () => {
+  spec('R83', 'a cursor works while the newest version changes rows, and belongs to its version', async () => {
     const first = await door.send('GET', '/v1/clients?limit=1&cursor=&sort=mail')
     const cursor = first.json.pagination.nextCursor as string
     assert.deepEqual(ids(first), [ann.id])
@@ -69,7 +69,7 @@ doors('one state, four versions', history, (door) => {
     await door.send('PATCH', `/v4/customers/${ann.id}`, { json: { name: 'Ann Lee Jones', email: 'ann@example.com' } })
   })
 
-  spec('R196', 'a paused customer stays paused until an old version says otherwise', async () => {
+  spec('R196', 'a paused customer stays paused until an old version changes it', async () => {
     await door.send('PATCH', `/v4/customers/${ann.id}`, { json: { status: 'paused' } })
     const { json } = await door.send('PATCH', `/v1/clients/${ann.id}`, { json: { status: 'open', score: 6 } })
     assert.deepEqual([json.status, json.score], ['open', 6])
@@ -116,7 +116,7 @@ doors('one state, four versions', history, (door) => {
     }
   })
 
-  spec('R122 R196', 'a condition holds for the state of its own version alone', async () => {
+  spec('R122 R196', 'a condition applies to the state of its own version only', async () => {
     const { headers } = await door.send('GET', `/v1/clients/${ann.id}`)
     const json = { metadata: { c: '3' } }
     const foreign = await door.send('PATCH', `/v4/customers/${ann.id}`, {
@@ -131,7 +131,7 @@ doors('one state, four versions', history, (door) => {
     assert.equal(own.status, 200)
   })
 
-  spec('R155 R196', 'what is wrong is told in the names of the version', async () => {
+  spec('R155 R196', 'violations are reported in the names of the version', async () => {
     const post = (json: object) => door.send('POST', '/v1/clients', { json })
     const given = { firstName: 'Eve', mail: 'eve@example.com', accountId: account.id, country: 'IT' }
     const taken = await post({ ...given, mail: 'ann@example.com' })
@@ -212,14 +212,14 @@ const halves = service({
     response: ({ name }) => ({ first: name.split(' ')[0] ?? '', last: name.split(' ')[1] ?? '' }),
   })
 
-doors('what a field of today is made of', halves, (door) => {
-  spec('R155 R196', 'all that a wrong field is made of is named', async () => {
+doors('fields that are computed from others', halves, (door) => {
+  spec('R155 R196', 'a violation of a computed field names all its sources', async () => {
     const { status, json } = await door.send('POST', '/v1/people', { json: { first: 'Angelina', last: 'Moe' } })
     const named = json.errors.map(({ type, pointer }: Record<string, string>) => `${type} ${pointer}`)
     assert.deepEqual([status, ...named], [400, 'too-long /first', 'too-long /last'])
   })
 
-  spec('R110 R196', 'what PUT makes has its key from the address, under whatever name', async () => {
+  spec('R110 R196', 'an item created by PUT has its key from the URL, under any name', async () => {
     const { id } = await made(door, '/v1/people', { first: 'Ann', last: 'Lee' })
     for (const row of [1, 2]) {
       const put = await door.send('PUT', `/v1/people/${id}/seats/12`, { json: { row } })

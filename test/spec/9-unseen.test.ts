@@ -28,7 +28,7 @@ const paid = service({
 })
 
 doors(
-  'fields of before that are made of what not everybody sees',
+  'old fields that are computed from restricted fields',
   paid,
   (door) => {
     const list = (query: string, holder: string) =>
@@ -46,13 +46,13 @@ doors(
       return json.data.map(({ name }: { name: string }) => name)
     }
 
-    spec('R169 R194', 'are asked by those who see them, and found by what those are shown', async () => {
+    spec('R169 R194', 'can be filtered by callers who see them, by the values shown to them', async () => {
       assert.deepEqual(namesIn(await list('band=high&sort=band', 'seer')), ['x', 'z'])
       for (const query of ['band=high', 'sort=band', 'band[null]=true'])
         assert.equal((await list(query, 'other')).status, 403, query)
     })
 
-    spec('R169 R194', 'tell nobody by where rows stand what is not shown to all', async () => {
+    spec('R169 R194', 'do not reveal hidden values by the order of rows', async () => {
       const [first] = (await list('label=plain', 'other')).json.data
       assert.deepEqual([first.name, first.label], ['x', 'plain'])
       assert.deepEqual(namesIn(await list('label=rich', 'other')), [])
@@ -178,7 +178,7 @@ doors(
       assert.equal((await as('clerk', 'GET', '/v3/clients/cli_none')).status, 404)
     })
 
-    spec('R111 R169', 'keep with a PUT what they may not write, also where a function makes it', async () => {
+    spec('R111 R169', 'keep with a PUT the fields that they may not write, also computed ones', async () => {
       const full = { name: 'a', ssn: '1', notes: ['n'], level: 'gold', rate: '5.25', tier: 'high' }
       assert.equal((await as('chief', 'PUT', '/v3/clients/cli_k', full)).status, 201)
       const before = await whole('cli_k')
@@ -196,7 +196,7 @@ doors(
       assert.deepEqual({ ...(await whole('cli_k')), updatedAt: 0 }, { ...before, name: 'z', updatedAt: 0 })
     })
 
-    spec('R194 R169', 'are taken from those who have the scope', async () => {
+    spec('R194 R169', 'are accepted from callers with the scope', async () => {
       const made = await as('chief', 'POST', '/v1/clients', {
         id: 'cli_c',
         title: 'a',

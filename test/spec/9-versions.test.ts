@@ -114,7 +114,7 @@ doors('four versions', history, (door) => {
     assert.equal(tags.size, 4)
   })
 
-  spec('R192', 'where none is named it is the first one', async () => {
+  spec('R192', 'without a named version it is the first one', async () => {
     const answer = await door.send('GET', `/clients/${ann.id}`)
     assert.deepEqual([answer.status, answer.headers.version, answer.json.firstName], [200, 'v1', 'Ann'])
   })
@@ -152,7 +152,7 @@ doors('four versions', history, (door) => {
     assert.equal((await door.send('GET', '/clients?version=v1&version=v1')).json.errors[0].type, 'repeated-parameter')
   })
 
-  spec('R15 R190', 'the content of QUERY names none', async () => {
+  spec('R15 R190', 'the content of QUERY cannot name a version', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     for (const path of ['/clients', '/v1/clients', '/clients?version=v1'])
       for (const label of ['v1', 'v3', 'v9']) {
@@ -163,16 +163,20 @@ doors('four versions', history, (door) => {
     assert.deepEqual([answer.status, answer.headers.version], [200, 'v3'])
   })
 
-  spec('R194', 'what begins later is not there, and what did not change works in later versions', async () => {
-    assert.equal((await door.send('GET', '/v2/refunds')).status, 404)
-    assert.equal((await door.send('GET', '/v3/refunds')).status, 200)
-    assert.equal((await door.send('GET', '/v2/clients')).status, 404)
-    const refused = await door.send('DELETE', `/v1/clients/${ann.id}`)
-    assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET, HEAD, OPTIONS, PUT, PATCH'])
-    assert.equal((await door.send('GET', `/v4/accounts/${account.id}`)).json.country, 'IT')
-  })
+  spec(
+    'R194',
+    'a resource that begins later does not exist in earlier versions, and unchanged ones work in all',
+    async () => {
+      assert.equal((await door.send('GET', '/v2/refunds')).status, 404)
+      assert.equal((await door.send('GET', '/v3/refunds')).status, 200)
+      assert.equal((await door.send('GET', '/v2/clients')).status, 404)
+      const refused = await door.send('DELETE', `/v1/clients/${ann.id}`)
+      assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET, HEAD, OPTIONS, PUT, PATCH'])
+      assert.equal((await door.send('GET', `/v4/accounts/${account.id}`)).json.country, 'IT')
+    },
+  )
 
-  spec('R197', 'what stands outside of the versioned interface has none', async () => {
+  spec('R197', 'paths outside of the versioned interface have no version', async () => {
     const healthy = await door.send('GET', '/healthz', { headers: { version: 'v9' } })
     assert.deepEqual([healthy.status, healthy.headers.version], [200, undefined])
     assert.equal((await door.send('GET', '/v1/healthz')).status, 404)
@@ -200,7 +204,7 @@ doors('four versions', history, (door) => {
     }
   })
 
-  spec('R194 R196', 'filters and sorts are asked in the names and the values of the version', async () => {
+  spec('R194 R196', 'filters and sorts use the names and the values of the version', async () => {
     const lists: [path: string, found: (string | undefined)[]][] = [
       ['/v1/clients?mail=bob@example.com', [bob.id]],
       ['/v1/clients?mail=in:(bob@example.com,ann@example.com)&sort=mail', [ann.id, bob.id]],
@@ -227,7 +231,7 @@ doors('four versions', history, (door) => {
     assert.deepEqual(ids(queried), [bob.id])
   })
 
-  spec('R194', 'what a version does not have, or what nothing can answer any more, is refused by name', async () => {
+  spec('R194', 'parameters that a version lacks, or that can no longer be answered, are refused by name', async () => {
     const refusals: [path: string, type: string, name: string][] = [
       ['/v1/clients?email=a@example.com', 'unknown-parameter', 'email'],
       ['/v1/clients?status=active', 'invalid-parameter-value', 'status'],
