@@ -130,7 +130,7 @@ const states = service({
 })
 
 doors('orders of older versions', states, (door) => {
-  spec('R59 R194 R195', 'are filtered by what those versions show, below a parent and everywhere', async () => {
+  spec('R59 R194 R195', 'sort by the values that those versions show, below a parent and everywhere', async () => {
     await door.send('POST', '/v2/halls', { json: { id: 'hal_1' } })
     for (const [i, state] of ['a', 'b', 'c', 'a', 'b', 'c'].entries()) {
       const { status, text } = await door.send('POST', '/v2/halls/hal_1/tasks', {
