@@ -43,7 +43,7 @@ test('an origin is compared letter by letter', () => {
   assert.deepEqual(told({ origins: [app] }, { origin: 'null' }), { Vary: 'Origin' })
 })
 
-test('Vary is said whoever asks, and is added to what it says already', () => {
+test('Vary is set for every caller, and is added to an existing Vary', () => {
   assert.equal(told({ origins: [app] }, {}, { headers: { Vary: 'Accept-Encoding' } }).Vary, 'Accept-Encoding, Origin')
   assert.equal(told({ origins: ['*'] }, {}).Vary, undefined)
 })
@@ -65,7 +65,7 @@ test('all origins are one answer, and credentials of the browser are never a par
   assert.equal(headers['Access-Control-Allow-Credentials'], undefined)
 })
 
-test('a preflight is told the methods of the path and the headers that may be sent', () => {
+test('a preflight gets the methods of the path and the allowed headers', () => {
   const asked = { origin: app, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'x-evil' }
   const options = {
     method: 'OPTIONS',

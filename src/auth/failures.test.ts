@@ -35,7 +35,7 @@ test('addresses beyond number do not fill the memory, and the newest are kept', 
   assert.throws(() => add('192.0.2.7', 'another', 1), tooMany)
 })
 
-test('where nobody knows the address, nothing is counted', () => {
+test('without a known address nothing is counted', () => {
   const { add } = makeFailureCounter()
   for (let i = 0; i < 100; i++) add('', `key ${i}`, 0)
 })

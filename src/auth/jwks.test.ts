@@ -19,7 +19,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 const fetchText = textFetcher(realWorld)
 
-test('keys are taken from where they are said to be: not from elsewhere, not without end', async () => {
+test('keys are fetched from the declared URL only: no redirects, and a limited size', async () => {
   assert.equal(await fetchText(`${url}/keys`), '{"keys":[]}')
   for (const path of ['/away', '/long', '/none']) await assert.rejects(fetchText(url + path), path)
 })
@@ -30,7 +30,7 @@ const header = { alg: 'ES256', kid: 'one' }
 const token = { payload: '', signature: '' }
 const unreachable = ({ type }: { readonly type?: string }) => type === 'dependency-unavailable'
 
-test('what is no set of keys is as good as no answer, and keys that are known serve on', async () => {
+test('an answer that is not a key set counts as no answer, and known keys stay in use', async () => {
   let now = 0
   const answers = ['nonsense', '{"keys":5}', JSON.stringify({ keys: [jwk] }), 'nonsense again']
   let asked = 0
@@ -54,7 +54,7 @@ test('what is no set of keys is as good as no answer, and keys that are known se
   assert.equal(asked, 4)
 })
 
-test('a server that failed when a key was not known is asked again after a pause, as it is when none is known', async () => {
+test('a server that failed for an unknown key is asked again after a pause, as it is without any key', async () => {
   let now = 0
   const next = { ...jwk, kid: 'two' }
   const answers = [JSON.stringify({ keys: [jwk] }), 'nonsense', JSON.stringify({ keys: [jwk, next] })]

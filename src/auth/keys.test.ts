@@ -24,7 +24,7 @@ test('a key is a prefix, 256 bits and a checksum, in letters and digits', () => 
   assert.equal(most.length, least.length)
 })
 
-test('the same seed makes the same key, another purpose another one', () => {
+test('the same seed makes the same key, and another purpose another key', () => {
   assert.equal(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('seed', 'dev'))
   assert.notEqual(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('seed', 'other'))
   assert.notEqual(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('need', 'dev'))
@@ -53,7 +53,7 @@ const rowOf = ({ account, scopes, tier, features, ...rest }: Credential): TableR
   holder: JSON.stringify({ account, scopes, tier, features }),
 })
 
-test('what is not whole is refused without asking the store, and what is asked for is sealed', async () => {
+test('a key with a wrong checksum is refused without asking the store, and look-ups use hashes', async () => {
   const asked: Plan[] = []
   const key = newApiKey(randomBytes(32))
   const found: Credential[] = []

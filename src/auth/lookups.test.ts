@@ -17,7 +17,7 @@ function stage(takes: number | null = 5) {
   return { find: makeLookups(ask, world), pass, statements, now }
 }
 
-test('a look-up of an idle service is asked at once, and answered in the same turn where the store can', () => {
+test('a look-up of an idle service is sent at once, and answered in the same turn if the store can', () => {
   const { find, statements } = stage(null)
   assert.equal(find('a', '192.0.2.1'), 'A')
   assert.equal(statements.length, 1)
@@ -60,7 +60,7 @@ test('addresses take turns: a long queue of one does not hold up the first quest
   assert.equal(await other, 'GOOD')
 })
 
-test('one statement is under way at a time, and a failure reaches everyone who waited for it', async () => {
+test('one statement is under way at a time, and a failure reaches all its callers', async () => {
   let fail: (error: Error) => void = () => {}
   let asked = 0
   const world = testWorld()

@@ -4,7 +4,7 @@ import { resourceMetadata } from './metadata.ts'
 
 const tokens = { issuer: 'https://login.example.com/', audience: 'https://api.example.com', jwks: '' }
 
-test('the document stands at the root, and where the resource has a path, before it too', () => {
+test('the document is at the root and, if the resource has a path, before that path too', () => {
   const root = resourceMetadata('office', ['a:b'], tokens)
   assert.equal(root.url, 'https://api.example.com/.well-known/oauth-protected-resource')
   assert.deepEqual(root.paths, ['/.well-known/oauth-protected-resource'])

@@ -62,10 +62,10 @@ const cases: readonly [what: string, change: Told, columns: readonly string[]][]
   ['words that are fewer', { shown: { word: { c: 'a' } } }, ['by_word:v2']],
 ]
 
-describe('columns of what only older versions have', () => {
+describe('columns of fields that only older versions have', () => {
   for (const [what, change, columns] of cases) test(what, () => assert.deepEqual(names(things(change)), columns))
 
-  test('there are none where no version that has the field is served', () => {
+  test('do not exist if no served version has the field', () => {
     const resource = things(
       { ...label, response: () => ({}) },
       {},
@@ -78,7 +78,7 @@ describe('columns of what only older versions have', () => {
     )
   })
 
-  test('they hold what is shown, null where it does not fit or cannot be made', () => {
+  test('hold the shown value, or null if it does not fit or cannot be computed', () => {
     const [column] = own(
       made(({ name, size }) => {
         if (size < 0) throw new Error('No size.')
@@ -89,7 +89,7 @@ describe('columns of what only older versions have', () => {
     assert.deepEqual([cell('Ann', 1), cell('Ann', -1), cell('0123456789', 1)], ['Ann', null, null])
   })
 
-  test('their form is that of the function, however it is written and whatever else is declared', () => {
+  test('have a form that depends on the function only, not on its formatting or other declarations', () => {
     const is = form(made(({ name }) => ({ label: name.slice(0, 3) })))
     assert.match(is, /^text made [0-9a-f]{12}$/)
     assert.equal(form(made((now) => ({ label: [...now.name.substring(0, 3)].join('') }))), is)

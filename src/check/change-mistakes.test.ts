@@ -102,7 +102,7 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
 for (const [title, change, mistake] of cases)
   test(`refused: ${title}`, () => assert.ok(mistakes(change).includes(mistake), String(mistakes(change))))
 
-test('the newest change comes first, and each one is judged by what the one before left', () => {
+test('the newest change comes first, and each one is checked against the result of those before it', () => {
   assert.deepEqual(mistakes({ renamed: { title: 'name' } }, { version: 'v3' }), [
     'changes.v3.customers: The change of v3 comes after a change of v2.',
   ])
@@ -112,7 +112,7 @@ test('the newest change comes first, and each one is judged by what the one befo
   ])
 })
 
-test('what moved is that of its version: what the version changed of it stands below', () => {
+test('a moved field names the field of its version: other changes of that field come later', () => {
   const move = { moved: { land: { by: 'accountId', to: 'town' } } }
   const refused = (of: object, ...more: object[]) =>
     changeMistakes(
@@ -133,7 +133,7 @@ test('what moved is that of its version: what the version changed of it stands b
   assert.deepEqual(refused({ version: 'v3', renamed: { town: 'city' } }, move), [])
 })
 
-test('what moved is followed through later changes of both ends, as far as it can be', () => {
+test('a moved field is followed through later changes of both resources, as far as possible', () => {
   const land = { moved: { land: { by: 'accountId', to: 'country' } } }
   const later = (change: object) => ({ version: 'v3', ...change })
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('what moved is followed through later changes of both ends, as far as it ca
   assert.deepEqual(mistakes(land), [])
 })
 
-test('what a caller does not see is null to `response`, which has to take that', () => {
+test('a hidden field is null for `response`, which has to handle that', () => {
   const unseen = (
     response: object,
     removed: object = { label: f.text(), worth: f.text({ read: 'pay', optional: true }) },

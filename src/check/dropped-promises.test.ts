@@ -25,7 +25,7 @@ const parts = {
   response: ({ prefix, number }: Record<string, string>) => ({ sku: `${prefix}-${number}` }),
 }
 
-describe('a unique field that is made of others', () => {
+describe('a unique field that is computed from others', () => {
   const both = { prefix: f.text(), number: f.text() }
   test('R195: is refused where nothing keeps it unique', () => {
     const says = /^changes\.v2\.items\.removed\.sku: `sku` is unique before v2, but no unique field of v2 keeps it so/
@@ -40,7 +40,7 @@ describe('a unique field that is made of others', () => {
     }
     assert.match(mistakes({ code: f.text({ unique: true }) }, mixed)[0] ?? '', says)
   })
-  test('is taken where fields that are unique follow from it alone', () => {
+  test('is accepted if unique fields are computed from it alone', () => {
     assert.deepEqual(mistakes(both, parts, { uniques: [['prefix', 'number']] }), [])
     const code = {
       removed: { sku },
@@ -96,7 +96,7 @@ describe('a unique field that is made of others', () => {
   })
 })
 
-describe('a reference that is made of other fields', () => {
+describe('a reference that is computed from other fields', () => {
   const owner = (response: (now: never) => object, request: (old: never) => object) => ({
     removed: { ownerId: f.ref('users') },
     added: ['owner'],
@@ -123,14 +123,14 @@ describe('a reference that is made of other fields', () => {
     }
     assert.match(mistakes({ ids: f.list(f.text()) }, listed)[0] ?? '', /retyped\.ids: `ids` refers to users/)
   })
-  test('R195: is refused where it is answered with what was never checked', () => {
+  test('R195: is refused if it is answered with values that were never checked', () => {
     const change = owner(
       () => ({ ownerId: 'usr_nobody' }),
       ({ ownerId }: { ownerId: string }) => ({ owner: ownerId }),
     )
     assert.match(mistakes({ owner: f.ref('users') }, change)[0] ?? '', says)
   })
-  test('is taken where a reference is made of it and given back', () => {
+  test('is accepted if a reference is computed from it and given back', () => {
     const change = owner(
       ({ owner }: { owner: string[] }) => ({ ownerId: owner[0] }),
       ({ ownerId }: { ownerId: string }) => ({ owner: [ownerId] }),

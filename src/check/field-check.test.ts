@@ -227,7 +227,7 @@ table('references', [
   ['inside a list', () => fields({ one: f.list(f.ref('cusomers')) }), `${place}.item`, '`customers`'],
 ])
 
-test('a structure is told in words, its concepts filled in, its fields in one order', () => {
+test('the text of a structure has its concepts resolved and its fields sorted', () => {
   const ground = (soundConcepts = new Map<string, Field>()) => ({ soundConcepts, rules })
   const told = (field: Field, sound?: Map<string, Field>) => structureOf(soundField(field, ground(sound)) as Field)
   assert.equal(told(f.text({ max: 5 })), 'text')

@@ -91,7 +91,7 @@ const odd: readonly unknown[] = [
   ...[f.text(), f.ref('orders'), f.concept('country'), JSON.parse('{"__proto__":{"a":1}}')],
 ]
 
-test('whatever stands at any place, or beside it, is read to the end', () => {
+test('any value at any place is checked to the end', () => {
   for (const path of places(whole)) {
     for (const value of odd) {
       const name = path.at(-1) as string

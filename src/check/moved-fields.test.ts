@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { f } from 'bylaw'
 import { changeMistakes } from './change-mistakes.ts'
 
-test('a moved field is not shown to callers who may not read the resource that has it', () => {
+test('a moved field is not shown to callers who may not read its resource', () => {
   const found = (ranks: unknown, players: unknown, field?: object, more: object = {}) =>
     changeMistakes(
       {

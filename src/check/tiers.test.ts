@@ -61,7 +61,7 @@ table('tiers (R181)', [
   ],
 ])
 
-test('all mistakes of all tiers are told at once', () => {
+test('all mistakes of all tiers are reported at once', () => {
   const found = declarationMistakes({
     name: 'shop',
     resources: { orders: open },

@@ -74,7 +74,7 @@ table('owners', [
   ],
 ])
 
-test('parents in a circle are told as that, and nothing hangs', () => {
+test('a cycle of parents is reported, and the check ends', () => {
   const below = (parent: string) => ({ ...known, parent })
   const found = shop({ orders: below('lines'), lines: { ...below('orders'), owner: 'accountId' } })
   assert.ok(found.some(({ reason }) => reason.includes('is part of a cycle')))

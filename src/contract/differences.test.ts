@@ -572,7 +572,7 @@ describe('rules', () => {
       },
     } as typeof contract
   }
-  test('fewer who may is breaking, more is additive', () => {
+  test('a narrower access rule is breaking, a wider one is additive', () => {
     assert.equal(heaviestWeight(guarded('authenticated')), 'breaking')
     const narrow = changedRule(contractOf(declared), 'customers:read')
     const known = changedRule(contractOf(declared), 'authenticated')
@@ -581,7 +581,7 @@ describe('rules', () => {
     assert.equal(heaviestWeight(differences(known, narrow)), 'breaking')
     assert.equal(heaviestWeight(differences(narrow, other)), 'breaking')
   })
-  test('a part that nobody weighs breaks', () => {
+  test('a difference of an unknown part is breaking', () => {
     const contract = contractOf(declared)
     const [found] = differences(contract, { ...contract, more: { states: { a: 1 } } })
     assert.deepEqual([found?.place, found?.weight], ['states', 'breaking'])
@@ -598,7 +598,7 @@ test('every option of a field is weighed', () => {
   )
 })
 
-test('a setting that only one of two releases knows is no difference', () => {
+test('a setting that only one of two releases knows is not a difference', () => {
   const contract = contractOf(declared)
   const more = { ...contract, settings: { ...contract.settings, 'patch.jsonPatch': true } }
   assert.deepEqual([differences(more, contract), differences(contract, more)], [[], []])

@@ -16,7 +16,7 @@ const lockOf = (...changes: Change[]): Lock => functionsAfter('v1', changes) as 
 const upper = ({ b }: { b: string }) => ({ a: b.toUpperCase() })
 const lower = ({ b }: { b: string }) => ({ a: b.toLowerCase() })
 
-test('a function that is another one asks for another number, and has it then', () => {
+test('a changed function needs another revision, and is accepted with it', () => {
   const locked = [lockOf(change({ response: upper }))]
   assert.deepEqual(unrevisedFunctions([change({ response: upper })], locked), [])
   const [mistake, ...more] = unrevisedFunctions([change({ response: lower })], [...locked, ...locked])
@@ -38,7 +38,7 @@ test('spaces, comments and quotes are no other function', () => {
   assert.deepEqual(unrevisedFunctions([change({ response: other })], locked), [])
 })
 
-test('changes of one resource are told apart, and a new one in front moves none', () => {
+test('changes of one resource are distinguished, and a new one in front does not move them', () => {
   const two = [change({ response: upper }), change({ response: lower })]
   const locked = [lockOf(...two)]
   assert.deepEqual(unrevisedFunctions([change({ response: lower }, 'v3'), ...two], locked), [])

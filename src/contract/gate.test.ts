@@ -48,12 +48,12 @@ function pasted(made: Service): Service {
   return new Function('api', 'f', `return api${text}`)(made, f) as Service
 }
 
-describe('what is locked', () => {
+describe('a locked version', () => {
   test('is kept by the same declaration, and by one that only adds', () => {
     assert.equal(told(shop(first)), '')
     assert.equal(told(shop({ ...first, colour: f.text({ default: 'red' }) })), '')
   })
-  test('is broken by what narrows requests or widens answers', () => {
+  test('is broken by narrower requests or wider answers', () => {
     assert.match(
       told(shop(others)),
       /^resources\.customers\nv1 is locked.*- resources\.customers\.fields\.lastName: .*gone/s,
@@ -77,7 +77,7 @@ describe('what is locked', () => {
     assert.match(told(minimal), /^settings\.prefer\.minimalOnCreate\n/)
     assert.match(told(shop(first), new Map([['v1', lockOf(minimal)]])), /minimalOnCreate/)
   })
-  test('R195: is broken where values stop being unique together as one of them is made of others', () => {
+  test('R195: is broken if values stop being unique together because one is computed from others', () => {
     const of = (labels: object, more: object): Service =>
       service({ name: 'shop', versions: labels, resources: { seats: { access: 'public', ...more } } } as never) as never
     const [row, number] = [f.text(), f.integer()]
@@ -93,7 +93,7 @@ describe('what is locked', () => {
     const text = told(next, new Map([['v1', lock]]))
     assert.match(text, /number and row need not be unique together any more\..*Versions cannot differ in `uniques`/s)
   })
-  test('R194: cannot be kept by a change where versions cannot differ, and the gate says so', () => {
+  test('R194: cannot be kept by a change in parts where versions cannot differ, and the gate says so', () => {
     const [other] = [{ prefix: 'oth', fields: { a: f.text() }, access: 'public' }]
     const of = (more: object, ref: object = {}) =>
       service({
@@ -155,7 +155,7 @@ describe('the change to paste', () => {
     visits: f.integer({ min: 0, max: 500 }),
     note: f.text({ max: 10 }),
   }
-  test('claims what is different, as it stands there', () => {
+  test('declares the difference, and can be pasted', () => {
     const made = shop(next, { versions })
     assert.notEqual(told(made), '')
     const done = pasted(made)
@@ -167,7 +167,7 @@ describe('the change to paste', () => {
     assert.deepEqual(change?.required, { note: 'unknown' })
     assert.deepEqual(Object.keys(change?.mapped?.state ?? {}), ['closed'])
   })
-  test('is of the version behind the newest one, where that is locked too', () => {
+  test('belongs to the version after the newest one if that is locked too', () => {
     const made = shop(others, { versions })
     const both: LocksByLabel = new Map([...locked, ['v2', lockOf(shop(first), 'v2')]])
     assert.match(told(made, both), /add v3 to `versions`.*\.change\('v3', 'customers'/s)
@@ -179,7 +179,7 @@ describe('the change to paste', () => {
       /renamed: \{ visits: 'calls' \}/,
     )
   })
-  test('of what is no field is told in its own words', () => {
+  test('of other parts has a text of its own', () => {
     const errors = { 'too-much': { status: 409 } }
     const notes = { fields: { text: f.text() }, access: 'public' }
     const declared = { name: 'shop', versions, errors, resources: { notes, tags: { ...notes, prefix: 'tag' } } }
@@ -194,7 +194,7 @@ describe('the change to paste', () => {
     })
     assert.equal(told(ended, before), '')
   })
-  test('keeps what an object still has', () => {
+  test('keeps the remaining members of an object', () => {
     const of = { of: f.object({ a: f.text(), b: f.integer() }) }
     const made = shop({ of: f.object({ a: f.text(), c: f.integer() }) }, { versions })
     const text = told(made, new Map([['v1', lockOf(shop(of))]]))
@@ -212,16 +212,16 @@ describe('changes', () => {
     const made = shop({ ...rest, mail: f.email({ unique: true, filter: true }) }, { versions })
     assert.equal(told(changed(made, { renamed: { email: 'mail' } })), '')
   })
-  test('that claim what is not different are dead', () => {
+  test('that declare no difference have no effect', () => {
     const made = changed(shop(first, { versions }), { removed: { colour: f.text({ optional: true }) } })
     assert.match(told(made), /^versions\.v2\nThe change of customers in v2 has no effect/)
     assert.match(told(changed(shop(first, { versions }), {})), /has no effect/)
   })
-  test('that hide what was only added claim it', () => {
+  test('that hide an added field declare it', () => {
     const made = shop({ ...first, colour: f.text({ default: 'red' }) }, { versions })
     assert.equal(told(changed(made, { added: ['colour'] })), '')
   })
-  test('that only say which operations of before are to be left are fine', () => {
+  test('that only deprecate operations of older versions are fine', () => {
     const made = changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01' } } })
     assert.equal(told(made), '')
     const end = (sunset: string) =>
@@ -239,7 +239,7 @@ describe('changes', () => {
       0,
     )
   })
-  test('that lose values have to say what is told for them', () => {
+  test('that lose values need functions', () => {
     const made = shop(
       { ...first, visits: f.integer({ min: 1, max: 500 }), note: f.text({ max: 5, optional: true }) },
       { versions },
@@ -278,7 +278,7 @@ describe('a lock', () => {
     assert.ok(text.split('\n').every((line) => line.length < 200))
     assert.deepEqual(differences(parseLock(text) as Lock, contractAt(shop(first), 'v1')), [])
   })
-  test('that is none is told', () => {
+  test('that is invalid is reported', () => {
     for (const [text, says] of [
       ['{', /no JSON/],
       ['[]', /no object/],
@@ -288,13 +288,13 @@ describe('a lock', () => {
       assert.match(String(parseLock(text)), says)
     assert.match(String(parseLock(lockText({ ...lockOf(shop(first)), version: '1' }))), /no number/)
   })
-  test('of a release before a setting was known says nothing of it', () => {
+  test('of a release before a setting existed does not mention it', () => {
     const { 'list.pageSize': _, ...settings } = lockOf(shop(first)).settings
     assert.equal(told(shop(first), new Map([['v1', { ...lockOf(shop(first)), settings }]])), '')
   })
 })
 
-test('a changelog tells what breaks first', () => {
+test('a changelog lists breaking differences first', () => {
   const [was, is] = [shop(first), shop({ ...others, colour: f.text({ default: 'red' }) })].map((made) =>
     contractAt(made, 'v1'),
   )

@@ -5,7 +5,7 @@ import { makeAnswerCache, rememberAnswer } from './cached-answer.ts'
 
 const reply = { status: 200, headers: {}, body: 'some books' }
 
-test('an answer is cached when it is asked for a second time, and holds in its state alone', () => {
+test('an answer is cached at the second request, and is valid for its state only', () => {
   const cache = makeAnswerCache()
   const lookup = { key: 'ann /books', mark: '1' }
   rememberAnswer(cache, lookup, null, reply)

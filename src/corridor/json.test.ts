@@ -26,7 +26,7 @@ function refused(rows: readonly (readonly [text: string, refusal: string])[]): v
 
 const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 })
 
-test('what is written without loss is read as the plain parser reads it', () => {
+test('JSON without loss of precision is read like JSON.parse reads it', () => {
   fc.assert(
     fc.property(json, fc.constantFrom('', ' ', '\n\t'), (value, indent) => {
       const text = JSON.stringify({ value }, null, indent)
@@ -164,7 +164,7 @@ test('bytes that are no UTF-8 are refused', () => {
     assert.equal(refusal(within(...bytes)), 'invalid-encoding')
 })
 
-test('what is no JSON is refused, and the message says where without quoting it', () => {
+test('malformed JSON is refused with the position, without quoting it', () => {
   const texts = [
     '',
     ' ',
@@ -212,7 +212,7 @@ test('what is no JSON is refused, and the message says where without quoting it'
   })
 })
 
-test('what is no object is refused', () => {
+test('JSON other than an object is refused', () => {
   for (const text of ['[]', '[{}]', 'null', 'true', '1', '"a"']) assert.equal(refusal(text), 'invalid-type ', text)
 })
 

@@ -21,7 +21,7 @@ const bodyOf = (thrown: unknown, exposed: boolean) =>
     ),
   )
 
-test('R157: a failure says its request and nothing else', () => {
+test('R157: a failure names its request and nothing else', () => {
   const body = bodyOf(new TypeError('secret of line 7'), false)
   assert.equal(body.requestId, 'r-1')
   assert.doesNotMatch(JSON.stringify(body), /secret|TypeError/)

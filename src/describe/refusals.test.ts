@@ -49,7 +49,7 @@ test('statuses by operation', () => {
   for (const [expected, ...given] of table) assert.equal(statuses(...given), expected, given.join(' '))
 })
 
-test('statuses by what is declared', () => {
+test('statuses by declaration', () => {
   const has = (status: number, ...given: Parameters<typeof refusals>) =>
     refusals(...given).some((one) => one.status === status)
   const item = '/notes/{id}'
@@ -65,7 +65,7 @@ test('statuses by what is declared', () => {
   assert.ok(has(413, 'GET', '/notes', {}, { body: { onBodyless: 'ignore' } }))
 })
 
-test('types by status, and what is told one by one', () => {
+test('types by status, and details of violations', () => {
   const of = (status: number, ...given: Parameters<typeof refusals>) =>
     refusals(...given).find((one) => one.status === status)
   assert.deepEqual(of(401, 'GET', '/notes')?.types, ['invalid-credentials'])

@@ -119,7 +119,7 @@ const table: Readonly<Record<keyof typeof fields, readonly unknown[]>> = {
   metadata: [{}, { a: 'b' }, { a: 1 }, { '': 'a' }, { [`k${'k'.repeat(40)}`]: 'a' }, { a: 'b'.repeat(501) }, []],
 }
 
-test('a value fits the schema of what is sent just where it passes the check', () => {
+test('a value fits the request schema exactly if it passes the check', () => {
   const judge = judges(made(), 'sent')
   for (const [name, values] of Object.entries(table)) {
     const { schema, check } = judge(name)
@@ -128,7 +128,7 @@ test('a value fits the schema of what is sent just where it passes the check', (
   }
 })
 
-test('what is read of a value fits the schema of what is answered', () => {
+test('the answer for a value fits the response schema', () => {
   const service = made()
   const [sent, answered] = [judges(service, 'sent'), judges(service, 'answered')]
   for (const [name, values] of Object.entries(table))
@@ -140,7 +140,7 @@ test('what is read of a value fits the schema of what is answered', () => {
   assert.ok(!answered('decimal').schema('10'), 'answers have all digits')
 })
 
-test('offsets are described where they are taken', () => {
+test('offsets are described where they are accepted', () => {
   const judge = judges(made({ dates: { acceptOffsets: true } }), 'sent')
   for (const [name, value] of [
     ['timestamp', '2026-01-31T09:30:00+02:00'],
@@ -149,7 +149,7 @@ test('offsets are described where they are taken', () => {
     assert.ok(judge(name).schema(value) && judge(name).check(value))
 })
 
-test('a patch may leave out what an object has to have, and takes keys out with null', () => {
+test('a patch may leave out required members, and removes keys with null', () => {
   const judge = judges(made(), 'patched')
   assert.ok(judge('object').schema({ b: 'x' }))
   assert.ok(!judge('object').schema({ c: 'x' }))

@@ -26,7 +26,7 @@ const route = (content: string[]) => ({ content, resource: { settings } }) as un
 const post = (headers: Record<string, string>, made = route(['application/json']), method = 'POST') =>
   refusal(() => admitContent(call({ 'content-length': '10', ...headers }, method), made))
 
-test('JSON is given where Accept admits it, cannot be read, or is not there', () => {
+test('JSON is sent if Accept allows it, is malformed or is missing', () => {
   assert.equal(
     refusal(() => negotiate(call({}))),
     null,
@@ -131,7 +131,7 @@ test('content has a supported type in UTF-8', () => {
   assert.equal(post({})?.type, 'unsupported-media-type')
 })
 
-test('a refused type names those that are taken, on PATCH twice', () => {
+test('the refusal of a type names the accepted ones, on PATCH twice', () => {
   assert.deepEqual(post({ 'content-type': 'text/plain' })?.headers, { Accept: 'application/json' })
   const patch = route(['application/merge-patch+json', 'application/json'])
   const both = 'application/merge-patch+json, application/json'
@@ -141,7 +141,7 @@ test('a refused type names those that are taken, on PATCH twice', () => {
   })
 })
 
-test('content without length or with none is not judged by its type', () => {
+test('empty content needs no media type', () => {
   assert.equal(post({ 'content-length': '0' }), null)
   assert.equal(post({ 'content-type': 'text/plain' }, route([])), null)
   assert.equal(post({ 'content-length': '101', 'content-type': 'application/json' })?.type, 'content-too-large')
@@ -152,7 +152,7 @@ test('content without length or with none is not judged by its type', () => {
   )
 })
 
-test('codings are those of the settings, and only a few of them at once', () => {
+test('codings are those of the settings, and only a few at once', () => {
   const json = { 'content-type': 'application/json' }
   for (const coding of ['gzip', 'GZIP', 'x-gzip', 'br', 'identity', '', 'gzip, br', 'identity, gzip', 'gzip, gzip, br'])
     assert.equal(post({ ...json, 'content-encoding': coding }), null, coding)

@@ -24,7 +24,7 @@ const tag = (text: string, { revision = 1, account = null as string | null, secr
     secret,
   )
 
-test('no content of another row is a part of a tag, so that none can be tried out', () => {
+test('a tag does not depend on the content of another row, so values cannot be guessed', () => {
   const one = tag(doc({}))
   assert.match(one, /^7-1-abcdef[0-9a-f]{16}$/)
   for (const more of [{ pin: '2' }, { city: 'Bonn' }, { updatedAt: '2026-01-02T00:00:00.000Z' }])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catalogue, extendCatalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'
 
-test('every type leads to error by way of a class, and takes its status from the nearest one that has it', () => {
+test('every type descends from error through a class, and has the status of its nearest ancestor with one', () => {
   for (const type of catalogue.keys()) {
     if (type === 'error') continue
     const line = typeChain(catalogue, type)
@@ -42,7 +42,7 @@ test('a chain and its status', () => {
   }
 })
 
-test('declared types stand below their nearest parent, in whatever order they are declared', () => {
+test('declared types are below their nearest parent, in any order of declaration', () => {
   const types = extendCatalogue({
     'seat-taken': { status: 409, parents: ['booking-failed'] },
     'booking-failed': { status: 409, parents: ['conflict', 'client-error', 'error'] },

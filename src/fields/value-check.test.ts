@@ -226,7 +226,7 @@ test('null is for optional fields only', () => {
   refused(f.metadata(), 'field-required', [null])
 })
 
-test('what stands where nothing is given is in the form of the field', () => {
+test('the value of a missing field has the form of the field', () => {
   const of = (field: Field) => absentValue(field, rules(), valueCheckOf(field, rules()))
   assert.equal(of(f.text()), undefined)
   assert.equal(of(f.text({ optional: true })), null)

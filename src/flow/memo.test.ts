@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Memo } from './memo.ts'
 
-test('what is used stays, what is not used goes and is reported', () => {
+test('used entries stay, unused ones are evicted and reported', () => {
   const dropped: string[] = []
   const memo = new Memo<number, string>(4, { dropped: (one) => dropped.push(one) })
   for (let n = 0; n < 100; n++) {
@@ -25,7 +25,7 @@ test('a value larger than half of the bound is not kept, and nothing with a boun
   assert.deepEqual([none.set('a', 'x'), none.get('a')], ['x', undefined])
 })
 
-test('it answers what was set last, and never keeps more than its bound', () => {
+test('it returns the value that was set last, and never exceeds its bound', () => {
   const step = fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 10 }), fc.boolean())
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

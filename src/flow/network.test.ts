@@ -20,14 +20,14 @@ test('an address of IPv4 and 64 bits of IPv6 are one client', () => {
   for (const [address, block] of table) assert.equal(clientBlock(address), block, address)
 })
 
-test('networks are read, and what is none is refused', () => {
+test('networks are parsed, and other texts are refused', () => {
   for (const text of ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', '2001:db8::/32', ' fd00::/8 '])
     assert.ok(networkOf(text), text)
   for (const text of ['', '10', '10.0.0.256', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', 'proxy', '::1::'])
     assert.equal(networkOf(text), undefined, text)
 })
 
-test('only what trusted proxies say is believed, from the last one backwards', () => {
+test('only addresses from trusted proxies are used, from the last one backwards', () => {
   const trusted = ['10.0.0.0/8', '::1', '2001:db8::/33'].map((one) => networkOf(one) as Network)
   const table: readonly (readonly [peer: string, forwarded: string | undefined, client: string])[] = [
     ['192.0.2.1', '198.51.100.1', '192.0.2.1'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Remembered } from './remembered.ts'
 
-test('a value is returned in its state alone, and the latest one in any', () => {
+test('a value is returned for its state only, and the latest one for any', () => {
   const all = new Remembered<number | null>(100)
   all.put('orders', '1', 3, 10)
   assert.deepEqual([all.get('orders', '1'), all.get('orders', '2'), all.latest('orders')], [3, undefined, 3])

@@ -13,7 +13,7 @@ const table: readonly (readonly [text: string, home: number, why: string])[] = [
   ['', 755, 'a digest of nothing'],
 ]
 
-test('a text has the home that its ending or its digest says', () => {
+test('a text has the shard key of its ending or its digest', () => {
   for (const [text, home, why] of table) assert.equal(shardKeyOf(text), home, why)
 })
 
@@ -25,7 +25,7 @@ test('chosen texts that differ little are spread over all homes', () => {
   assert.ok(Math.min(...count.values()) > 30)
 })
 
-test('an id is brought to the home of a key, and keeps all else', () => {
+test('an id gets the shard key of another key, and keeps the rest', () => {
   for (const key of ['a', 'b', 'Zm9vYmFyYmF6cXV4Zm9vYg', '']) {
     const id = colocateId(first, key)
     assert.equal(shardKeyOf(id), shardKeyOf(key))

@@ -30,7 +30,7 @@ test('the known pair of the TypeID specification is a possible identifier', () =
   assert.ok(typeIdCheck('ord')('ord_01h455vb4pex5vsknk084sn02q'))
 })
 
-test('later identifiers are greater, whatever the clock does', () => {
+test('later identifiers are greater, even if the clock goes back', () => {
   const times = [5, 5, 5, 4, 3, 6, 6, 0, 7]
   let i = 0
   const next = idSource(() => times[Math.min(i++, times.length - 1)] as number, random)
@@ -50,7 +50,7 @@ test('thousands in one millisecond stay in order and keep their form, also from 
   }
 })
 
-test('what cannot be a generated identifier', () => {
+test('texts that cannot be generated identifiers', () => {
   const check = typeIdCheck('ord')
   assert.ok(check('ord_7zzzzzzzzzzzzzzzzzzzzzzzzz'))
   const suffix = '01h455vb4pex5vsknk084sn02q'

@@ -10,7 +10,7 @@ test('a whole number of 64 bits', () => {
   assert.equal(bigintText('-0'), '0')
 })
 
-test('what does not fit 64 bits is out of range', () => {
+test('a number that does not fit 64 bits is out of range', () => {
   for (const text of ['9223372036854775808', '-9223372036854775809', '99999999999999999999', `1${'0'.repeat(1000)}`])
     assert.equal(bigintText(text), 'range', text.slice(0, 30))
 })

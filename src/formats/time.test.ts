@@ -12,12 +12,12 @@ function refused(read: (text: string) => unknown, texts: readonly string[]): voi
   for (const text of texts) assert.equal(read(text), undefined, JSON.stringify(text))
 }
 
-test('a calendar date stays as it is', () => {
+test('a calendar date is unchanged', () => {
   for (const text of ['2026-01-31', '2024-02-29', '2000-02-29', '0000-02-29', '0000-01-01', '0001-01-01', '9999-12-31'])
     assert.equal(dateText(text), text)
 })
 
-test('what is no date of the calendar is refused', () => {
+test('an invalid calendar date is refused', () => {
   refused(dateText, ['2026-02-29', '1900-02-29', '2100-02-29', '2026-02-30', '2026-04-31', '2026-06-31', '2026-13-01'])
   refused(dateText, [
     '2026-00-10',
@@ -56,7 +56,7 @@ test('a date-time gets exactly three fraction digits, more are cut', () => {
   ])
 })
 
-test('what is no date-time in UTC is refused', () => {
+test('an invalid date-time in UTC is refused', () => {
   refused(timestampText, [
     '2026-02-30T00:00:00Z',
     '2026-11-20T24:00:00Z',

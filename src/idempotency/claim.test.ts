@@ -73,7 +73,7 @@ describe('payloads', () => {
       assert.equal(of('orders', one).fingerprint === of('orders', other).fingerprint, same))
 })
 
-test('a payload is told by the same text as ever, whatever its members are called', () => {
+test('a payload has a stable text, with any names of members', () => {
   const rows: [payload: string, fingerprint: string][] = [
     ['{"b":1,"a":"x","c":null}', '1A12Aj0gMXvbZiEH-RzRUaT'],
     ['{"10":1,"9":2,"a":3}', '1S6_02uLO3moj_by1oUFDwG'],
@@ -87,7 +87,7 @@ describe('the space of a key', () => {
   const one = of('orders', {})
   const meets = (other: Claim): boolean => other.hash === one.hash
 
-  test('is its collection, whatever the payload', () => {
+  test('is its collection, for any payload', () => {
     assert.ok(meets(of('orders', { a: 1 })))
     assert.ok(meets(of('orders', {}, { key: '"k1"' })))
     assert.ok(!meets(of('orders', {}, { key: 'k2' })))
@@ -111,7 +111,7 @@ describe('the space of a key', () => {
   })
 })
 
-test('a claim says when it was made, what is forgotten, and whether the answer is kept', () => {
+test('a claim has its time, its expiry and whether the answer is kept', () => {
   assert.deepEqual([of('orders', {}).time, of('orders', {}).expired, of('orders', {}).keeps], [5000, null, false])
   const { expired, keeps } = of('orders', {}, {}, shop({ retention: 'PT2S', mode: 'replay' }))
   assert.deepEqual([expired, keeps], [3000, true])

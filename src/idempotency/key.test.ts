@@ -80,12 +80,12 @@ describe('a body', () => {
     ['"k1', 'k1', 'idempotency-key-invalid Idempotency-Key'],
   ]
   for (const [header, value, key] of rows) {
-    test(`${JSON.stringify(value).slice(0, 40)} behind the header ${header} is ${String(key).slice(0, 40)}`, () =>
+    test(`${JSON.stringify(value).slice(0, 40)} after the header ${header} is ${String(key).slice(0, 40)}`, () =>
       assert.equal(read(header === null ? call() : call(header), { idempotencyKey: value, a: 1 }), key))
   }
 })
 
-test('the body comes back without its key, as it is otherwise', () => {
+test('the body is returned without its key, otherwise unchanged', () => {
   const body = { b: 1, idempotencyKey: 'k1', a: { idempotencyKey: 'k2' } }
   assert.deepEqual(Object.entries(readIdempotencyKey(call(), body, usual).body), [
     ['b', 1],
@@ -96,7 +96,7 @@ test('the body comes back without its key, as it is otherwise', () => {
   assert.equal(read(call(), Object.create({ idempotencyKey: 'k1' })), null)
 })
 
-test('the field has the name that is declared, or none', () => {
+test('the field has the declared name, or does not exist', () => {
   const named = (given: DeclaredSettings) =>
     read(call(), { idempotencyKey: 'a', idempotency_key: 'b', token: 'c' }, settings(given))
   assert.equal(named({}), 'a')
@@ -105,7 +105,7 @@ test('the field has the name that is declared, or none', () => {
   assert.equal(named({ idempotency: { bodyField: 'off' } }), null)
 })
 
-test('the refusal of a missing key says where one can stand, and where more is told', () => {
+test('the refusal of a missing key names its places, and links to more', () => {
   const usually = missingIdempotencyKey(usual)
   assert.match(usually.message, /header Idempotency-Key or the field idempotencyKey/)
   assert.deepEqual(usually.headers, { Link: '</problems/idempotency-key-missing>; rel="describedby"' })

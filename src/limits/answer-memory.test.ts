@@ -46,7 +46,7 @@ test('one large answer is made in a turn of the loop, small ones pass', async ()
   for (const space of [one, await two, small]) space.leave()
 })
 
-test('an answer that is larger than the bound is made alone', async () => {
+test('an answer that is larger than the bound is built alone', async () => {
   const { enter, isFull } = makeAnswerMemory({ store: {}, world: testWorld() })
   const space = await enter(of(mostAnswerMemory * 2))
   assert.equal(isFull(), true)
@@ -54,7 +54,7 @@ test('an answer that is larger than the bound is made alone', async () => {
   assert.equal(isFull(), false)
 })
 
-test('who waits too long is refused, and leaves nothing behind', async () => {
+test('a request that waits too long is refused, and frees its place', async () => {
   const world = testWorld()
   const { enter, hold, isWanted } = makeAnswerMemory({ store: {}, world })
   const all = hold(mostAnswerMemory)
@@ -99,7 +99,7 @@ test('where a store is waited for, few answers of unknown size are made at a tim
   assert.equal(held(), 0)
 })
 
-test('a request whose client has left is not made room for', async () => {
+test('a request whose client has disconnected gets no memory', async () => {
   const { enter, hold, held, isWanted } = makeAnswerMemory({ store: {}, world: testWorld() })
   const all = hold(mostAnswerMemory)
   let left = false

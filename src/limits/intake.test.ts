@@ -15,7 +15,7 @@ async function* stopped(bytes: number): AsyncGenerator<Uint8Array> {
   await new Promise(() => {})
 }
 
-test('beyond the bound an upload waits until another one is whole', async () => {
+test('beyond the bound an upload waits until another one is complete', async () => {
   const { receive, held } = makeIntake(testWorld())
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))
   for (const one of uploads) await one.next()
@@ -33,7 +33,7 @@ test('beyond the bound an upload waits until another one is whole', async () => 
   assert.equal(held(), 0)
 })
 
-test('who has stopped sending is refused where others wait', async () => {
+test('an upload that has stopped is refused while others wait', async () => {
   const world = testWorld()
   const { receive, held } = makeIntake(world)
   const uploads = Array.from({ length: 64 }, () => receive(stopped(MiB)))

@@ -35,7 +35,7 @@ test('five late looks in a row refuse, and one well below the limit ends it', ()
   for (const [looks, expected] of table) assert.equal(refused(looks), expected, looks.join())
 })
 
-test('houses are strained each by itself, and are asked again at different times', () => {
+test('services are overloaded separately, and Retry-After varies', () => {
   const [one, other] = [makeLoopState(), makeLoopState()]
   for (let n = 0; n < 5; n++) recordLoopDelay(one, 500, 200)
   admitUnlessOverloaded(other, 'a')

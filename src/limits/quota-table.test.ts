@@ -29,7 +29,7 @@ async function onFile(act: (open: () => Store, file: string) => Promise<void>): 
 const spend = (store: Store, name: string, amount: number, time: number, window = 1000) =>
   storeLedger(store)({ name, amount, time, until: time + window })
 
-test('what two nodes spend is counted together, each name by itself', () =>
+test('requests of two nodes are counted together, for each name separately', () =>
   onFile(async (open) => {
     const [one, two] = [open(), open()]
     assert.deepEqual(await spend(one, 'a', 3, 100), { used: 3, until: 1100 })
@@ -48,7 +48,7 @@ test('no two at once are counted as one', () =>
     )
   }))
 
-test('a window begins anew when the one before is over, and what is over is forgotten', () =>
+test('a new window begins after the former one, and old windows are deleted', () =>
   onFile(async (open, file) => {
     const store = open()
     for (let n = 0; n < 20; n++) await spend(store, `a${n}`, 5, 100)

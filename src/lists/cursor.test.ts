@@ -21,7 +21,7 @@ test('a cursor is plain text for URLs and gives its position back', () => {
   assert.deepEqual(readCursor(writeCursor(back, binding, world()), binding, world()), back)
 })
 
-test('the same position has the same text, another one another', () => {
+test('the same position has the same text, and another position another text', () => {
   assert.equal(writeCursor(position, binding, world(1)), given)
   const others = [
     { ...position, back: true },
@@ -48,7 +48,7 @@ test('any place comes back, and long ones are short enough for a URL', () => {
   assert.ok(long.length < 1000, String(long.length))
 })
 
-test('one changed character makes it invalid, wherever it stands', () => {
+test('one changed character makes it invalid, at any place', () => {
   const long = writeCursor({ position: ['x'.repeat(600), 'ord_1'], back: false, including: false }, binding, world())
   for (const text of [given, long]) {
     for (let i = 0; i < text.length; i++) {
@@ -62,7 +62,7 @@ test('one changed character makes it invalid, wherever it stands', () => {
   }
 })
 
-test('what no cursor is made of is invalid', () => {
+test('other text is invalid', () => {
   const texts = [
     '',
     'x',
@@ -109,7 +109,7 @@ test('with a time to live the text holds for a quarter of it, and the cursor for
   assert.equal(readCursor(late, living, world(start + day)), 'cursor-expired')
 })
 
-test('a time to live that is declared later counts for cursors of before, and a longer one does not revive them for ever', () => {
+test('a time to live that is declared later applies to older cursors, and a longer one does not revive them', () => {
   const hour = 3_600_000
   const start = 500_000 * hour
   assert.equal(readCursor(given, { ...binding, ttl: hour }, world(start)), 'cursor-expired')

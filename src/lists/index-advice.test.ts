@@ -25,7 +25,7 @@ function warnings(more: Partial<ResourceDeclaration>): string[] {
   return indexAdvice(resources.get('tasks') as Resource)
 }
 
-test('filters alone, and sorts alone, are served', () => {
+test('filters alone, and sorts alone, need no advice', () => {
   assert.deepEqual(warnings({}), [])
   assert.deepEqual(
     warnings({
@@ -47,7 +47,7 @@ test('a declared order and criteria are slow with filters that no index begins w
   assert.equal(warnings({ order: ['effort'], sorts: { urgency: ['-dueOn'] } }).length, 2)
 })
 
-test('what is advised is enough', () => {
+test('the advised indexes are sufficient', () => {
   const orders: string[][] = [
     ['effort'],
     ['-effort'],
@@ -72,7 +72,7 @@ test('a filter by the first field of an order is served by the index of the orde
   assert.match(warning as string, /filtered by status or place\.city/)
 })
 
-test('children are told apart by their owner already', () => {
+test('children already have an index by their parent', () => {
   const child = {
     parent: 'teams',
     order: ['-effort'],
@@ -86,6 +86,6 @@ test('children are told apart by their owner already', () => {
   assert.deepEqual(warnings({ ...keyed, indexes: [['kind', 'effort']] }), [])
 })
 
-test('what is not listed needs no advice', () => {
+test('a resource without lists needs no advice', () => {
   assert.deepEqual(warnings({ order: ['effort'], methods: ['read', 'create'] }), [])
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { likePatternParts } from './like-pattern.ts'
 
-test('a percent sign stands for any run of characters; without one the text may stand anywhere', () => {
+test('a percent sign matches any run of characters; a pattern without one matches anywhere', () => {
   const table: [pattern: string, parts: readonly string[]][] = [
     ['ann', ['', 'ann', '']],
     ['', ['', '', '']],

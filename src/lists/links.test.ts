@@ -164,7 +164,7 @@ test('the header lists them in order', () => {
   )
 })
 
-test('long links leave out what is needed least, so that clients can take the header', () => {
+test('long links are left out, the least needed first, so that the header stays small', () => {
   const header = (length: number) => linkHeader(around('page', { query: `a=${'x'.repeat(length)}&page=2`, offset: 10 }))
   const left = (length: number) => [...header(length).matchAll(/rel="(\w+)"/g)].map(([, rel]) => rel)
   assert.deepEqual(left(1000), ['self', 'first', 'prev', 'next', 'last'])

@@ -98,7 +98,7 @@ test('a cursor grows old, however its name is written', () => {
   }
 })
 
-test('who asks for another page of a list is given the very same filters and sort', () => {
+test('another page of a list reuses the same filters and sort', () => {
   const read = listQueryReader(own)
   const first = read('/orders?status=open&sort=total&cursor=', world(0))
   const { list, bound } = first

@@ -37,7 +37,7 @@ test('names and values are decoded once, plus and %20 both as a space', () => {
   }
 })
 
-test('the query of a target begins behind its first question mark', () => {
+test('the query of a target begins after its first question mark', () => {
   assert.equal(queryStringOf('/orders'), '')
   assert.equal(queryStringOf('/orders?'), '')
   assert.equal(queryStringOf('/orders?a=?'), 'a=?')
@@ -90,7 +90,7 @@ test('unknown names are refused where the settings do not let them pass, repeate
   assert.deepEqual(types('__proto__=1', strict), ['unknown-parameter __proto__'])
 })
 
-test('messages name what is accepted, with a guess', () => {
+test('messages name the accepted parameters, with a guess', () => {
   const message = (query: string, accepted: string[]) =>
     nameViolations(parsePairs(query), () => false, accepted, settings('reject'))[0]?.message
   assert.equal(
@@ -106,7 +106,7 @@ test('messages name what is accepted, with a guess', () => {
   assert.match(message('=1', ['status']) ?? '', /^A parameter without a name/)
 })
 
-test('URLs of items take no parameters but the version, and empty segments are none', () => {
+test('URLs of items accept only the version as a parameter, and empty segments are ignored', () => {
   refuseParameters('/orders/ord_1', settings('reject'))
   refuseParameters('/orders/ord_1?', settings('reject'))
   refuseParameters('/orders/ord_1?&&', settings('reject'))

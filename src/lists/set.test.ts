@@ -31,7 +31,7 @@ test('members are parted by commas, and spaces around them mean nothing', () => 
   for (const [inner, expected] of table) assert.deepEqual(read(inner), expected, inner)
 })
 
-test('what cannot be read is told with the member it is in', () => {
+test('a malformed set is refused with the wrong member', () => {
   const table: [text: string, says: RegExp][] = [
     ['in:(', /closing parenthesis/],
     ['in:(a', /closing parenthesis/],
@@ -67,7 +67,7 @@ test('there are at most as many members as are allowed, repeated ones counted', 
   assert.match(String(read('1,2,3,"', 3)), /Member 4/)
 })
 
-test('whatever the members are, quoted ones come back as they were', () => {
+test('quoted members are read back unchanged', () => {
   const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
   fc.assert(
     fc.property(fc.array(fc.string({ unit: codePoint, maxLength: 8 }), { maxLength: 6 }), (texts) => {

@@ -44,7 +44,7 @@ const shown = (terms: readonly Term[]): string =>
     .map(({ column, descending, nulls }) => `${descending ? '-' : ''}${column}${nulls === 'none' ? '' : ` ${nulls}`}`)
     .join(', ')
 
-test('a sort ends in the identifier, in its own direction, and says where nulls stand if there are any', () => {
+test('a sort ends in the identifier, in the same direction, and places nulls if there are any', () => {
   const table: [query: string, terms: string][] = [
     ['', 'id'],
     ['sort=name', 'by_name last, id'],
@@ -69,13 +69,13 @@ test('a sort ends in the identifier, in its own direction, and says where nulls 
   for (const [query, terms] of table) assert.deepEqual(read(query), { terms, faults: [] }, query)
 })
 
-test('the declared order holds where nothing is asked', () => {
+test('the declared order is the default', () => {
   const declared = made({}, ['-due', 'name'])
   assert.equal(read('', declared).terms, '-by_due last, by_name last, -id')
   assert.equal(read('sort=name', declared).terms, 'by_name last, id')
 })
 
-test('where nulls stand by default is a setting', () => {
+test('the default place of nulls is a setting', () => {
   const first = made({ list: { nullsDefault: 'first' } })
   assert.equal(read('sort=due', first).terms, 'by_due first, id')
   assert.equal(read('sort=due&order=desc', first).terms, '-by_due first, -id')
@@ -86,7 +86,7 @@ test('where nulls stand by default is a setting', () => {
   assert.equal(read('custom_sort=urgency&order=desc', sql).terms, '-by_due first, by_name last, -id')
 })
 
-test('what cannot be sorted by is refused, naming what can', () => {
+test('a field that is not sortable is refused, with the sortable ones', () => {
   const table: [query: string, faults: [type: string, name: string, says: RegExp][]][] = [
     [
       'sort=note',

@@ -202,7 +202,7 @@ test('sizes have a maximum, which is refused or taken', () => {
   table([['', offset('page', 0, 5)]], made({ maxPageSize: 5 }))
 })
 
-test('so many rows can be passed over, and no more', () => {
+test('only maxOffset rows can be skipped', () => {
   assert.deepEqual(read('offset=10001').faults, ['invalid-parameter-value offset'])
   assert.match(read('offset=10001').messages, /At most 10000 rows can be skipped\. Go further with cursor\./)
   assert.deepEqual(read('page=502').faults, ['invalid-parameter-value page'])

@@ -43,7 +43,7 @@ function stage(shares: boolean, answer: (question: DatabaseQuery, n: number) => 
 const told = (all: readonly PromiseSettledResult<readonly ResultRow[]>[]) =>
   all.map((one) => (one.status === 'fulfilled' ? (one.value[0] ?? null) : String(one.reason.message)))
 
-test('what one turn asks is one question, and each is given its own', async () => {
+test('reads of one turn are one query, and each gets its own rows', async () => {
   const { ask, sent } = stage(true)
   const all = await Promise.allSettled([
     ask(asks('a', '2', 'x')),
@@ -73,7 +73,7 @@ test('what one turn asks is one question, and each is given its own', async () =
   )
 })
 
-test('who reads the same row shares it, who changes it waits for the other one', async () => {
+test('reads of the same row share it, changes of it wait for each other', async () => {
   const both = [asks('a', '1', 'first'), asks('a', '1', 'second')]
   const reading = stage(true)
   const read = await Promise.allSettled(both.map(reading.ask))
@@ -88,7 +88,7 @@ test('who reads the same row shares it, who changes it waits for the other one',
   assert.equal(writing.sent.length, 2)
 })
 
-test('so many go together that no question grows without end, and of changes half, down to a few', async () => {
+test('batches have a maximum, and batches of changes are halved down to a few', async () => {
   const rows: [shares: boolean, sizes: number[]][] = [
     [true, [100, 100, 50]],
     [false, [100, 75, 38, 19, 16, 2]],
@@ -109,7 +109,7 @@ test('so many go together that no question grows without end, and of changes hal
   )
 })
 
-test('nobody is refused for another one’s sake', async () => {
+test('a refused statement does not refuse others of its batch', async () => {
   const fails = (): never => {
     throw new Error('wrong')
   }
@@ -132,7 +132,7 @@ test('a connection that is lost is lost for all, and the next ones are not held 
   assert.deepEqual(single, [])
 })
 
-test('where there is no connection all are told', async () => {
+test('without a connection all callers get the error', async () => {
   let none = true
   const ask = coalesce({
     lend: async (act) => {

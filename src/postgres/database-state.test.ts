@@ -17,7 +17,7 @@ function stage(answer: (n: number) => string | null) {
   return { own, state: databaseStates(pool, testWorld()).now }
 }
 
-test('what one turn brings asks once, and what comes when that was sent asks again', async () => {
+test('requests of one turn ask once, later ones ask again', async () => {
   const { own, state } = stage((n) => snapshot(n))
   const first = [state(), state(), state()]
   await turn()
@@ -28,7 +28,7 @@ test('what one turn brings asks once, and what comes when that was sent asks aga
   assert.equal(own.asked, 2)
 })
 
-test('where somebody is always writing nobody asks for a while', async () => {
+test('under constant writes the state is not asked for a while', async () => {
   const { own, state } = stage((n) => snapshot(n))
   for (let n = 0; n < 50; n++) await state()
   assert.equal(own.asked, 32)
@@ -38,7 +38,7 @@ test('where somebody is always writing nobody asks for a while', async () => {
   assert.equal(calm.own.asked, 50)
 })
 
-test('a state from before a connection was lost, or from before an older snapshot, is not told again', async () => {
+test('a state from before a lost connection, or older than the last snapshot, is not used', async () => {
   const { own, state } = stage(() => snapshot(7))
   const first = await state()
   assert.equal(await state(), first)
@@ -59,7 +59,7 @@ test('a database that cannot say is not believed', async () => {
   assert.equal(await stage(() => null).state(), null)
 })
 
-test('only PostgreSQL itself, with tables of its own and a state that this role may read, tells its state', async () => {
+test('only PostgreSQL itself, with its own tables and a readable state, reports its state', async () => {
   const tables = [{ table: 'books' }, { table: 'shelves' }] as unknown as Collection[]
   const on = 'on x86_64-pc-linux-gnu, compiled by gcc, 64-bit'
   const tells = (version: string, row = {}, state: string | null = snapshot(1)) =>

@@ -66,7 +66,7 @@ describe('answers', () => {
     assert.equal(await replayExchanges([list], 'v1', none, new Set(['total'])), null)
     assert.notEqual(await replayExchanges([list], 'v1', none), null)
   })
-  test('that stand in another order where a change makes what they are sorted by', async () => {
+  test('that are in another order because a change computes their sort field', async () => {
     const bodies = ['ord_1', 'ord_2'].map((id) => ({ ...made.answer.body, id }))
     const sorted = { ...read, request: { method: 'GET', path: '/orders?sort=total' } }
     const exchanges = [{ ...sorted, answer: { ...read.answer, body: { data: bodies } } }, read]
@@ -87,7 +87,7 @@ describe('answers', () => {
   })
 })
 
-test('only what consumers go by is kept, and read back', () => {
+test('only parts that consumers rely on are stored, and read back', () => {
   assert.equal(made.answer.headers.date, undefined)
   assert.deepEqual(parseExchanges(exchangesText([made, read])), [made, read])
   for (const text of ['{', '{}', '[1]', '[{"request":{}}]']) assert.equal(typeof parseExchanges(text), 'string')

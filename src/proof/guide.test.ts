@@ -46,7 +46,7 @@ function asking(): AskVersion {
   }
 }
 
-test('the guide tells what changed, by resource, with both bodies', async () => {
+test('the guide lists changes by resource, with both bodies', async () => {
   const text = await migrationGuide({ service: shop, from: 'v1', to: 'v3', ask: asking() })
   assert.match(
     text,

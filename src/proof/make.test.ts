@@ -58,7 +58,7 @@ describe('values', () => {
   }
 })
 
-test('bodies are taken as they are', () => {
+test('bodies are used unchanged', () => {
   const resource = of(kinds).resources.get('things')
   assert.ok(resource)
   for (let seed = 0; seed < 200; seed++) {
@@ -68,7 +68,7 @@ test('bodies are taken as they are', () => {
   }
 })
 
-test('what cannot be made is told by nothing', () => {
+test('an item that cannot be generated is undefined', () => {
   const resource = of({ odd: f.text({ pattern: '^(?=a)b$' }) }).resources.get('things')
   assert.equal(makeBody(resource as never, { chance: seededChance(1, []), idOf: () => undefined }), undefined)
 })

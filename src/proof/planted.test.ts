@@ -80,7 +80,7 @@ test('nothing planted, nothing found', async () => {
   ])
 })
 
-test('what no change says a filter of is filtered by what `response` makes, as it is shown', async () => {
+test('a field without a declared filter is filtered by the value that `response` computes', async () => {
   const own = { filters: {}, removed: { firstName, lastName: f.text({ max: 50, pattern: '^[a-z]*$', sort: true }) } }
   const ranged = { filters: {}, retyped: { score: f.integer({ min: 0, max: 100, filter: 'range', sort: true }) } }
   const { failure } = await tried(shop(ranged, own))
@@ -174,7 +174,7 @@ describe('a planted change is found:', () => {
     })
 })
 
-test('what does not come back is told with an example', async () => {
+test('values that are not returned are reported with an example', async () => {
   const { failure, lossy } = await tried(shop({}, { request: (old: Item) => ({ name: `${old.firstName} ` }) }))
   assert.equal(failure, null)
   assert.match(String(lossy.get('v1: lastName of clients')), /^"[a-z]" comes back as ""$/)

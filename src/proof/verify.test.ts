@@ -59,7 +59,7 @@ const bent =
     return meant && answer.body ? { ...answer, body: bend(answer.body, request) } : answer
   }
 
-test('what keeps its promises passes, and what was not tried is told', async () => {
+test('a declaration that keeps its promises passes, and untested resources are reported', async () => {
   const { failure, cases, untried } = await tried()
   assert.equal(failure, null)
   assert.deepEqual(untried, ['odd'])
@@ -91,7 +91,7 @@ test('a failure is reported before it is made smaller, which ends after ten seco
   assert.ok(hasty.opened === 3 && hasty.opened < patient.opened, `${hasty.opened} ${patient.opened}`)
 })
 
-describe('what breaks is found:', () => {
+describe('a broken promise is found:', () => {
   const mutants: [string, (ask: AskVersion) => AskVersion, RegExp][] = [
     ['a field that is not answered', bent('GET', ({ note, ...rest }) => rest), /promises `note`/],
     [
@@ -131,7 +131,7 @@ describe('what breaks is found:', () => {
       assert.match(String(failure?.says), says)
       assert.ok((failure?.steps.length ?? 0) > 0)
     })
-  test('a refusal of what is declared, by the smallest item', async () => {
+  test('a refusal of a declared value, with the smallest item', async () => {
     const picky =
       (ask: AskVersion): AskVersion =>
       async (version, request) => {
@@ -142,7 +142,7 @@ describe('what breaks is found:', () => {
     assert.match(String(failure?.says), /v1 refuses what it declares: 400 Too many\./)
     assert.deepEqual({ ...failure?.steps[0]?.request.body, customerId: '' }, { name: '', quantity: 51, customerId: '' })
   })
-  test('a replacement that loses what others wrote', async () => {
+  test('a replacement that loses values of other versions', async () => {
     const lossy =
       (ask: AskVersion): AskVersion =>
       async (version, request) =>
@@ -161,7 +161,7 @@ describe('recorded answers', () => {
     const [release] = versionServices(shop) as [VersionService]
     return recordExchanges(release, stage.ask).finally(stage.close)
   }
-  test('are the same each time, and cover what is declared', async () => {
+  test('are the same each time, and cover the declaration', async () => {
     const [one, other] = [await record(), await record()]
     assert.deepEqual(one, other)
     const seen = new Set(one.map(({ request, answer }) => `${request.method} ${answer.status}`))

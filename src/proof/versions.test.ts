@@ -74,7 +74,7 @@ const shop = (last: Told = {}): Service => {
 const tried = (made: Service): Promise<VerifyReport> =>
   verifyService(made, () => openSandbox(made), { seed: 5, runs: 50 })
 
-test('what all versions promise holds', async () => {
+test('the promises of all versions hold', async () => {
   const { failure, versions, cases } = await tried(shop())
   assert.equal(failure, null, JSON.stringify(failure, null, 1))
   assert.deepEqual(versions, ['v4', 'v3', 'v2', 'v1'])
@@ -82,7 +82,7 @@ test('what all versions promise holds', async () => {
   assert.equal(cases.get('notes'), 50)
 })
 
-test('each version answers what was recorded of it', async () => {
+test('each version gives its recorded answers', async () => {
   for (const release of versionServices(shop())) {
     const [first, second] = [await openSandbox(shop()), await openSandbox(shop())]
     const exchanges = await recordExchanges(release, first.ask).finally(first.close)

@@ -37,7 +37,7 @@ test('the version of a change and later ones have it', () => {
     assert.deepEqual(undone({ resource: 'customers', added: ['phone'] }, version), declaration)
 })
 
-test('renamed fields keep their place, in orders and among what is unique too', () => {
+test('renamed fields keep their place, also in orders and uniques', () => {
   const older = undone({ resource: 'customers', renamed: { title: 'name', tel: 'phone' } }).resources.customers
   assert.deepEqual(Object.keys(older.fields), ['title', 'status', 'tel', 'country'])
   assert.deepEqual(
@@ -46,14 +46,14 @@ test('renamed fields keep their place, in orders and among what is unique too', 
   )
 })
 
-test('what was removed stands where something was added for it, and orders do without what was added', () => {
+test('a removed field takes the place of the added one, and orders leave out added fields', () => {
   const older = undone({ resource: 'customers', added: ['name'], removed: { first: f.text(), last: f.text() } })
     .resources.customers
   assert.deepEqual(Object.keys(older.fields), ['first', 'last', 'status', 'phone', 'country'])
   assert.deepEqual([older.order, older.sorts], [['-phone'], { state: ['-status'] }])
 })
 
-test('what had not to be given is optional, and what had another type has it', () => {
+test('a field that was not required is optional, and a retyped field has its old type', () => {
   const older = fieldsOf({ required: { phone: '0' }, retyped: { country: f.text() } })
   assert.deepEqual(older.phone, { kind: 'text', options: { optional: true } })
   assert.deepEqual(older.country, f.text())
@@ -67,7 +67,7 @@ test('an enum has its old values, and its old default', () => {
   assert.deepEqual([older.status?.values, older.status?.options], [['open', 'old', 'dead'], { default: 'open' }])
 })
 
-test('a resource has its old name, everywhere, and its ids stay', () => {
+test('a resource has its old name everywhere, and its ids are unchanged', () => {
   const older = undone({ resource: 'customers', was: 'clients' }).resources as Readonly<
     Record<string, ResourceDeclaration>
   >
@@ -89,7 +89,7 @@ test('resources begin and end, methods come and go, types of errors have their o
   assert.deepEqual(undone({ resource: 'orders', errors: { late: 'too-late' } }).errors, { late: { status: 409 } })
 })
 
-test('a field that another resource has now is what it is there, unless it says otherwise', () => {
+test('a moved field has the declaration of its new place, unless the change declares another', () => {
   const change = { version: 'v2', about: 'It moved.', resource: 'orders', moved: { tel: { by: 'ship', to: 'phone' } } }
   assert.deepEqual(declarationAt(declaration, [change], 'v1').resources.orders.fields, {
     ...orders.fields,

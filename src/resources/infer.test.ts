@@ -9,7 +9,7 @@ import { readSettings } from '../settings.ts'
 import type { CreateInput, ResourceName, Row, Singular } from './infer.ts'
 import { makeResource, type Resource } from './resource.ts'
 
-test('a singular is inferred as it is derived', () => {
+test('the type of a singular equals the derived singular', () => {
   same('orders', 'order')
   same('order-lines', 'order-line')
   same('sales-people', 'sales-person')
@@ -118,7 +118,7 @@ function sent(resource: Resource, inferred: Readonly<Record<string, 'free' | 'ne
   )
 }
 
-test('the input for a new item asks for what has to be sent', () => {
+test('the input type of a new item requires the required fields', () => {
   const line: Sent<CreateInput<Shop, 'order-lines'>> = {
     ...{ name: 'needed', secret: 'needed' },
     ...{ note: 'free', price: 'free', tags: 'free', metadata: 'free' },

@@ -180,7 +180,7 @@ test('conditions', () => {
   }
 })
 
-test('a set whose members are each read in the order of an index is their lists merged, and sorts nothing', () => {
+test('a set whose members are each read in index order merges their lists without sorting', () => {
   const set: Condition = { column: 'by_name', is: 'in', values: ['a', 'b', 'a'] }
   const [merged] = listed(orders, plan([set]), sqliteDialect)
   const one = (n: number) => `SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = ?${n}`
@@ -206,7 +206,7 @@ test('a set whose members are each read in the order of an index is their lists 
   assert.doesNotMatch(JSON.stringify(steps), /TEMP B-TREE|SCAN (?!merged)/)
 })
 
-test('on PostgreSQL what a page passes over is asked for its keys alone', () => {
+test('on PostgreSQL skipped rows are read by their keys only', () => {
   const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
   const far = (collection: Collection, order: readonly Term[], parent: ListRows['parent'] = null) =>
     allRanges(order).map((stretch) =>
@@ -224,7 +224,7 @@ test('on PostgreSQL what a page passes over is asked for its keys alone', () => 
   assert.match(below?.text ?? '', /ON own\.parent = key0 AND own\.id = key1 ORDER BY "id"$/)
 })
 
-test('an order whose first term may be empty is walked in two stretches', () => {
+test('an order whose first term may be null is read in two ranges', () => {
   const asked = plan(
     [],
     [
@@ -240,7 +240,7 @@ test('an order whose first term may be empty is walked in two stretches', () => 
   shown(of(1), 'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NULL ORDER BY "id" DESC LIMIT 0 + 21')
 })
 
-test('a count goes no further than it has to', () => {
+test('a count stops at its limit', () => {
   const asked = plan([{ column: 'by_name', is: 'eq', value: 'a' }])
   shown(
     (dialect) => countStatement(orders, asked, null, 101, dialect).text,

@@ -34,14 +34,14 @@ const [notes, parts, replies] = [...resources.values()].map(({ collection }) => 
 const built = (one: Collection, names: readonly string[], unique = false) =>
   fitIndexColumns(one, names, postgresDialect, unique)
 
-test('what fits is indexed whole, and everything where nothing is too long', () => {
+test('values that fit are indexed whole', () => {
   assert.deepEqual(built(notes, ['by_title', 'id']), ['by_title', 'id'])
   assert.deepEqual(built(notes, ['-by_size', '-id']), ['-by_size', '-id'])
   assert.deepEqual(built(notes, ['by_code'], true), ['by_code'])
   assert.deepEqual(fitIndexColumns(notes, ['by_body', 'id'], sqliteDialect, false), ['by_body', 'id'])
 })
 
-test('what may be too long is indexed by its first characters, what is unique by a digest', () => {
+test('long values are indexed by their first characters, unique ones by a digest', () => {
   assert.deepEqual(built(notes, ['by_body', 'id']), ['by_body~636', 'id'])
   assert.deepEqual(built(notes, ['by_slug'], true), ['by_slug#'])
   assert.deepEqual(built(notes, ['-by_body', '-by_title', '-id']), ['-by_body~317', '-by_title~317', '-id'])

@@ -36,7 +36,7 @@ test('all rows are one stretch, or two where the first term may have no value', 
   assert.deepEqual(shown(allRanges([])), ['all by'])
 })
 
-test('behind a place of one direction one comparison finds the rest, and rows without a value follow where they stand last', () => {
+test('after a position in one direction one comparison finds the rest, and nulls follow if they come last', () => {
   const table: [order: string, place: Cell[], stretches: string[]][] = [
     ['id', ['x'], ['(id) beyond (x) by id']],
     ['-id', ['x'], ['(id) before (x) by -id']],
@@ -50,7 +50,7 @@ test('behind a place of one direction one comparison finds the rest, and rows wi
     assert.deepEqual(shown(rangesAfter(terms(order), place)), stretches, order)
 })
 
-test('behind a place without a value come those with a greater identifier, then all values where they stand behind', () => {
+test('after a null come nulls with a greater identifier, then all values if they come later', () => {
   assert.deepEqual(shown(rangesAfter(terms('a?last id'), [null, 'x'])), ['a null, (id) beyond (x) by id'])
   assert.deepEqual(shown(rangesAfter(terms('a?first id'), [null, 'x'])), [
     'a null, (id) beyond (x) by id',
@@ -76,7 +76,7 @@ test('mixed directions are walked from the last term to the first', () => {
   ])
 })
 
-test('the other way round, nulls that stood first stand last', () => {
+test('backwards, nulls that came first come last', () => {
   assert.equal(short(reverseOrder(terms('-a?last b?first id'))), 'a?first -b?last -id')
   assert.deepEqual(reverseOrder(reverseOrder(terms('-a?last b?first id'))), terms('-a?last b?first id'))
 })
@@ -130,7 +130,7 @@ const anyOrder = fc.uniqueArray(
   { selector: ({ column }) => column },
 )
 
-test('whatever the order and the place are, the stretches hold every row behind it once, in order', () => {
+test('for any order and position the ranges contain every later row once, in order', () => {
   fc.assert(
     fc.property(anyRows, anyOrder, fc.boolean(), fc.nat(7), (given, some, down, at) => {
       const rows: Row[] = given.map((row, id) => ({ ...row, id }))

@@ -24,7 +24,7 @@ function place() {
   }
 }
 
-test('a new file has the time of the machine, and goes on without it', () => {
+test('a new file has the time of the machine, and continues without it', () => {
   const { own, pass, start } = place()
   const { now, due, issued, ahead } = start()
   assert.equal(ahead, null)
@@ -43,7 +43,7 @@ test('time that passes between two calls does not change how far the clock is ah
   for (let times = 0; times < 3; times++) assert.equal(lead(), 0)
 })
 
-test('time never goes back over a start, and what passed between two starts has passed', () => {
+test('time never goes back at a start, and includes the time between two starts', () => {
   const { own, pass, start } = place()
   const first = start()
   pass(hour)
@@ -58,7 +58,7 @@ test('time never goes back over a start, and what passed between two starts has 
   assert.deepEqual([third.now(), third.due(), third.ahead], [ended + 4 * minute, ended + 4 * minute, null])
 })
 
-test('a clock that is more than five minutes ahead is told, and nothing expires by it for an hour', () => {
+test('a clock that is more than five minutes ahead is reported, and nothing expires by it for an hour', () => {
   const { own, pass, start } = place()
   const first = start()
   first.save()
@@ -73,7 +73,7 @@ test('a clock that is more than five minutes ahead is told, and nothing expires 
   assert.equal(second.due(), ended + 3 * hour)
 })
 
-test('a wrong clock that was set right within the hour leaves nothing behind that things expire by', () => {
+test('a wrong clock that is corrected within the hour expires nothing', () => {
   const { own, pass, start } = place()
   const first = start()
   first.save()
@@ -89,7 +89,7 @@ test('a wrong clock that was set right within the hour leaves nothing behind tha
   assert.equal(right.now(), ended + 2 * hour + 10 * minute, 'times that were told are not told again')
 })
 
-test('of two processes, the one that is behind does not set the file back', () => {
+test('of two processes, the one whose clock is behind does not set the file back', () => {
   const { own, start } = place()
   const [first, second] = [start(), start()]
   own.steady += minute

@@ -24,7 +24,7 @@ test('a URL names a file', () => {
   for (const [url, file] of table) assert.equal(fileOf(url), file, url)
 })
 
-test('what names no file is refused with what would', () => {
+test('a URL without a file is refused with a correct one', () => {
   for (const url of [
     '',
     'file.db',
@@ -42,7 +42,7 @@ test('what names no file is refused with what would', () => {
     })
 })
 
-test('a node that another one is in the way of says soon that it runs', async (t) => {
+test('a node that another one blocks registers soon', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'bylaw-attend-')), 'a.db')
   t.after(() => rmSync(dirname(file), { recursive: true }))
   const store = openSqlite(`sqlite:${file}`, [], 'apply')

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { testWorld } from '../../test/help/world.ts'
 import { admitVersion, openFile, statementRunner } from './sqlite.ts'
 
-test('an SQLite whose log two connections can corrupt is refused', () => {
+test('a version of SQLite whose log two connections can corrupt is refused', () => {
   for (const version of ['3.51.3', '3.51.4', '3.51.10', '3.52.0', '3.60.1', '4.0.0']) admitVersion(version)
   for (const version of ['3.51.2', '3.51.0', '3.50.4', '3.7.17', '2.99.99', '3.9.0', ''])
     assert.throws(

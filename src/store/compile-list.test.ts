@@ -69,7 +69,7 @@ function shown(
 const byTotal = [by('by_total'), by('id')]
 const total = (is: 'gt' | 'gte' | 'lt' | 'lte', value: number): Condition => ({ column: 'by_total', is, value })
 
-test('behind a place, the lower bound of the same column is known; before it, the upper one', () => {
+test('after a position its column needs no lower bound; before it, no upper one', () => {
   const both = [total('gte', 1), total('lte', 9)]
   assert.deepEqual(shown('orders', { where: both, order: byTotal }), [
     'WHERE "by_total" >= 1 AND "by_total" <= 9 ORDER BY "by_total", "id" LIMIT 0 + 21',
@@ -85,7 +85,7 @@ test('behind a place, the lower bound of the same column is known; before it, th
   ])
 })
 
-test('bounds of another column stay', () => {
+test('bounds of another column are kept', () => {
   assert.deepEqual(shown('orders', { where: [total('gte', 1)], order: [by('by_name'), by('id')] }, ['n', 'x']), [
     'WHERE "by_total" >= 1 AND ("by_name", "id") > ("n", "x") ORDER BY "by_name", "id" LIMIT 0 + 21',
   ])
@@ -100,7 +100,7 @@ test('bounds of another column stay', () => {
   )
 })
 
-test('what a pattern begins with is a range, of which a place keeps one side', () => {
+test('the beginning of a pattern is a range, and a position keeps one side of it', () => {
   const where: Condition[] = [{ column: 'by_name', is: 'like', parts: ['ab', ''] }]
   const order = [by('by_name'), by('id')]
   assert.deepEqual(shown('orders', { where, order }), [
@@ -121,7 +121,7 @@ test('what a pattern begins with is a range, of which a place keeps one side', (
   }
 })
 
-test('the owner comes first; where it begins the primary key, equal values are told to be rare', () => {
+test('the parent comes first; if it begins the primary key, equal values are marked as rare', () => {
   const parent = { collection: 'orders', id: 'o' }
   const where: Condition[] = [{ column: 'by_total', is: 'eq', value: 1 }]
   assert.deepEqual(shown('lines', { parent, where }), [
@@ -138,7 +138,7 @@ test('the owner comes first; where it begins the primary key, equal values are t
   ])
 })
 
-test('nulls are placed where a later term may have none, and places come as text', () => {
+test('nulls are placed if a later term may be null, and positions are text', () => {
   const order = [by('by_total'), { ...by('by_name', 'last'), descending: true }, by('id')]
   assert.deepEqual(shown('orders', { order, places: true }), [
     ', CAST("by_total" AS TEXT) AS place0, CAST("by_name" AS TEXT) AS place1, CAST("id" AS TEXT) AS place2ORDER BY "by_total", "by_name" DESC NULLS LAST, "id" LIMIT 0 + 21',

@@ -64,7 +64,7 @@ function opened(t: TestContext) {
   return { execute: async (plan: Plan): Promise<Outcome> => store.execute(plan), hashes }
 }
 
-test('a key is held with what it made, and recalled until it is given up', async (t) => {
+test('a key is stored with its item, and found until it is released', async (t) => {
   const { execute } = opened(t)
   const claim = (time: number) => making('carts', 1, { hash: 'k', time }).claim as Claim
   const recall = (time: number) => execute({ do: 'recall', claim: claim(time) })
@@ -92,7 +92,7 @@ test('a key that is kept for ever is', async (t) => {
   assert.equal((await execute(making('carts', 2, { hash: 'k', time: 1e15, expired: null }))).is, 'claimed')
 })
 
-test('the first answer is kept where it is wanted, and goes with its key', async (t) => {
+test('the first answer is stored if wanted, and deleted with its key', async (t) => {
   const { execute } = opened(t)
   const first = await execute(making('carts', 1, { hash: 'k', time: 0, keeps: true }))
   const { doc } = first.is === 'created' ? first : assert.fail()
@@ -103,7 +103,7 @@ test('the first answer is kept where it is wanted, and goes with its key', async
   assert.deepEqual(last.is === 'claimed' && [last.id, last.answer], ['crt_00000000000000000000000003', null])
 })
 
-test('what could not be made leaves no key', async (t) => {
+test('a failed request leaves no key', async (t) => {
   const { execute, hashes } = opened(t)
   await execute(making('carts', 1, { hash: 'a', time: 0 }))
   assert.equal((await execute(making('carts', 1, { hash: 'b', time: 0 }))).is, 'duplicate')

@@ -66,7 +66,7 @@ test('a table is spread before it has indexes, and nothing but an id is unique b
   )
 })
 
-test('a row is found by its home, and one below an owner by that of the owner', () => {
+test('a row is found by its shard key, and a child by that of its parent', () => {
   const [orders, slots] = [collections[1], collections[2]].map((one) => statementTexts(one as never, citusDialect))
   assert.equal(orders?.read, 'SELECT revision, shape, doc, hidden FROM "orders" WHERE home = $1 AND id = $2')
   assert.equal(slots?.exists, 'SELECT 1 AS found FROM "slots" WHERE home = $1 AND parent = $2 AND id = $3')
@@ -87,7 +87,7 @@ const created = (doc: string) =>
     claim: null,
   }) as const
 
-test('a value is reserved before the row is made, and who comes second is refused', () => {
+test('a value is reserved before the row is inserted, and the second one is refused', () => {
   const made = sent(created(email('a@b.c')), () => [{ home: 1 }])
   assert.deepEqual(made.sent.map(shortly), ['INSERT INTO bylaw_values', 'INSERT INTO "customers"'])
   const [home, name, value] = made.sent[0]?.values ?? []
@@ -111,7 +111,7 @@ function updated(collection: string, id: string, was: string, is: string): Plan 
   }
 }
 
-test('a change moves only what it moves', () => {
+test('a change updates only the changed reservations', () => {
   const there = (doc: string) => () => [{ doc, hidden: null, shape: 1, revision: 1, home: 1 }]
   const same = sent(updated('customers', customer as string, email('a@b.c'), email('a@b.c')), there(email('a@b.c')))
   assert.deepEqual(same.sent.map(shortly), [
@@ -134,7 +134,7 @@ test('a change moves only what it moves', () => {
   )
 })
 
-test('what is told again is told anew, as nothing that was told long ago is on its way', () => {
+test('inserting a link again refreshes its time, as old links are not pending', () => {
   const { sent: all } = sent(
     { ...created(orderOf(customer as string)), collection: 'orders', key: key(order as string) },
     () => [{ home: 1 }],
@@ -145,7 +145,7 @@ test('what is told again is told anew, as nothing that was told long ago is on i
   assert.match(row?.text ?? '', /^INSERT INTO "orders"/)
 })
 
-test('a value that is on its way cannot be given up yet', () => {
+test('a pending value cannot be released yet', () => {
   const plan = updated('customers', customer as string, email('a@b.c'), email('d@e.f'))
   const late = sent(plan, (text) =>
     text.startsWith('DELETE') ? [] : [{ doc: email('a@b.c'), hidden: null, shape: 1, revision: 1, home: 1 }],
@@ -175,7 +175,7 @@ const deleting = (there: ResultRow | null, stone: ResultRow | null, time: number
   return [{ doc: email('a@b.c'), hidden: null, shape: 1, revision: 1, home: 1 }]
 }
 
-test('a row is kept by those that told that they refer to it, as long as they do', () => {
+test('a row cannot be deleted while links to it exist', () => {
   const found = (id: string) => ({ doc: orderOf(id), hidden: null, shape: 1, revision: 1 })
   const outcome = (...how: Parameters<typeof deleting>) => sent(removal(), deleting(...how)).outcome
   const now = 99_999_999
@@ -186,7 +186,7 @@ test('a row is kept by those that told that they refer to it, as long as they do
   assert.deepEqual(outcome(null, null, 1), { is: 'removed' }, 'nothing is on its way for a day')
 })
 
-test('a row that goes takes along what stood for it', () => {
+test('a deleted row deletes its reservations and links', () => {
   const { sent: all } = sent(removal(), deleting(null, { time: 1, revision: 2 }, 1))
   const deeds = all.map(shortly)
   assert.ok(deeds.indexOf('DELETE FROM "customers"') < deeds.indexOf('DELETE FROM bylaw_values'))

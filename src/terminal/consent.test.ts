@@ -43,13 +43,13 @@ describe('an operator at a terminal', () => {
       assert.equal(acts.length, 1)
     })
 
-  test('is not asked where an answer would not be enough', async () => {
+  test('is not asked for if an answer would not be enough', async () => {
     const { acts, shown } = await asked('yes', [loss, misfit])
     assert.deepEqual([acts.length, shown], [1, ''])
   })
 })
 
-test('without a terminal nobody is asked, whatever comes in', async () => {
+test('without a terminal no question is asked, with any input', async () => {
   const { made, acts, shown } = await asked('yes', [loss], false)
   assert.deepEqual([acts.length, shown], [1, ''])
   assert.match(String(made), /notes\.other is not declared any more/)
