@@ -14,7 +14,7 @@ function on(version: string): { status: number | null; stderr: string } {
 }
 
 for (const version of ['14.21.3', '20.20.2', '24.14.9']) {
-  test(`Node ${version} is told what is needed and how to get it`, () => {
+  test(`Node ${version} gets a message with the needed version and how to get it`, () => {
     const { status, stderr } = on(version)
     assert.equal(status, 1)
     assert.match(stderr, /needs Node 24\.15 or newer/)

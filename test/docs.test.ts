@@ -23,17 +23,17 @@ for (const name of pages) {
   })
 }
 
-it('a page that shows something else than what comes is found out', () => {
+it('a page that shows another result is found', () => {
   assert.ok(matches('{"a":1,"b":2}', '{"a":1,…}'))
   assert.ok(!matches('{"a":1,"b":2}', '{"a":2,…}'))
   assert.ok(!matches('{"a":1}', '{"a":1,"b":2}'))
 })
 
-it('docs/conformance.md says what the tests prove', () => {
+it('docs/conformance.md lists the tests of each rule', () => {
   assert.equal(readFileSync('docs/conformance.md', 'utf8'), conformance(allProofs()), 'Run npm run conformance.')
 })
 
-it('docs/deviations.md says of each deviation only one thing', () => {
+it('docs/deviations.md lists each deviation once', () => {
   const rows = readFileSync('docs/deviations.md', 'utf8').match(/^\| R\d.*/gm) ?? []
   assert.ok(rows.length > 5)
   const told = rows.map((row) => row.replaceAll(/\d[\d,]*(?= )/g, 'so many'))

@@ -34,9 +34,9 @@ describe('the house', () => {
       )
   })
   test('imports only go down the floors', () => quiet(floors(files)))
-  test('no file imports itself by way of others', () => quiet(circles(files)))
+  test('no imports form a cycle', () => quiet(circles(files)))
   test('every file lies in a room of the plan', () => quiet(rooms(files)))
-  test('names say what a file is about', () => quiet(names(files)))
+  test('file names are not vague', () => quiet(names(files)))
   test('every file opens with a sentence', () => quiet(openings(files)))
   test('only Node and the dependencies are imported', () => quiet(packages(files, dependencies)))
   test('only the cellar speaks SQL', () => quiet(cellarOnly(files)))
@@ -89,7 +89,7 @@ describe('floors', () => {
 })
 
 describe('circles', () => {
-  test('a circle of three is told once', () => {
+  test('a cycle of three is reported once', () => {
     const three = {
       'src/flow/a.ts': "import './b.ts'",
       'src/flow/b.ts': "import './c.ts'",
@@ -97,7 +97,7 @@ describe('circles', () => {
     }
     complains(circles(made(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
   })
-  test('two ways to one file are none', () => {
+  test('two imports of one file are not a cycle', () => {
     quiet(
       circles(made({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' })),
     )

@@ -4,7 +4,7 @@ import { it, mock } from 'node:test'
 import { testing } from 'bylaw/testing'
 import { shop } from './help/shop.ts'
 
-it('an item, and a list but for its page information, goes out as it was stored', async () => {
+it('items and lists are sent as stored, except the page information', async () => {
   const { call, close } = testing(shop)
   const made = await call('/warehouses', { method: 'POST', json: { name: 'North' } })
   const text = await made.text()

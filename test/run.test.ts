@@ -44,7 +44,7 @@ function runOf(
   return { code: status, lines: stdout.trim().split('\n') }
 }
 
-test('a run names the tests that were left out and what installs their program, and counts in its last line', () => {
+test('a run names the skipped tests and how to install their program, and ends with the counts', () => {
   const { code, lines } = runOf(files)
   assert.deepEqual(lines.slice(-4), [
     '1 left out, needs pgbouncer: apt-get install pgbouncer',

@@ -7,7 +7,7 @@ import { imports, mask, type Source } from './help/source.ts'
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
 
 describe('reading source', () => {
-  test('comments and words are blanked, places stay', () => {
+  test('comments and strings are blanked, positions stay', () => {
     const text = "a('//b') /* c */ + `d${e('f')}g` // h"
     assert.equal(mask(text).code, "a('//b')         + `d${e('f')}g`     ")
     assert.equal(mask(text).bare, "a('   ')         + ` ${e(' ')} `     ")
@@ -40,7 +40,7 @@ describe('reading source', () => {
       ['./g.ts', 'src/lists/g.ts', 11, false],
     ])
   })
-  test('a test file without a test is told', () => {
+  test('a test file without a test is reported', () => {
     const [complaint] = empty(
       made({ 'src/lists/list-query.test.ts': "// test('a')\nimport { test } from 'node:test'" }),
     )

@@ -17,14 +17,14 @@ const cwd = folder({
 })
 
 describe('bylaw check', { concurrency: 3 }, () => {
-  test('says what is fine', async () => {
+  test('reports a declaration in order', async () => {
     const { code, stdout } = await run(['check', 'api.ts'], { cwd })
     assert.equal(code, 0)
     const [first, second] = stdout.split('\n')
     assert.equal(first, 'api.ts is in order: notes has 1 resource and 6 operations at 2 paths.')
     assert.match(second ?? '', /^No contract is locked, .* bylaw contract lock api\.ts$/)
   })
-  test('names each list that no index serves in one line, and the indexes where they are asked for', async () => {
+  test('names each list without an index in one line, and the indexes with --indexes', async () => {
     const { code, stdout } = await run(['check', 'slow.ts'], { cwd })
     assert.equal(code, 0)
     assert.match(
@@ -43,7 +43,7 @@ describe('bylaw check', { concurrency: 3 }, () => {
     )
     assert.doesNotMatch((await run(['check', 'limited.ts'], { cwd })).stdout, /have no quota/)
   })
-  test('tells all mistakes with place, reason and mend, and exits with 1', async () => {
+  test('reports all mistakes with place, reason and mend, and exits with 1', async () => {
     const { code, stdout } = await run(['check', 'wrong.ts'], { cwd })
     assert.equal(code, 1)
     assert.match(stdout, /^wrong\.ts has 2 mistakes\.\n\n1\. /)
@@ -64,17 +64,17 @@ describe('bylaw check', { concurrency: 3 }, () => {
     assert.equal(missing.code, 1)
     assert.match(JSON.parse(missing.stdout).mistakes[0].reason, /There is no file none\.ts/)
   })
-  test('serving tells the same mistakes', async () => {
+  test('serving reports the same mistakes', async () => {
     const { code, stdout, stderr } = await run(['serve', 'wrong.ts'], { cwd })
     assert.equal(code, 1)
     assert.equal(stdout, '')
     assert.equal(stderr, `bylaw: ${(await run(['check', 'wrong.ts'], { cwd })).stdout}`)
   })
-  test('what needs a known caller is in order', async () => {
+  test('operations for authenticated callers are in order', async () => {
     const { code, stdout } = await run(['check', 'guarded.ts'], { cwd })
     assert.equal(code, 0, stdout)
   })
-  test('colours are for terminals, and for those who ask', async () => {
+  test('colours are for terminals, and with FORCE_COLOR', async () => {
     const plain = await run(['check', 'wrong.ts'], { cwd })
     const forced = await run(['check', 'wrong.ts'], { cwd, env: { FORCE_COLOR: '1' } })
     assert.ok(!plain.stdout.includes('\u001b['))
@@ -115,7 +115,7 @@ describe('bylaw openapi', { concurrency: 3 }, () => {
     const other = await run(['openapi', 'api.ts', '--version', 'v1', '--openapi', '3.2'], { cwd })
     assert.equal(JSON.parse(other.stdout).openapi, '3.2.0')
   })
-  test('a version that is not served, or none of OpenAPI, is refused', async () => {
+  test('an unknown version of the service or of OpenAPI is refused', async () => {
     const version = await run(['openapi', 'api.ts', '--version', 'v2'], { cwd })
     assert.deepEqual([version.code, version.stdout], [1, ''])
     assert.match(version.stderr, /--version has to be v1, not "v2"/)

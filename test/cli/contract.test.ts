@@ -31,7 +31,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     assert.match(again.stdout, /1\.0\.0 {2}unchanged/)
     assert.equal(readFileSync(join(cwd, 'contract/v1.json'), 'utf8'), text)
   })
-  test('R187: counts up by what is different, and refuses what breaks', async () => {
+  test('R187: raises the number by the weight of the differences, and refuses breaking ones', async () => {
     const cwd = await locked()
     write(cwd, added)
     assert.match((await run(['contract', 'lock', 'api.ts'], { cwd })).stdout, /1\.1\.0 {2}1 new/)
@@ -43,7 +43,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     const anew = await run(['contract', 'lock', 'api.ts', '--anew'], { cwd })
     assert.match(anew.stdout, /1\.0\.0 {2}locked/)
   })
-  test('R187: the full number is that of the description, with what was added since', async () => {
+  test('R187: the full number is that of the description, with later additions', async () => {
     const cwd = await locked()
     const numberOf = async () => JSON.parse((await run(['openapi', 'api.ts'], { cwd })).stdout).info.version
     assert.equal(await numberOf(), '1.0.0')
@@ -66,7 +66,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
       [200, 300],
     )
   })
-  test('says what is wrong with a file that is none', async () => {
+  test('reports a file that is not a lock', async () => {
     const cwd = await locked()
     writeFileSync(join(cwd, 'contract/v1.json'), '{')
     const { code, stderr } = await run(['check', 'api.ts'], { cwd })
@@ -75,7 +75,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
   })
 })
 
-describe('what breaks a locked version', { concurrency: 3 }, () => {
+describe('a breaking difference from a locked version', { concurrency: 3 }, () => {
   test('R195: is a mistake for check, with the change to paste', async () => {
     const cwd = await locked()
     assert.equal((await run(['check', 'api.ts'], { cwd })).code, 0)
@@ -89,7 +89,7 @@ describe('what breaks a locked version', { concurrency: 3 }, () => {
     const { mistakes } = JSON.parse((await run(['check', 'api.ts', '--json'], { cwd })).stdout)
     assert.equal(mistakes.length, 1)
   })
-  test('what is pasted is taken', async () => {
+  test('the pasted change is accepted', async () => {
     const cwd = await locked()
     write(cwd, lengthened)
     const { stdout } = await run(['check', 'api.ts'], { cwd })
@@ -139,7 +139,7 @@ describe('bylaw contract diff', { concurrency: 3 }, () => {
     const both = await run(['contract', 'diff', 'contract', other], { cwd })
     assert.match(both.stdout, /# v1 of contract to v1 of .*\n\nNo difference\.\n\n# v2\n\nv2 is new in/)
   })
-  test('says what it cannot compare', async () => {
+  test('reports what it cannot compare', async () => {
     const cwd = await locked()
     for (const [words, says] of [
       [['diff', 'v1'], /needs two arguments/],
@@ -155,7 +155,7 @@ describe('bylaw contract diff', { concurrency: 3 }, () => {
   })
 })
 
-test('R121: check asks for another revision of functions that changed, until it is there', async () => {
+test('R121: check requires another revision of changed functions', async () => {
   const api = (response: string, more = '') =>
     `${lengthened.trimEnd()}.change('v2', 'notes', {
       about: 'Longer.', retyped: { text: f.text({ max: 200 }) }, ${more} response: ({ text }) => ({ text: ${response} }), request: ({ text }) => ({ text }) })`

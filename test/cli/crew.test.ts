@@ -143,7 +143,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('replaces a member that is told to end, and loses no request', async () => {
+  test('replaces a worker that is stopped, and loses no request', async () => {
     const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./told.db'], { cwd })
     await until(() => nodesOf('told.db').length === 2)
     const busy = clients(url, 8)
@@ -208,7 +208,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.deepEqual(await sql(database, 'SELECT node FROM bylaw_nodes'), [])
   })
 
-  test('tells a failure at start once, and what cannot be', async () => {
+  test('reports a failure at start once, and invalid numbers of workers', async () => {
     const taken = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd })
     const port = new URL(taken.url).port
     const words = ['serve', 'api.ts', '--workers', '3', '--database', 'sqlite:./busy.db']

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { folder, launch, notes, run } from '../help/command.ts'
 import { pasted } from '../help/paste.ts'
 
-test('serves, tells mistakes, serves again, and ends', async () => {
+test('serves, reports mistakes, serves again, and ends', async () => {
   const cwd = folder({
     'api.ts': `import { longest } from './limits.ts'\n${notes.replace('200', 'longest')}`,
     'limits.ts': 'export const longest = 100\n',
@@ -48,7 +48,7 @@ test('serves, tells mistakes, serves again, and ends', async () => {
   await assert.rejects(fetch(url), 'nothing is left running')
 })
 
-test('what no change of the file can mend ends it', async () => {
+test('a fault that no change of the file can fix ends it', async () => {
   const cwd = folder({ 'api.ts': notes })
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

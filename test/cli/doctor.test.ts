@@ -37,7 +37,7 @@ describe('bylaw doctor', () => {
     assert.doesNotMatch(stdout, /abcd/)
   })
 
-  test('says that all rows keep what is declared', async () => {
+  test('says that all rows fit the declaration', async () => {
     const cwd = folder({ 'api.ts': notes })
     const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
     assert.equal(code, 0)

@@ -102,7 +102,7 @@ describe('reasons', () => {
   ] as const)
     test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
 
-  test('what stands apart is told so, and to whom it is answered', async () => {
+  test('paths outside of the resources are explained, with their access', async () => {
     const ask = async (target: string, own: object, caller: object | null) =>
       explainRequest(
         { method: 'GET', target, caller, invalid: null } as never,
@@ -114,11 +114,11 @@ describe('reasons', () => {
     assert.equal((await ask('/openapi.json', closed, null)).refusal?.type, 'credentials-missing')
     assert.equal((await ask('/openapi.json', closed, {})).refusal, null)
   })
-  test('a credential that is not valid is told with its reason', async () => {
+  test('an invalid credential is reported with its reason', async () => {
     assert.match(await end('GET /patients', {}, 'It expired.'), /^401 at credentials: It expired\.$/)
   })
 
-  test('what refuses nothing is told beside: quotas, fields and limits', async () => {
+  test('quotas, fields and limits are shown, though they refuse nothing', async () => {
     const told = async (...given: Parameters<typeof asked>) =>
       Object.fromEntries(
         (await asked(...given)).steps.filter(({ passes }) => passes === null).map(({ step, says }) => [step, says]),
@@ -148,12 +148,12 @@ export default service({ name: 'c', versions, resources: { notes: { fields: { a:
     return `${code} ${stdout}${stderr}`
   }
 
-  test('what only older versions have is asked by a column of its own', async () => {
+  test('fields of older versions use columns of their own', async () => {
     const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x'], { cwd })
     assert.match(stdout, /query +passes +.* columns of their own: b:v2/)
   })
 
-  test('a key is explained by what it is here', async () => {
+  test('a key is explained by its state in this database', async () => {
     const made = await run(['keys', 'create', 'api.ts', '--name', 'ci', '--scopes', 'see', '--json'], { cwd })
     const { key } = JSON.parse(made.stdout)
     assert.match(
@@ -172,7 +172,7 @@ export default service({ name: 'c', versions, resources: { notes: { fields: { a:
     assert.ok(!revoked.includes(key))
   })
 
-  test('what is asked wrongly is told with the mend', async () => {
+  test('wrong arguments are reported with the mend', async () => {
     assert.match(await said('GET', '/notes', '--as', 'sea'), /^1 .*no scope "sea".*Did you mean see\?/s)
     assert.match(await said('GET', 'notes'), /^1 .*begins with a slash/s)
     assert.match(await said('GET'), /^1 .*needs the path of a request/s)

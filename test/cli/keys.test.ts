@@ -79,7 +79,7 @@ describe('keys', () => {
     assert.equal(await stop(), 0)
     for (const secret of [key, second.key]) assert.ok(!said.stdout.includes(secret))
   })
-  test('people get a table, and the way to send a key', async () => {
+  test('the output is a table, with how to send a key', async () => {
     const made = await keys('create --name shop --scopes files:read')
     const [key = ''] = made.stdout.split('\n')
     assert.match(made.stdout, /This is the key shop \(key_\w+\), shown this once\. It has files:read\./)
@@ -114,7 +114,7 @@ describe('keys', () => {
 
 describe('the pepper', () => {
   const production = { NODE_ENV: 'production' }
-  test('in production there is no start without one, and the mend is told', async () => {
+  test('in production a start without a pepper is refused with the mend', async () => {
     await run(['migrate', 'apply', 'api.ts'], { cwd })
     for (const words of [
       ['serve', 'api.ts', '--port', '0'],
@@ -133,7 +133,7 @@ describe('the pepper', () => {
     })
     assert.match(gone.stderr, /BYLAW_PEPPER_FILE cannot be read/)
   })
-  test('keys belong to their pepper; while it changes, both are taken', async () => {
+  test('keys belong to their pepper; while it changes, both are accepted', async () => {
     writeFileSync(join(cwd, 'pepper'), 'the first pepper of all\n')
     const old = { ...production, BYLAW_PEPPER_FILE: './pepper' }
     const made = await run(['keys', 'create', 'api.ts', '--name', 'peppered', '--scopes', 'files:read', '--json'], {

@@ -128,7 +128,7 @@ for (const [store, make] of places)
       assert.equal(await stop(), 0)
     })
 
-    test('keeps `dev` from serving it, which goes on with the declaration that it served last', async (t) => {
+    test('keeps `dev` from serving it, which continues with the former declaration', async (t) => {
       const place = await called(t, make)
       const before = await content(place)
       const own = folder({ 'api.ts': declared(`v1: { released: '2025-01-01' }, ${v2}`, change) })

@@ -50,7 +50,7 @@ for (const [name, [text, ...says]] of Object.entries(bad)) {
   })
 }
 
-test('a file that is not there is told, with the one that may be meant', async () => {
+test('a missing file is reported, with the one that may be meant', async () => {
   const told = await complaintOf(join(cwd, 'apy.ts'))
   assert.match(told, /^There is no file \S+apy\.ts\.\nDid you mean \S+\/api\.ts\?$/)
 })
@@ -80,7 +80,7 @@ describe('the file of a declaration', { concurrency: 3 }, () => {
       assert.equal(code, 0, stdout)
     })
   }
-  test('is told without a stack where it is refused', async () => {
+  test('is reported without a stack if it is refused', async () => {
     writeFileSync(join(cwd, 'wrong.ts'), 'export default service(')
     const { code, stdout, stderr } = await run(['serve', './wrong.ts'], { cwd })
     assert.equal(code, 1)
@@ -88,7 +88,7 @@ describe('the file of a declaration', { concurrency: 3 }, () => {
     assert.match(stderr, /^bylaw: \.\/wrong\.ts cannot be loaded: /)
     assert.doesNotMatch(stderr, /\n +at /)
   })
-  test('is named from where the user stands, by `npm run bylaw` too', async () => {
+  test('is named relative to the working directory, by `npm run bylaw` too', async () => {
     const below = join(cwd, 'below')
     mkdirSync(below)
     writeFileSync(join(below, 'mine.ts'), notes)

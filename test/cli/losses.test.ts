@@ -34,7 +34,7 @@ async function stored(): Promise<string> {
 }
 
 describe('stored values', { concurrency: 3 }, () => {
-  test('serve refuses to drop them, drops them with the flag and says so, and undrop puts them back', async () => {
+  test('serve refuses to drop them, drops them with the flag and says so, and undrop restores them', async () => {
     const cwd = await stored()
     writeFileSync(join(cwd, 'api.ts'), after)
     const refused = await run(['serve', 'api.ts', ...database], { cwd })
@@ -59,7 +59,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal(await again.stop(), 0)
   })
 
-  test('are written into a new file of the owner alone where it is asked for', async () => {
+  test('are written into a new file of the owner alone with --keep-in', async () => {
     const cwd = await stored()
     writeFileSync(join(cwd, 'api.ts'), after)
     const drop = ['migrate', 'apply', 'api.ts', ...database, '--allow-loss', 'notes.other', '--keep-in']
@@ -75,7 +75,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.deepEqual(rest, { collection: 'notes', account: null, parent: null, field: 'other', value: 'and me' })
   })
 
-  test('dev goes on serving the declaration before, with a locked contract too', async () => {
+  test('dev continues to serve the former declaration, with a locked contract too', async () => {
     const cwd = await stored()
     assert.equal((await run(['contract', 'lock', 'api.ts'], { cwd })).code, 0)
     const { said, hear, stop } = launch(['dev', 'api.ts', '--port', '0', ...database], { cwd })

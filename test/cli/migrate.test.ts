@@ -35,7 +35,7 @@ describe('in production', () => {
     assert.equal((await run(['migrate', 'status', 'api.ts', ...database], { cwd, env })).code, 0)
     assert.match((await run(['migrate', 'plan', 'api.ts', ...database], { cwd, env })).stdout, /nothing to do/)
   })
-  test('then it serves, and keeps what it was given over a further step', async () => {
+  test('then it serves, and keeps its rows over a further step', async () => {
     const first = await served(['api.ts', ...database], { cwd, env })
     assert.equal((await post(`${first.url}/notes`, { text: 'kept' })).status, 201)
     assert.equal(await first.stop(), 0)
@@ -52,7 +52,7 @@ describe('in production', () => {
     assert.equal(data.length, 1)
     assert.equal(await second.stop(), 0)
   })
-  test('a database in memory is made as declared, there is no other way', async () => {
+  test('a database in memory is created as declared', async () => {
     const { stop } = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd, env })
     assert.equal(await stop(), 0)
   })

@@ -5,7 +5,7 @@ import { folder, notes, post, run, served } from '../help/command.ts'
 
 const place = ['--database', 'sqlite:./notes.db']
 
-test('plan, apply and starts count rows that do not fit, and go on with --allow-misfits; a start names the count', async () => {
+test('plan, apply and starts count rows that do not fit, and continue with --allow-misfits; a start logs the count', async () => {
   const cwd = folder({ 'api.ts': notes, 'short.ts': notes.replace('max: 200', 'max: 3') })
   const first = await served(['api.ts', ...place], { cwd })
   const { json } = await post(`${first.url}/notes`, { text: 'long' })

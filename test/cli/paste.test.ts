@@ -156,7 +156,7 @@ const pairs: Readonly<Record<string, readonly [before: Field, after: Field]>> = 
 }
 
 for (const [title, [before, after]] of Object.entries(pairs))
-  test(`R195: the change that is given for ${title} is taken as it stands`, async () => {
+  test(`R195: the proposed change for ${title} is accepted unchanged`, async () => {
     await holds({ name: f.text(), x: before }, { name: f.text(), x: after })
   })
 
@@ -172,7 +172,7 @@ const others: Readonly<Record<string, readonly [before: Fields, after: Fields]>>
   ],
 }
 for (const [title, [before, after]] of Object.entries(others))
-  test(`R195: the change that is given for ${title} is taken as it stands`, async () => {
+  test(`R195: the proposed change for ${title} is accepted unchanged`, async () => {
     await holds({ name: f.text(), ...before }, { name: f.text(), ...after })
   })
 
@@ -227,7 +227,7 @@ test('R195: a text is cut by characters, so that half of one is never answered',
   await close()
 })
 
-test('R195: true and false become the values of an enum that stand for them', async () => {
+test('R195: true and false become the matching values of an enum', async () => {
   const { made, text } = pasted({ x: f.enum(['off', 'idle', 'on']) }, lockOf({ x: f.boolean() }))
   const { ask, close } = await openSandbox(made)
   for (const [x, word] of [
@@ -241,7 +241,7 @@ test('R195: true and false become the values of an enum that stand for them', as
   await close()
 })
 
-test('R195: no change is given where nothing can stand for a value', () => {
+test('R195: no change is proposed if a value has no placeholder', () => {
   for (const after of [
     { a: f.text(), b: f.ref('others') },
     { a: f.text(), b: f.text({ unique: true }) },

@@ -75,7 +75,7 @@ describe('plan files', { concurrency: 3 }, () => {
     )
   })
 
-  test('wait with their second phase for a node of before, which goes on meanwhile', async () => {
+  test('wait with their second phase for old nodes, which keep serving', async () => {
     const { cwd, database, bylaw, declare, plans } = shop()
     await bylaw('plan', 'api.ts', '--name', 'init')
     await bylaw('apply', 'api.ts')
@@ -107,7 +107,7 @@ describe('plan files', { concurrency: 3 }, () => {
     assert.equal(readdirSync(plans).length, 3)
   })
 
-  test('are taken as done where the database is there already', async () => {
+  test('count as applied if the database already matches', async () => {
     const { bylaw } = shop()
     await bylaw('apply', 'api.ts')
     await bylaw('plan', 'api.ts', '--name', 'init')
@@ -198,7 +198,7 @@ describe('plan files', { concurrency: 3 }, () => {
     )
   })
 
-  test('a name that is none is refused', async () => {
+  test('an invalid name is refused', async () => {
     const { bylaw } = shop()
     for (const name of ['', 'Add Status', '../x', 'a--b'])
       assert.match((await bylaw('plan', 'api.ts', '--name', name)).stderr, /cannot be named|--name/)

@@ -48,7 +48,7 @@ const future = notes.replace(
   "name: 'notes',",
   "name: 'notes', versions: { v1: { released: '2025-01-01' }, v2: { released: '9000-01-01' } },",
 )
-test('R189: --preview serves a version before its release, and names what is no version', async () => {
+test('R189: --preview serves a version before its release, and refuses an unknown one', async () => {
   const cwd = folder({ 'api.ts': future })
   for (const [flags, status] of [
     [[], 404],
@@ -64,7 +64,7 @@ test('R189: --preview serves a version before its release, and names what is no 
 })
 
 describe('bylaw serve', { concurrency: 3 }, () => {
-  test('tells of a clock that is far ahead of the file, and of no other', async () => {
+  test('warns of a clock that is far ahead of the file, and of no other', async () => {
     const file = ['api.ts', '--database', 'sqlite:./clock.db']
     const ahead = (hours: number) => ({
       NODE_OPTIONS: `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+${hours}*3600000`,
@@ -82,7 +82,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     }
   })
 
-  test('tells its URL in the first line, and every answer in a line of JSON', async () => {
+  test('prints its URL in the first line, and every answer in a line of JSON', async () => {
     const { url, said, stop } = await served(memory, { cwd })
     assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
     const { status, json } = await post(`${url}/notes`, { text: 'Hello' })
@@ -104,7 +104,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     })
     assert.equal(said.stderr, '')
   })
-  test('keeps what is new in little memory, unless another size is asked for', async () => {
+  test('limits the memory of new objects, unless another size is set', async () => {
     for (const [env, size] of [
       [{}, '--max-semi-space-size=8'],
       [{ NODE_OPTIONS: '--max-semi-space-size=24' }, undefined],
@@ -125,7 +125,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     assert.ok(existsSync(join(cwd, 'mine.db')))
     assert.equal(said.stdout, `bylaw serves notes at ${url}\n`)
   })
-  test('keeps its data in ./data unless told otherwise, for the next process too', async () => {
+  test('keeps its data in ./data by default, for the next process too', async () => {
     const home = folder({ 'api.ts': notes })
     const first = await served(['api.ts'], { cwd: home })
     await post(`${first.url}/notes`, { text: 'Hello' })
@@ -136,7 +136,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     assert.equal(data.length, 1)
     assert.equal(await second.stop(), 0)
   })
-  test('two processes serve one file, and each sees what the other one wrote', async () => {
+  test('two processes serve one file, and each sees the writes of the other', async () => {
     const both = ['api.ts', '--database', 'sqlite:./both.db']
     const [one, two] = await Promise.all([served(both, { cwd }), served(both, { cwd })])
     const made = await Promise.all(
@@ -149,7 +149,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     }
     assert.deepEqual(await Promise.all([one.stop(), two.stop()]), [0, 0])
   })
-  test('a port in use is told without a stack', async () => {
+  test('a port in use is reported without a stack', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
@@ -166,7 +166,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
 
 describe('the end of bylaw serve', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: what was accepted is answered, readiness fails, nothing new is taken, and the exit code is 0`, async () => {
+    test(`${signal}: accepted requests are answered, readiness fails, new ones are refused, and the exit code is 0`, async () => {
       const { url, child, end } = await served(memory, { cwd })
       const [slow, probe] = [await open(url), await open(url)]
       slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 16\r\n\r\n{"text":`)
@@ -184,7 +184,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
       assert.equal(await end(), 0)
     })
   }
-  test('for the time of grace requests are taken while readiness fails, each on a connection that ends', async () => {
+  test('during the grace period requests are accepted while readiness fails, each on a closing connection', async () => {
     const { url, child, end } = await served([...memory, '--grace', 'PT1S'], { cwd })
     const kept = await open(url)
     kept.write(`GET /healthz HTTP/1.1\r\n${json}\r\n`)
@@ -204,7 +204,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     await closed(url)
     assert.equal(await end(), 0)
   })
-  test('who does not finish in time is cut off', async () => {
+  test('a request that does not finish in time is cut off', async () => {
     const { url, child, end } = await served([...memory, '--drain', 'PT0.2S'], { cwd })
     const slow = await open(url)
     slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 99\r\n\r\n{`)
@@ -235,7 +235,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     assert.equal(last.level, 'fatal')
     assert.equal(last.err.message, 'stray')
   })
-  test('a reader of the log that stands still stops neither the service nor its end', async () => {
+  test('a blocked reader of the log stops neither the service nor its end', async () => {
     const words = ['--conditions=bylaw-source', join(checkout, 'src/cli/main.ts'), 'serve', ...memory, '--port', '0']
     const child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
@@ -252,13 +252,13 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     child.stdout.destroy()
     assert.equal(code, 0)
   })
-  test('nobody who reads the log is no reason to end', async () => {
+  test('a closed log does not end the service', async () => {
     const { url, child, stop } = await served(memory, { cwd })
     child.stdout?.destroy()
     for (let i = 0; i < 3; i++) assert.equal((await fetch(`${url}/healthz`)).status, 200)
     assert.equal(await stop(), 0)
   })
-  test('a declaration that cannot be served leaves nothing behind', async () => {
+  test('a declaration that cannot be served exits with 1', async () => {
     const { end } = launch(['serve', 'none.ts'], { cwd })
     assert.equal(await end(), 1)
   })

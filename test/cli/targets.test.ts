@@ -46,7 +46,7 @@ describe('plans for a target', { concurrency: 3 }, () => {
       assert.equal(await stop(), 0)
     })
 
-  test('what is not known, and plans of another kind of database, are refused', async (t) => {
+  test('unknown targets, and plans for another kind of database, are refused', async (t) => {
     const { url, drop } = await freshPostgres()
     t.after(drop)
     const cwd = folder({ 'api.ts': api('name: f.text()') })

@@ -59,7 +59,7 @@ test('unique values carry the mark, so that the line works after every start', (
   )
   assert.match(line as string, /annk3f9@example\.com/)
 })
-test('of several resources one is taken whose request can be repeated', () => {
+test('the sample request uses a resource whose request can be repeated', () => {
   const declared = service({
     name: 'a',
     resources: {

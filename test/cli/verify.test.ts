@@ -6,13 +6,13 @@ import { describe, test } from 'node:test'
 import { folder, notes, run } from '../help/command.ts'
 
 describe('bylaw verify', { concurrency: 3 }, () => {
-  test('says what was tried', async () => {
+  test('reports what was tried', async () => {
     const cwd = folder({ 'api.ts': notes })
     const { code, stdout } = await run(['verify', 'api.ts', '--seed', '7', '--runs', '20'], { cwd })
     assert.equal(code, 0)
     assert.equal(stdout, 'api.ts keeps its promises: 20 items of 1 resource (seed 7).\n')
   })
-  test('says what it could not try', async () => {
+  test('reports what it could not try', async () => {
     const cwd = folder({ 'api.ts': notes.replace('max: 200', () => "pattern: '^(?=a)b$'") })
     const { code, stdout } = await run(['verify', 'api.ts', '--runs', '5'], { cwd })
     assert.equal(code, 0)
@@ -59,7 +59,7 @@ export default service({
     assert.match(says, /body must be at most 5 characters long/, stderr)
     assert.match(stdout, /api\.ts does not keep its promises\.\n[\s\S]*Again: {2}bylaw verify api\.ts --seed 7/)
   })
-  test('refuses numbers that are none', async () => {
+  test('refuses invalid numbers', async () => {
     const cwd = folder({ 'api.ts': notes })
     for (const words of [
       ['--runs', '0'],

@@ -117,7 +117,7 @@ test('R203: the day after its planned end a version is served, and the log says 
 
 const going = "{ remove: { deprecated: '2026-11-19', sunset: '2026-11-20' }, list: { deprecated: '2999-01-01' } }"
 
-test('R198 R202: operations that go stand below each version that has them', async () => {
+test('R198 R202: deprecated operations are listed below each version that has them', async () => {
   const { stdout } = await run(['versions', declared('', '{}', going), '--database', database], { cwd: folder })
   for (const label of ['v1', 'v2'])
     assert.match(

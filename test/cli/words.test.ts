@@ -37,7 +37,7 @@ async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<Comm
 }
 
 describe('bylaw', { concurrency: 3 }, () => {
-  test('tells its version in the last word', async () => {
+  test('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
     for (const word of ['--version', '-v']) {
       const { code, stdout } = await run([word], { cwd })
@@ -45,7 +45,7 @@ describe('bylaw', { concurrency: 3 }, () => {
       assert.equal(stdout, `${version}\n`)
     }
   })
-  test('lists its commands, as help and where none is given', async () => {
+  test('lists its commands, as help and without a command', async () => {
     const asked = await run(['--help'], { cwd })
     assert.equal(asked.code, 0)
     for (const name of Object.keys(commands)) assert.match(asked.stdout, new RegExp(`\n  bylaw ${name} <`))
@@ -54,7 +54,7 @@ describe('bylaw', { concurrency: 3 }, () => {
     assert.equal(bare.stdout, '')
     assert.equal(bare.stderr, asked.stdout)
   })
-  test('explains a command where it is asked, whatever else stands there', async () => {
+  test('explains a command with --help, whatever the other arguments', async () => {
     const { code, stdout } = await run(['serve', '--help', '--port', '1'], { cwd })
     assert.equal(code, 0)
     assert.equal(stdout, helpText(serveCommand))
@@ -119,7 +119,7 @@ for (const [words, reason, mend] of [
   })
 }
 
-test('a value from the environment is named by its variable; an empty one counts as none', async () => {
+test('a value from the environment is named by its variable; an empty one is ignored', async () => {
   assert.match((await refusal('serve api.ts', { PORT: 'http' })).message, /^PORT has to be a port, not "http"/)
   const env = { PORT: '', LOG_LEVEL: '', DRAIN: '', DATABASE_URL: 'oracle:x' }
   assert.match((await refusal('serve api.ts', env)).message, /"oracle:x" is not known/)

@@ -76,7 +76,7 @@ describe('a planted difference is found', () => {
     test(name, () => assert.deepEqual(kinds(was, is), expected))
 })
 
-describe('what is no difference', () => {
+describe('equal answers', () => {
   test('other identifiers in the same places', () => {
     const body = (id: string) => ({ id, links: [`/customers/${id}`], next: cursor(id) })
     assert.deepEqual(kinds({ body: body(one) }, { body: body(other) }), [])
@@ -88,7 +88,7 @@ describe('what is no difference', () => {
 })
 
 describe('names of values', () => {
-  test('stand for the values of the run that they are filled in', () => {
+  test('are filled with the values of the current run', () => {
     const [before, now] = [namesOf(), namesOf()]
     before.name(`/customers/${one}`, 3)
     const stored = before.refer(`/customers/${one}/lines`)
@@ -96,7 +96,7 @@ describe('names of values', () => {
     now.name(`/customers/${other}`, 3)
     assert.equal(now.fill(stored), `/customers/${other}/lines`)
   })
-  test('are not given to what a client made up', () => {
+  test('are not given to values that a client made up', () => {
     const names = namesOf()
     assert.equal(names.refer(`/customers/${one}`), `/customers/${one}`)
     assert.equal(names.name(`no ${one}`, 0), `no ${one}`)
@@ -127,7 +127,7 @@ test('a report counts differences by kind and names request and difference', () 
   assert.doesNotMatch(text, /request 2/)
 })
 
-test('time stands still until it is moved, and chance comes again', () => {
+test('time stops until it is moved, and random values repeat', () => {
   restart('a')
   const drawn = [randomUUID(), randomBytes(8).toString('hex'), Math.random()]
   const time = Date.now()

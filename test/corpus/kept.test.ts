@@ -18,7 +18,7 @@ test('kept databases open, and all that was given out with them is answered as r
 describe('public types', () => {
   const kept = readFileSync(here('public.txt'), 'utf8')
 
-  test('differ from those that are kept by comments alone', () => {
+  test('differ from the stored ones by comments only', () => {
     assert.deepEqual(faceDifferences(kept, builtFace()), [])
   })
 

@@ -94,7 +94,7 @@ function edited(path: string, value?: unknown): typeof document {
 const get = 'paths /notes/{id} get responses'
 const properties = 'components schemas Note properties'
 
-describe('an exchange that is described is left alone', () => {
+describe('a described exchange is accepted', () => {
   const cases: Record<string, Exchange> = {
     'an item': found,
     'without the prefix of a server': { ...found, target: '/notes/not_1' },
@@ -147,7 +147,7 @@ describe('an answer that is not described is found', () => {
     test(name, () => assert.match(judgeOf(document)(exchange).join('\n'), words))
 })
 
-describe('a document that says something wrong is found', () => {
+describe('a wrong document is found', () => {
   const cases: Record<string, [Exchange, RegExp, string, unknown?]> = {
     'no such path': [found, /path is not described/, 'paths /notes/{id}'],
     'no such method': [found, /GET is not described/, 'paths /notes/{id} get'],

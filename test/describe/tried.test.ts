@@ -70,13 +70,13 @@ function small(otherwise: (method: string, path: string, sent: Sent) => number |
 
 const verdict = (send = small(), described = document) => tried({ document: described, send, seed: 7, runs: 6 })
 
-test('a service that does as its description says has no complaints', async () => {
+test('a service that matches its description has no complaints', async () => {
   const { complaints, right, done, wrong } = await verdict()
   assert.deepEqual(complaints, [])
   assert.ok(right >= 20 && done === right && wrong >= 15, JSON.stringify({ right, done, wrong }))
 })
 
-describe('a service that does otherwise is found:', () => {
+describe('a service that does not match is found:', () => {
   const given = ({ json }: Sent) => ((typeof json === 'object' && json) || {}) as Record<string, unknown>
   const cases: Record<string, [Parameters<typeof small>[0], RegExp]> = {
     'it takes what is too long': [

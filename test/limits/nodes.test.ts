@@ -60,12 +60,12 @@ function together(title: string, start: () => Promise<Running>, skip: string | f
     })
     after(() => Promise.all(nodes.map((node) => node.stop())))
 
-    it('two processes grant the whole quota, and beyond it no more than a lease each', { skip }, async () => {
+    it('two processes grant the whole quota, and at most one lease each beyond it', { skip }, async () => {
       const got = await granted(nodes, 2 * quota, '192.0.2.1')
       assert.ok(got >= quota && got <= quota + lease, String(got))
     })
 
-    it('a process that is killed and started again forgets no more than a lease', { skip }, async () => {
+    it('a process that is killed and started again forgets at most one lease', { skip }, async () => {
       assert.equal(await granted(nodes, 100, '192.0.2.2'), 100)
       await nodes.pop()?.stop('SIGKILL')
       nodes.push(await start())
@@ -98,7 +98,7 @@ for (const { name, start, skip } of servers)
   })
 
 describe('Redis', () => {
-  it('a Redis that is not there refuses the start, and its password is not told', async () => {
+  it('an unreachable Redis refuses the start, without its password in the message', async () => {
     const url = 'redis://:sesame-open@127.0.0.1:1'
     await assert.rejects(startService(file, { env: { RATE_LIMIT_URL: url } }), ({ message }: Error) => {
       assert.match(message, /The Redis at 127\.0\.0\.1:1 cannot be used: ECONNREFUSED/)
@@ -110,6 +110,6 @@ describe('Redis', () => {
   })
 })
 
-it('proxies that are none refuse the start', async () => {
+it('invalid proxies refuse the start', async () => {
   await assert.rejects(startService(file, { args: ['--trusted-proxies', '10.0.0.0/8,proxy'] }), /"proxy" is neither/)
 })

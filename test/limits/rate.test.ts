@@ -70,7 +70,7 @@ const scene = fc.record({
   scheduler: fc.scheduler(),
 })
 
-test('in one window nodes grant the whole quota, and beyond it no more than a lease each', async () => {
+test('in one window nodes grant the whole quota, and at most one lease each beyond it', async () => {
   await fc.assert(
     fc.asyncProperty(scene, async ({ nodes, quota, lease, order, scheduler }) => {
       const { ledger } = shared()
@@ -84,7 +84,7 @@ test('in one window nodes grant the whole quota, and beyond it no more than a le
   )
 })
 
-test('one node alone is exact, whatever its lease, and asks as seldom as that allows', async () => {
+test('one node alone is exact with any lease, and asks once for each lease', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 9 }), async (quota, lease) => {
       const { ledger, asked } = shared()
@@ -103,7 +103,7 @@ test('one node alone is exact, whatever its lease, and asks as seldom as that al
   )
 })
 
-test('in any stretch as long as a window no more is granted than two windows allow, and in each window the quota holds', async () => {
+test('each window keeps its quota, and any span of that length at most two quotas', async () => {
   const events = fc.array(fc.record({ node: fc.nat(), pause: fc.integer({ min: 0, max: 400 }) }), { maxLength: 120 })
   await fc.assert(
     fc.asyncProperty(scene, events, async ({ nodes, quota, lease, scheduler }, given) => {
@@ -132,7 +132,7 @@ test('in any stretch as long as a window no more is granted than two windows all
   )
 })
 
-test('what one of several quotas refuses counts against none of them', async () => {
+test('a request that one of several quotas refuses counts against none of them', async () => {
   await fc.assert(
     fc.asyncProperty(scene, fc.integer({ min: 1, max: 30 }), async ({ quota, lease, order, scheduler }, other) => {
       const { ledger } = shared()
@@ -166,7 +166,7 @@ test('a ledger that fails refuses by its failure, and nothing is lost when it is
   assert.equal(count(rest), 7)
 })
 
-test('callers are counted each by itself, and only so many are remembered', async () => {
+test('callers are counted separately, and a limited number is remembered', async () => {
   const { ledger, asked } = shared()
   const one = makeMeter(ledger, 100)
   const policy = policyOf(10, 5)
@@ -194,7 +194,7 @@ test('forgetting a caller does not give it its lease again', async () => {
   assert.equal(got, 20)
 })
 
-test('a clock that was ahead for long keeps nobody out when it is right again', async () => {
+test('a clock that was ahead does not block callers once it is corrected', async () => {
   const { ledger } = shared()
   const one = makeMeter(ledger)
   const charges = [{ policy: policyOf(3, 1), partition: 'a' }]

@@ -28,7 +28,7 @@ for (const { name, start, skip } of servers) {
     })
     const ledgers = () => [one as RedisLedger, two as RedisLedger] as const
 
-    it('counts what two nodes spend together, and each name by itself', { skip }, async () => {
+    it('counts requests of two nodes together, for each name separately', { skip }, async () => {
       const [a, b] = ledgers()
       assert.equal((await a.ledger(spend('free/hourly/x', 3))).used, 3)
       const spent = await b.ledger(spend('free/hourly/x', 4))
@@ -38,7 +38,7 @@ for (const { name, start, skip } of servers) {
       assert.equal((await b.ledger(spend('free/hourly/y', 1))).used, 1)
     })
 
-    it('begins anew when a window is over', { skip }, async () => {
+    it('begins again when a window is over', { skip }, async () => {
       const [a, b] = ledgers()
       await a.ledger(spend('z', 5, 300))
       await pause(350)
@@ -54,7 +54,7 @@ for (const { name, start, skip } of servers) {
       assert.ok(until - (Date.now() - hour) <= 60_000)
     })
 
-    it('nodes grant a quota and no more than their leases beyond it', { skip }, async () => {
+    it('nodes grant a quota and at most their leases beyond it', { skip }, async () => {
       const [a, b] = ledgers()
       const policy: QuotaPolicy = {
         tier: 'free',
@@ -76,7 +76,7 @@ for (const { name, start, skip } of servers) {
     })
   })
 
-  it(`${name} that is gone refuses what has to be counted, at once, and is used again when it is back`, {
+  it(`${name} that is lost refuses counted requests at once, and is used again when it is back`, {
     skip,
   }, async () => {
     const first = await start()
@@ -113,7 +113,7 @@ for (const { name, start, skip } of servers) {
     }
   })
 
-  it(`${name} that is not there, or wants another password, refuses the start`, { skip }, async () => {
+  it(`${name} that is unreachable, or wants another password, refuses the start`, { skip }, async () => {
     const locked = await start(undefined, 'sesame-open')
     try {
       await assert.rejects(redisLedger(locked.url.replace('sesame-open', 'wrong')))

@@ -135,7 +135,7 @@ async function lastPage(hall: Hall, ask: Ask) {
 }
 
 for (const { made, kind } of places) {
-  test(`${made.name} (${kind}): whatever is written elsewhere, no row that stays as it is is missed or shown twice`, async () => {
+  test(`${made.name} (${kind}): under concurrent writes no unchanged row is missed or shown twice`, async () => {
     await fc.assert(
       fc.asyncProperty(inputs, asks(made), changes, fc.boolean(), async (given, ask, deeds, back) => {
         const hall = await opened(made, kind)

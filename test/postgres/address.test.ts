@@ -14,7 +14,7 @@ import { node } from './stand.ts'
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-address-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-test('a URL says where it is, the environment what it leaves out', () => {
+test('a URL names the server, and the environment fills the rest', () => {
   const short = (url: string, environment = {}) => {
     const { hosts, user, database, password } = parseConnectionUrl(url, environment)
     return `${user}:${password()}@${hosts.map(({ host, port }) => `${host}:${port}`).join()}/${database}`
@@ -32,7 +32,7 @@ test('a URL says where it is, the environment what it leaves out', () => {
     assert.equal(short(url, environment), expected, url)
 })
 
-test('what is wrong in a URL is told', () => {
+test('mistakes in a URL are reported', () => {
   for (const [url, reason] of [
     ['postgres://db/orders?sslmod=require', /sslmod is not known; allowed are application_name, /],
     ['postgres://db/orders?sslmode=prefer', /sslmode prefer is not known; allowed are disable, require/],
@@ -67,7 +67,7 @@ async function guarded(t: TestContext) {
   return { server, cert, at }
 }
 
-test('passwords come from a file, TLS is as strict as asked, and no secret is told', {
+test('passwords come from a file, TLS is as strict as requested, and no secret is shown', {
   skip: without('openssl'),
   timeout: 60_000,
 }, async (t) => {

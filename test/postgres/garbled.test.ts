@@ -178,7 +178,7 @@ test('bytes that are no protocol cost a connection and nothing else, whenever th
     }
 })
 
-test('a new connection whose first answer is no protocol is an outage for the requests that need one', {
+test('a new connection that does not speak the protocol is an outage for the requests that need one', {
   timeout: 120_000,
 }, async (t) => {
   const server = await cluster(['shared_buffers=16MB'])

@@ -25,7 +25,7 @@ async function returned(lists: ValueLists): Promise<unknown[][]> {
   return rows.map((row) => names.map((name) => row[name]))
 }
 
-test('what is listed comes back as it was, whatever it is', async () => {
+test('lists of parameters return their values unchanged', async () => {
   const given: [text: Cell, integer: Cell][] = [
     ['', 0],
     ['a', 1],
@@ -48,7 +48,7 @@ test('what is listed comes back as it was, whatever it is', async () => {
   )
 })
 
-test('what is null in every row, or has no row, is a list as well', async () => {
+test('columns of nulls only, and empty lists, are lists as well', async () => {
   const rows = [
     [null, null],
     [null, null],
@@ -57,7 +57,7 @@ test('what is null in every row, or has no row, is a list as well', async () => 
   assert.deepEqual(await returned({ types: ['bigint', 'text'], rows: [[]] }), [[null, null]])
 })
 
-test('a number that no column can hold is refused, and the connection goes on', async () => {
+test('a number that no column can hold is refused, and the connection stays usable', async () => {
   for (const wrong of [2n ** 63n, 1.5])
     await assert.rejects(async () => returned({ types: ['bigint'], rows: [[wrong]] }), RangeError)
   await assert.rejects(returned({ types: ['text'], rows: [['a\u0000b']] }), { code: '22021' })

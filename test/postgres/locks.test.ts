@@ -54,7 +54,7 @@ test('reads of a table that is locked hold up no others, and are refused with 50
   )
 })
 
-test('what was prepared before a table was changed is prepared again', { timeout: 30_000 }, async (t) => {
+test('statements that were prepared before a table changed are prepared again', { timeout: 30_000 }, async (t) => {
   const { call, server } = await stand(t)
   const { json } = await call('POST', '/things', { name: 'a' })
   const path = `/things/${json.id}`

@@ -59,7 +59,7 @@ const blocking = async (t: TestContext, url: string, statement: string) => {
 }
 
 describe('a change of the schema', () => {
-  test('is carried out by one of many that start at once', async (t) => {
+  test('is carried out by one of many nodes that start at once', async (t) => {
     const url = await place(t, 1200)
     const all = await Promise.all([1, 2, 3, 4].map(() => apply(url)))
     assert.equal(all.filter(({ done }) => done.length > 0).length, 1)
@@ -70,7 +70,7 @@ describe('a change of the schema', () => {
     assert.equal(first.filter(({ done }) => done.length > 0).length, 1)
   })
 
-  test('builds an index otherwise where more of a text fits into it', async (t) => {
+  test('builds an index again if more of a text fits into it', async (t) => {
     const { url, drop } = await freshPostgres()
     t.after(drop)
     const texts = (max: number) => {
@@ -88,7 +88,7 @@ describe('a change of the schema', () => {
     assert.deepEqual(await index(), ['(by_text, id)'])
   })
 
-  test('waits for who holds a table outside of its queue, so that readers go on', async (t) => {
+  test('waits for the holder of a table outside of the lock queue, so that readers continue', async (t) => {
     const url = await place(t, 10)
     const release = await blocking(t, url, 'SELECT * FROM things LIMIT 1')
     const applied = apply(url)
@@ -105,7 +105,7 @@ describe('a change of the schema', () => {
     await assertDone(url, 10)
   })
 
-  test('is refused where rows are alike, leaves no index behind, and goes on once they differ', async (t) => {
+  test('is refused if rows have equal values, leaves no index, and continues once they differ', async (t) => {
     const url = await place(t, 30, `'same'`)
     await assert.rejects(
       apply(url),
@@ -117,7 +117,7 @@ describe('a change of the schema', () => {
     await assertDone(url, 30)
   })
 
-  test('makes an index anew that an earlier try has left unfinished', async (t) => {
+  test('builds an index again that an earlier try left unfinished', async (t) => {
     const url = await place(t, 10)
     await sql(url, 'ALTER TABLE things ADD COLUMN by_size bigint')
     await sql(url, 'CREATE INDEX "index__things__by_size" ON things (by_size)')
@@ -128,7 +128,7 @@ describe('a change of the schema', () => {
     assert.match(String(index?.indexdef), /by_size, id\)$/)
   })
 
-  test('is taken over from who is silent for too long, and who wakes up writes nothing', async (t) => {
+  test('is taken over from a silent node, which writes nothing when it wakes up', async (t) => {
     const url = await place(t, 10)
     const release = await blocking(t, url, 'LOCK TABLE things IN SHARE MODE')
     const silent = apply(url, after, { term: 300, beat: 1e9 })
@@ -144,7 +144,7 @@ describe('a change of the schema', () => {
     await assertDone(url, 10)
   })
 
-  test('goes on where it was stopped, however often its maker is killed', async (t) => {
+  test('continues where it was stopped, however often its process is killed', async (t) => {
     const url = await place(t, 6000)
     const script = fileURLToPath(new URL('migrator.ts', import.meta.url))
     let kills = 0
@@ -171,7 +171,7 @@ describe('a change of the schema', () => {
     t.diagnostic(`${kills} kills, the last holder had number ${held?.fence}`)
   })
 
-  test('of two processes at once leaves one change, whoever of them is killed', async (t) => {
+  test('of two processes at once makes one change, whichever is killed', async (t) => {
     const url = await place(t, 3000)
     const script = fileURLToPath(new URL('migrator.ts', import.meta.url))
     const begun = () =>

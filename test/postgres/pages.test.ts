@@ -62,7 +62,7 @@ async function watched(t: TestContext): Promise<Watched> {
   }
 }
 
-test('a page and the rows beside its rows are from one state, with and without a total', {
+test('a page and the rows joined to it are from one snapshot, with and without a total', {
   timeout: 60_000,
 }, async (t) => {
   const own = await watched(t)
@@ -77,7 +77,7 @@ test('a page and the rows beside its rows are from one state, with and without a
   }
 })
 
-test('a row that loses its value while the page is read is there once', { timeout: 60_000 }, async (t) => {
+test('a row that loses its value while the page is read is listed once', { timeout: 60_000 }, async (t) => {
   const own = await watched(t)
   for (const [title, rank] of [
     ['a', 1],

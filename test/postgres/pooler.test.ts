@@ -104,7 +104,7 @@ test('the contract holds where connections are shared between transactions', { s
   assert.deepEqual(own.errors, [])
 })
 
-test('no time-out is left behind in a connection, and all writes have them', { skip, timeout: 60_000 }, async (t) => {
+test('no timeout stays in a connection, and all writes have them', { skip, timeout: 60_000 }, async (t) => {
   const own = await node(`${url}?pooler=transaction`)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'timed' })

@@ -41,7 +41,7 @@ async function spread(t: TestContext, count: number, api = first): Promise<{ url
 const sql = (url: string, text: string) => asked(url, `/* beside */ ${text}`)
 const rows = (url: string, table: string) => sql(url, `SELECT * FROM ${table} ORDER BY 1`)
 
-test('of those who want one value at once one has it, over all nodes and parts', async (t) => {
+test('of concurrent writers of one value one gets it, over all nodes and shards', async (t) => {
   const { url, nodes } = await spread(t, 2)
   for (let round = 0; round < 10; round++) {
     const all = Array.from({ length: 12 }, (_, i) =>
@@ -54,7 +54,7 @@ test('of those who want one value at once one has it, over all nodes and parts',
   assert.equal((await rows(url, 'bylaw_values')).length, 10)
 })
 
-test('a value is free again when its row has another one, or is gone', async (t) => {
+test('a value is free again when its row changes it, or is deleted', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call } = nodes[0] as Node
   const made = await call('POST', '/customers', { email: 'a@b.c' })
@@ -69,7 +69,7 @@ test('a value is free again when its row has another one, or is gone', async (t)
   assert.equal((await rows(url, 'bylaw_values')).length, 1)
 })
 
-test('nobody refers to what is gone, however a deletion and a creation meet', async (t) => {
+test('no reference to a deleted row remains after a concurrent deletion and creation', async (t) => {
   const { url, nodes } = await spread(t, 2)
   const [one, other] = nodes as [Node, Node]
   const outcomes = new Set<string>()
@@ -89,7 +89,7 @@ test('nobody refers to what is gone, however a deletion and a creation meet', as
   assert.deepEqual(count, { same: true })
 })
 
-test('a row that is told of and not there yet is waited for, and never passed over', async (t) => {
+test('a row with a link but not inserted yet is waited for', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call } = nodes[0] as Node
   const made = await call('POST', '/customers', { email: 'a@b.c' })
@@ -137,7 +137,7 @@ END $$`
 
 const unknown = /not known whether this was done/
 
-test('any error and any warning in answer to COMMIT is of unknown outcome, and a key tells it', async (t) => {
+test('any error or warning of COMMIT is an unknown outcome, which a key resolves', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const between = await proxy(t, Number(new URL(url).port))
   const far = await node(url.replace(/:\d+\//, `:${between.port}/`), first)
@@ -179,7 +179,7 @@ async function migrated(url: string, api: Service, allowLoss: readonly string[] 
   }
 }
 
-test('what becomes unique is reserved for the rows that are there, while no node runs', async (t) => {
+test('values that become unique are reserved for existing rows, while no node runs', async (t) => {
   const before = shop({ email: f.email(), name: f.text({ default: '' }) })
   const { url, nodes } = await spread(t, 1, before)
   const { call, close } = nodes.pop() as Node
@@ -203,7 +203,7 @@ test('what becomes unique is reserved for the rows that are there, while no node
   )
 })
 
-test('what is unique no longer, and rows of before, are brought to the newest declaration', async (t) => {
+test('values that are no longer unique, and old rows, are migrated', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call, close } = nodes.pop() as Node
   for (let i = 0; i < 30; i++) await call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 10}` })
@@ -225,7 +225,7 @@ test('what is unique no longer, and rows of before, are brought to the newest de
   assert.equal((await own.call('POST', '/customers', { email: 'a1@b.c' })).status, 201)
 })
 
-test('while nodes of before run, rows of theirs are found by what is new', async (t) => {
+test('while old nodes run, new filters find their rows', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const before = nodes.pop() as Node
   for (let i = 0; i < 9; i++) await before.call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 3}` })
@@ -239,7 +239,7 @@ test('while nodes of before run, rows of theirs are found by what is new', async
   assert.equal((await now.call('GET', '/customers?name=n1&sort=name')).json.data.length, 4)
 })
 
-test('where values were reserved, nodes of the declaration before run no more, though steps are left', async (t) => {
+test('once values are reserved, nodes of the former declaration are refused, even before the last steps', async (t) => {
   const before = shop({ email: f.email(), name: f.text({ default: '', filter: true }) })
   const { url, nodes } = await spread(t, 1, before)
   await nodes.pop()?.close()
@@ -259,7 +259,7 @@ test('where values were reserved, nodes of the declaration before run no more, t
   watched(url)
 })
 
-test('what is dropped lies beside its row, goes with it, and is put back there', async (t) => {
+test('a dropped value is on the shard of its row, is deleted with it, and restored there', async (t) => {
   const before = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }), note: f.text() })
   const { url, nodes } = await spread(t, 1, before)
   const first = nodes.pop() as Node

@@ -9,7 +9,7 @@ import type { Collection } from '../../src/rows/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { api, node, stand, untilWell } from './stand.ts'
 
-test('what others commit is seen at once, and what they do not commit is not', { timeout: 60_000 }, async (t) => {
+test('commits of others are seen at once, and uncommitted writes are not', { timeout: 60_000 }, async (t) => {
   const own = await stand(t)
   const other = await node(own.server.url)
   t.after(other.close)
@@ -46,7 +46,7 @@ test('what others commit is seen at once, and what they do not commit is not', {
   await client.end()
 })
 
-test('a total is that of the rows it comes with, whoever wrote in between', { timeout: 60_000 }, async (t) => {
+test('a total is that of the rows it comes with, under concurrent writes', { timeout: 60_000 }, async (t) => {
   const own = await stand(t)
   const other = await node(own.server.url)
   t.after(other.close)
@@ -62,7 +62,7 @@ test('a total is that of the rows it comes with, whoever wrote in between', { ti
   assert.deepEqual([await total(), await total('&count=1'), await total('&count=0')], [10, 4, 6])
 })
 
-test('a list is read once while nothing is written, and the state of a server is not that of the next', {
+test('a list is read once while nothing is written, and the state of one server is not that of another', {
   timeout: 60_000,
 }, async (t) => {
   const own = await stand(t)

@@ -5,7 +5,7 @@ import { stand } from './stand.ts'
 
 const many = 60
 
-test('what many ask at the same time are few statements, each answered for itself', { timeout: 60_000 }, async (t) => {
+test('concurrent requests share few statements, and each gets its own result', { timeout: 60_000 }, async (t) => {
   const { server, call } = await stand(t)
   const spent = () => Number(server.psql('SELECT txid_current()'))
   const before = spent()

@@ -42,7 +42,7 @@ test('a keyed creation whose answer is lost is answered by its key', async (t) =
   assert.equal(count('lost-answer'), 1)
 })
 
-test('a keyed creation that never arrived is not done behind the back of its caller', async (t) => {
+test('a keyed creation that never arrived is not carried out later', async (t) => {
   const { call, cut } = await far(t)
   cut('never-arrived', 'cut before')
   const gone = await call('POST', '/things', { name: 'never-arrived' }, keyed('key-2'))
@@ -54,7 +54,7 @@ test('a keyed creation that never arrived is not done behind the back of its cal
   assert.equal((await call('POST', '/things', { name: 'never-arrived' }, keyed('key-2'))).status, 201)
 })
 
-test('without a key it is said that nobody knows, and nothing is done twice', async (t) => {
+test('without a key the outcome is reported as unknown, and nothing is done twice', async (t) => {
   const { call, cut } = await far(t)
   for (const [name, how, made] of [
     ['unkeyed-behind', 'cut behind', 1],
@@ -69,7 +69,7 @@ test('without a key it is said that nobody knows, and nothing is done twice', as
   }
 })
 
-test('a change and a deletion whose ends are lost are not repeated', async (t) => {
+test('a change and a deletion whose answers are lost are not repeated', async (t) => {
   const { call, cut } = await far(t)
   const { json } = await call('POST', '/things', { name: 'to be changed' })
   cut('changed-once', 'cut behind')
@@ -86,14 +86,14 @@ test('a change and a deletion whose ends are lost are not repeated', async (t) =
   assert.equal((await call('GET', `/things/${json.id}`)).status, 410)
 })
 
-test('a read is asked again', async (t) => {
+test('a read is retried', async (t) => {
   const { call, cut } = await far(t)
   const { json } = await call('POST', '/things', { name: 'to be read' })
   cut(json.id, 'cut behind')
   assert.equal((await call('GET', `/things/${json.id}`)).status, 200)
 })
 
-test('what was committed on one machine alone counts as unknown', async (t) => {
+test('a commit on one machine alone counts as unknown', async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'on all machines' })
@@ -152,7 +152,7 @@ async function session(text: string): Promise<{ readonly end: () => Promise<void
   return { end: () => other.end() }
 }
 
-test('what others hold is waited for, and not for ever', { timeout: 60_000 }, async (t) => {
+test('locks of others are waited for, with a limit', { timeout: 60_000 }, async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'held' })
@@ -170,7 +170,7 @@ test('what others hold is waited for, and not for ever', { timeout: 60_000 }, as
   assert.deepEqual([late.status, late.json.type, read.status], [503, 'timeout', 200])
 })
 
-test('a key that another node is still using is told as in progress', { timeout: 60_000 }, async (t) => {
+test('a key that another node is still using is reported as in progress', { timeout: 60_000 }, async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   await own.call('POST', '/things', { name: 'first with the key' }, keyed('busy'))

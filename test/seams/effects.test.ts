@@ -64,7 +64,7 @@ doors('a made-up counter of children', shop, (door: Door) => {
     assert.deepEqual(await counts(`/tags/${tag}`), [0])
   })
 
-  it('counts what several writers make at the same time', async () => {
+  it('counts the children of concurrent writers', async () => {
     const [order, tag] = [await made('/orders'), await made('/tags')]
     const all = await Promise.all(Array.from({ length: 6 }, () => line(order, tag)))
     assert.deepEqual(
@@ -88,7 +88,7 @@ doors('a made-up counter of children', shop, (door: Door) => {
     assert.deepEqual(await counts(`/orders/${order}`, `/tags/${tag}`), [1, 1])
   })
 
-  it('leaves nothing behind if one effect is refused', async () => {
+  it('writes nothing if one effect is refused', async () => {
     const [order, tag] = [await made('/orders'), await made('/tags')]
     const tags = await Promise.all(Array.from({ length: mostLines }, () => line(order, tag)))
     assert.deepEqual(

@@ -244,7 +244,7 @@ for (const [store, runs, make] of grounds)
         await fc.assert(property, settings(runs))
       })
 
-    it('R195: what a caller may do in the newest version it may do in every older one, and nothing more', async () => {
+    it('R195: a caller has the same permissions in every version', async () => {
       const property = fc.asyncProperty(hiddenOf('A-1'), steps, async (hidden, given) => {
         const [older, newest] = [await filled(api, make, hidden, has), await filled(api, make, hidden, has)]
         try {

@@ -115,13 +115,13 @@ for (const [name, text, parent] of ordered)
     for (const line of own) assert.match(line, /^SEARCH \w+ USING (COVERING )?(INDEX \S+|PRIMARY KEY) \(account=\?/)
   })
 
-test('what no index orders is sought by the account all the same', () => {
+test('lists without an index for their order use the account too', () => {
   for (const text of ['title[like]=%25x%25', 'status=open&code[null]=true&sort=title', 'custom_sort=pressing'])
     for (const line of details(planOf('tasks', text, null)).filter((one) => !one.startsWith('USE TEMP')))
       assert.match(line, /^SEARCH .*account=\?/, text)
 })
 
-test('what a deletion looks for is sought by the account too', () => {
+test('dependents of a deletion are searched by the account too', () => {
   for (const [table, column] of [
     ['steps', 'by_taskId'],
     ['tasks', 'by_teamId'],
@@ -146,7 +146,7 @@ test('an item is found by its primary key', () => {
   }
 })
 
-test('whose the rows are that are there already, nobody could say: they are made anew where there are none, else refused', () => {
+test('tables that get accounts are created again if empty, otherwise refused', () => {
   const before = { layout: changeBetween(null, plain, sqliteDialect).after, former: null }
   const after = { layout: changeBetween(null, collections, sqliteDialect).after, former: null }
   for (const [from, to, says] of [

@@ -123,7 +123,7 @@ for (const [store, make] of places)
     ['no versions', Object.values(plain), unversioned, ''],
   ] as const)
     describe(`nodes of two declarations with ${kind} that write in turn (${store})`, () => {
-      test('lose nothing of what either was acknowledged, and nothing that they did not touch', async (t) => {
+      test('lose no acknowledged write of either side, and no untouched field', async (t) => {
         const both = await sides(t, await make(t), ...declared())
         const rows: { path: string; all: readonly Model[] }[] = []
         const path = { old: '/things', now: `${prefix}/things` }

@@ -55,7 +55,7 @@ for (const hours of [-2, 2])
     assert.deepEqual((await applied(own, after)).waitsFor, ['running'])
   })
 
-test('nodes that say nothing while a change waits for them are gone, whatever the clock says', async (t) => {
+test('silent nodes that a change waits for count as stopped, with any clock', async (t) => {
   const { file, own } = await place(t, { past: -2, future: 2 })
   const { waitsFor, left } = await applied(own, after)
   assert.deepEqual([waitsFor, left], [[], []])

@@ -16,7 +16,7 @@ const plain = (file: string, text: string) => rows(file, text).map((row) => ({ .
 const collections = (api: ReturnType<typeof things>) => [...api.resources.values()].map(({ collection }) => collection)
 
 describe('index columns and views', () => {
-  test('a new filter finds rows of before, and one that goes leaves no column', async (t) => {
+  test('a new filter finds old rows, and a removed one drops its column', async (t) => {
     const file = freshFile(t)
     await asked(
       file,
@@ -47,7 +47,7 @@ describe('index columns and views', () => {
     assert.deepEqual(indexes(file), ['index__things__by_createdAt', 'index__things__by_updatedAt'])
   })
 
-  test('what is unique from now on is refused where rows clash, and nothing changes', async (t) => {
+  test('a new unique field is refused if rows clash, and nothing changes', async (t) => {
     const file = freshFile(t)
     const before = things({ name: f.text(), size: f.integer() })
     await asked(file, before, post({ name: 'a', size: 1 }), post({ name: 'a', size: 1 }))
@@ -244,7 +244,7 @@ describe('index columns and views', () => {
     ])
   })
 
-  test('a table that a later release shares between resources is added to files of before', async (t) => {
+  test('a shared table of a later release is added to older files', async (t) => {
     const file = freshFile(t)
     const api = things({ name: f.text() })
     const [made] = await asked(file, api, post({ name: 'a' }))
@@ -261,7 +261,7 @@ describe('index columns and views', () => {
     assert.equal(rows(file, 'SELECT * FROM bylaw_keys').length, 1)
   })
 
-  test('a service that must find its schema ready says which steps are missing', async (t) => {
+  test('a service that requires an up-to-date schema names the missing steps', async (t) => {
     const file = freshFile(t)
     const api = collections(things({ name: f.text() }))
     const required = () => openSqlite(`sqlite:${file}`, api, 'require')

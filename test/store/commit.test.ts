@@ -25,7 +25,7 @@ for (const [at, told] of [
   ['COMMIT', /not known whether this was done/],
   ['INSERT', /nothing was changed/],
 ] as const) {
-  test(`a disk that fails at ${at}: the answer says what is known, and the key can be used again`, async (t) => {
+  test(`a disk that fails at ${at}: the answer reports the outcome, and the key can be used again`, async (t) => {
     const { call, db, errors } = await staged(t)
     const broken = breaking(db)
     const post = (): Promise<Response> =>

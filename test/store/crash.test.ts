@@ -28,7 +28,7 @@ async function killedAfter(count: number, file: string): Promise<string[]> {
   return ids
 }
 
-test('every acknowledged create is there after kill -9, whole and found by its columns', async (t) => {
+test('every acknowledged create exists after kill -9, whole and found by its columns', async (t) => {
   const file = freshFile(t)
   const acknowledged: string[] = []
   for (let round = 0; round < 10; round++) {

@@ -40,7 +40,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
     const named = (name: string | null) => listKeys(store, name)
     const revoke = (ids: string[], time: number) => revokeKeys(store, ids, time)
 
-    test('what was issued is found by what it is sealed as, and by nothing else', async () => {
+    test('a credential is found by its hash only', async () => {
       const one = credential('found', { account: 'acc_1', expires: 9_007_199_254_740_991 })
       assert.equal(await issue(one), true)
       const ask = async (...hashes: string[]) => findKeys(store, hashes)
@@ -49,13 +49,13 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       assert.deepEqual(await named('found'), [one])
       assert.ok((await named(null)).some(({ id }) => id === one.id))
     })
-    test('of those who issue at once, only as many succeed as may be in force', async () => {
+    test('of concurrent issues only as many succeed as may be in force', async () => {
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => issue(credential('crowd'))))
       assert.equal(outcomes.filter((one) => one).length, 2)
       assert.equal(outcomes.filter((one) => !one).length, 8)
       assert.equal((await named('crowd')).length, 2)
     })
-    test('what is revoked or has expired makes room, and is revoked once', async () => {
+    test('a revoked or expired credential makes room, and is revoked once', async () => {
       const [first, second] = [credential('room'), credential('room', { expires: 5000 })]
       await issue(first)
       await issue(second)

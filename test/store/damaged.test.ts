@@ -24,7 +24,7 @@ function damage(file: string, table: string): void {
   closeSync(disk)
 }
 
-test('what needs a damaged page is 503 with Retry-After, in the loop and on the thread, and all else is answered', async (t) => {
+test('a read of a damaged page is 503 with Retry-After, in the loop and on the thread; others are answered', async (t) => {
   const file = freshFile(t)
   const database = `sqlite:${file}`
   const first = testing(api, { database })

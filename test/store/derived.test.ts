@@ -113,8 +113,8 @@ const columns = async (place: Place): Promise<string[]> => {
 }
 
 for (const [name, made] of places)
-  describe(`columns of what only older versions have (${name})`, () => {
-    test('rows of before the version are found, and what both declarations write meanwhile', async (t) => {
+  describe(`columns of fields that only older versions have (${name})`, () => {
+    test('rows from before the version are found, and concurrent writes of both declarations', async (t) => {
       const place = await made(t)
       const one = await node(t, place, before)
       await one.ask('POST', '/v1/people', { id: 'per_1', first: 'Ann', last: 'Lee' })
@@ -135,7 +135,7 @@ for (const [name, made] of places)
       assert.deepEqual((await apply(place, people())).about, [])
     })
 
-    test('another function is another column, which is filled before it is asked', async (t) => {
+    test('a changed function has a new column, which is filled before it is queried', async (t) => {
       const place = await made(t)
       const one = await node(t, place, people())
       await one.put('1', 'Ann')
@@ -153,7 +153,7 @@ for (const [name, made] of places)
       assert.deepEqual(await columns(place), ['by_first:v2__2'])
     })
 
-    test('a version on top of it leaves what the ones before ask', async (t) => {
+    test('a newer version keeps the columns of the older ones', async (t) => {
       const place = await made(t)
       const one = await node(t, place, people())
       await one.put('1', 'Ann Lee')
@@ -171,7 +171,7 @@ for (const [name, made] of places)
       assert.equal(await young.ids('first=Ann'), '2 3 4')
     })
 
-    test('the same function, written otherwise, is the same column', async (t) => {
+    test('the same function in another formatting has the same column', async (t) => {
       const place = await made(t)
       await (await node(t, place, people())).put('1', 'Ann')
       const again = ({ name: whole }: Named) => {
@@ -181,7 +181,7 @@ for (const [name, made] of places)
       assert.deepEqual((await apply(place, people(again))).about, [])
     })
 
-    test('what is said by the fields of today, and what nobody serves any more, needs no column', async (t) => {
+    test('values of current fields, and of versions that are not served, need no column', async (t) => {
       const place = await made(t)
       const one = await node(t, place, people())
       await one.put('1', 'Ann')

@@ -97,7 +97,7 @@ for (const [name, made] of places)
       assert.deepEqual(await copies(place), ['other "2"', 'other "3"'])
     })
 
-    test('are put back into the field that says what it was called, and stay out of a list that was changed', async (t) => {
+    test('are restored into a renamed field, and not into a list that was changed', async (t) => {
       const place = await made(t)
       const before = { name: text, lines: f.list(f.object({ a: text, b: text })) }
       const lines = [

@@ -34,7 +34,7 @@ const unsafe: readonly (readonly [title: string, before: Record<string, Field>, 
 for (const [store, make] of places)
   describe(`nodes of an earlier release (${store})`, () => {
     for (const [title, before, after] of safe)
-      test(`run beside those of another declaration where ${title}`, async (t) => {
+      test(`run together with those of another declaration if ${title}`, async (t) => {
         const place = await make(t)
         const old = nodeOn(place, things(before))
         t.after(old.close)

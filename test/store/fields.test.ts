@@ -43,7 +43,7 @@ describe('fields from declaration to declaration', () => {
     assert.deepEqual(row?.lines, [{ text: 'x', count: 1 }])
   })
 
-  test('a field that is declared no longer is answered no longer, and the step says so', async (t) => {
+  test('a field that is no longer declared is no longer answered, and the step says so', async (t) => {
     const file = freshFile(t)
     const [made] = await asked(file, things({ name: f.text(), note: f.text() }), post({ name: 'a', note: 'secret' }))
     const dropped = { file, allowLoss: ['things.note'] }
@@ -129,7 +129,7 @@ describe('fields from declaration to declaration', () => {
     assert.equal(again?.json.pin, '1234')
   })
 
-  test('decimals are answered with the scale of today', async (t) => {
+  test('decimals are answered with the current scale', async (t) => {
     const file = freshFile(t)
     const priced = (scale: number) =>
       things({ price: f.decimal({ scale, filter: 'range' }), all: f.list(f.decimal({ scale })) })
@@ -176,7 +176,7 @@ describe('fields from declaration to declaration', () => {
     )
   })
 
-  test('a field compared without case finds what was stored before', async (t) => {
+  test('a field compared without case finds older rows', async (t) => {
     const file = freshFile(t)
     await asked(file, things({ name: f.text({ filter: true }) }), post({ name: 'Ann' }))
     const [folded] = await asked(file, things({ name: f.text({ filter: true, fold: true }) }), [
@@ -188,7 +188,7 @@ describe('fields from declaration to declaration', () => {
     assert.equal(exact?.json.data.length, 0)
   })
 
-  test('another kind of field is refused with what it was and is, while there are rows', async (t) => {
+  test('another kind of field is refused with both kinds, while there are rows', async (t) => {
     const file = freshFile(t)
     const before = things({ size: f.text(), place: f.object({ zip: f.text() }), all: f.list(f.text()) })
     await asked(file, before)

@@ -41,7 +41,7 @@ function powerless(act: () => void): void {
 }
 
 describe('a file', () => {
-  test('is made with its folders, whatever their names', async (t) => {
+  test('is created with its folders, with any names', async (t) => {
     const file = join(dirname(freshFile(t)), 'a new folder', 'é %20 #?', 'my file.db')
     const [made] = await asked(file, api, post('a'))
     assert.equal(made?.status, 201)
@@ -50,7 +50,7 @@ describe('a file', () => {
     assert.equal(read?.json.data[0].id, made?.json.id)
   })
 
-  test('that is no database is refused and left as it is', async (t) => {
+  test('that is not a database is refused and unchanged', async (t) => {
     const file = freshFile(t)
     const text = 'This is not a database.\n'.repeat(500)
     writeFileSync(file, text)
@@ -88,7 +88,7 @@ describe('a file', () => {
     assert.equal(kept?.json.data.length, 1)
   })
 
-  test('of a newer release is refused and left as it is', async (t) => {
+  test('of a newer release is refused and unchanged', async (t) => {
     const file = freshFile(t)
     await asked(file, api, post('a'))
     rows(file, `UPDATE bylaw_meta SET value = replace(value, '"layout":2', '"layout":3') WHERE name = 'layout'`)
@@ -97,7 +97,7 @@ describe('a file', () => {
     assert.equal(rows(file, 'SELECT * FROM things').length, 1)
   })
 
-  test('with a table of that name that is not ours is refused and left as it is', async (t) => {
+  test('with a foreign table of that name is refused and unchanged', async (t) => {
     const file = freshFile(t)
     rows(file, 'CREATE TABLE things (a)')
     await refused(file, /The step "create things" cannot be done: table "things" already exists\.$/)
@@ -150,7 +150,7 @@ describe('a damaged file', () => {
     }
   })
 
-  test('answers 503 where a page is not what it was, says nothing of it, and logs why', async (t) => {
+  test('answers 503 for a damaged page without details, and logs the cause', async (t) => {
     const file = await filled(t)
     const at = pageOf(file, 'things')
     const [thing] = rows(file, 'SELECT id FROM things LIMIT 1')

@@ -84,7 +84,7 @@ const seen = ({ id, createdAt, updatedAt, ...fields }: Record<string, unknown>) 
 
 describe('fill', () => {
   for (const { title, before, body, after, filled } of cases)
-    test(`of ${title} is what the row has from then on, and can be sent back`, async (t) => {
+    test(`of ${title} becomes the value of the row, and can be sent back`, async (t) => {
       const file = freshFile(t)
       const [made] = await asked(file, things(before), ['POST', '/things', body])
       assert.equal(made?.status, 201)
@@ -146,7 +146,7 @@ for (const [name, made] of places)
         assert.deepEqual(await copies(place), [])
       })
 
-    test('stay where a client wrote the field since, and rows that fit leave no copy', async (t) => {
+    test('are not overwritten by undrop if a client wrote the field, and rows that fit leave no copy', async (t) => {
       const place = await made(t)
       const states = ['c', 'c', 'c', 'b']
       const [a, b, c] = await add(place, things(wide), ...states.map((state) => ({ state })))
@@ -168,7 +168,7 @@ for (const [name, made] of places)
       assert.deepEqual(all.map(({ state }: { state: string }) => state).sort(), ['a', 'b', 'c'])
     })
 
-    test('are those of the client where one fill replaced another', async (t) => {
+    test('are the values of the client if one fill replaced another', async (t) => {
       const place = await made(t)
       await add(place, things(wide), { state: 'c' })
       await drop(place, narrow)
@@ -178,7 +178,7 @@ for (const [name, made] of places)
       assert.deepEqual(await undrop(place, things(wide)), ['things.state: put back'])
     })
 
-    test('are kept by the end of a change beside nodes of the former declaration', async (t) => {
+    test('are stored at the end of a change with nodes of the former declaration', async (t) => {
       const place = await made(t)
       const filtered = (fields: typeof wide | typeof narrow) => things({ ...fields, extra: f.text({ optional: true }) })
       const old = nodeOn(place, things(wide))

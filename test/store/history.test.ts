@@ -162,7 +162,7 @@ for (const [store, make] of places)
       assert.deepEqual((await again.ask('GET', `/v2/things/${made.id}`)).json, made)
     })
 
-    test('is brought up some rows at a time, however many nodes of before have written meanwhile', async (t) => {
+    test('is migrated in batches, however many rows old nodes write meanwhile', async (t) => {
       const place = await make(t)
       const dated = { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } }
       const field = (...values: [string, ...string[]]) => ({ status: f.enum(values, { filter: true }) })
@@ -196,7 +196,7 @@ for (const [store, make] of places)
       )
     })
 
-    test('is served by both, whatever either writes, until the first one is gone', async (t) => {
+    test('is served by both, with writes of either, until the first one has stopped', async (t) => {
       const place = await make(t)
       const { old, ...made } = await stored(place, t)
       await alive(place)

@@ -213,7 +213,7 @@ for (const [store, make] of places)
       await looked(place, bothSides, id, sideRow)
     })
 
-    test('leaves rows to no declaration that says nothing of the way from it', async (t) => {
+    test('is not left to a declaration without changes from it', async (t) => {
       const place = await make(t)
       const id = await made(place, both, row)
       const third = api(versions('v1', 'v3'), { things }).change('v3', 'things', change)

@@ -89,7 +89,7 @@ describe('a file that another connection writes to', () => {
     assert.equal((await write).is, 'created')
   })
 
-  test('shows what the other wrote, in items and in totals', async (t) => {
+  test('shows writes of the other, in items and in totals', async (t) => {
     const one = await staged(t)
     await one.store.execute(creation(1))
     const total = async () =>
@@ -136,7 +136,7 @@ describe('a store that is out of order', () => {
     })
   }
 
-  test('a failure that does not pass is a 500 with its cause in the log alone', async (t) => {
+  test('a permanent failure is a 500 with its cause only in the log', async (t) => {
     const stage = await staged(t)
     await stage.store.execute(creation(1))
     stage.db.exec('DROP TABLE things')
@@ -149,7 +149,7 @@ describe('a store that is out of order', () => {
     assert.equal(stage.errors.length, 2)
   })
 
-  test('readiness tells whether the file can be read', async (t) => {
+  test('readiness shows whether the file can be read', async (t) => {
     const { db, store } = await staged(t)
     assert.equal(await store.ready(), null)
     db.exec('DROP TABLE bylaw_meta')

@@ -69,14 +69,14 @@ for (const [name, made] of places)
       assert.deepEqual([row.place, row.lines, row.cost], [{ code: '1' }, [{ b: 'x' }], '1.50'])
     })
 
-    test('are not asked for where no row has any', async (t) => {
+    test('are not asked for if no row has any', async (t) => {
       const place = await made(t)
       await add(place, things({ name: text, other: optional, tags: f.list(text) }), { name: 'a' })
       await drop(place, { name: text })
       await assert.rejects(place.rows('SELECT 1 FROM bylaw_dropped'))
     })
 
-    test('stop a start where rows would get another parent, or one at all, as nobody says which', async (t) => {
+    test('stop a start if rows would get another parent, or a first one, as it is unknown', async (t) => {
       const place = await made(t)
       const api = (parent: string | null, key?: string) =>
         service({

@@ -217,7 +217,7 @@ async function repeats(own: Testing, path: string, field: string): Promise<void>
 for (const [store, make] of places)
   describe(`misfits on ${store}`, () => {
     for (const { title, before, bodies, after, field, rows: count } of cases)
-      test(`${title}: the start is refused with the count, and what is allowed is described and can be sent back`, async (t) => {
+      test(`${title}: the start is refused with the count, and allowed values are described and can be sent back`, async (t) => {
         const open = opening(t, await make(t))
         const old = open(things(before))
         const ids = await fill(old, bodies)
@@ -317,7 +317,7 @@ for (const [store, make] of places)
       assert.equal((await json(await own.call(`/things/${long}`))).code, 'short')
     })
 
-    test('a database that remembers nothing starts, and describes what it holds', async (t) => {
+    test('a database without stored bounds starts, and describes its values', async (t) => {
       const place = await make(t)
       const open = opening(t, place)
       const old = open(things({ state: f.enum(['open', 'lost']) }))
@@ -332,7 +332,7 @@ for (const [store, make] of places)
       assert.match(await reason(() => open(needed)), /`rank`/) // its structure tells that the field is new
     })
 
-    test('the doctor looks again, and what was mended is described as declared', async (t) => {
+    test('the doctor checks again, and corrected fields are described as declared', async (t) => {
       const place = await make(t)
       const open = opening(t, place)
       const narrow = things({ state: f.enum(['open']) })

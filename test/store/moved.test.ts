@@ -96,7 +96,7 @@ const halved = service({
 
 for (const [store, make] of places)
   describe(`what moved to another resource (${store})`, () => {
-    test('is there, from the first request on', async (t) => {
+    test('exists from the first request on', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, first)
       t.after(old.close)

@@ -37,7 +37,7 @@ async function pages({ call }: Tested): Promise<Page[]> {
   return Promise.all(asked)
 }
 
-test('a page that the thread reads has the total of its own rows, whoever writes meanwhile', async (t) => {
+test('a page that the thread reads has the total of its own rows, under concurrent writes', async (t) => {
   const database = `sqlite:${freshFile(t)}`
   const [here, there] = [testing(api, { database }), testing(api, { database })]
   t.after(() => Promise.all([here.close(), there.close()]))

@@ -131,12 +131,12 @@ test('an item is read by its primary key', () => {
   }
 })
 
-test('the order of creation is that of the primary key, a declared one has an index', () => {
+test('the order of creation uses the primary key, a declared one an index', () => {
   served('tasks', '', ['PRIMARY KEY'])
   served('notes', '', ['-by_rank__by_text'])
 })
 
-test('every sort has an index, in both directions, wherever nulls stand', () => {
+test('every sort has an index, in both directions, with nulls first or last', () => {
   for (const [name, [key]] of (made.get('tasks') as ListRules).sorts) {
     for (const sort of directions(`sort=${name}`, key?.nullable === true))
       served('tasks', sort, [`by_${name}`, `by_${name}__-by_effort`, `-by_${name}__-by_title`])
@@ -171,7 +171,7 @@ test('every single filter has an index, which is in the order of creation', () =
   served('tasks', `teamId=tea_${'0'.repeat(26)}`, ['by_teamId'])
 })
 
-test('a range and a sort by the same field are one stretch of its index, whatever page it is', () => {
+test('a range and a sort by the same field are one range of its index, on any page', () => {
   for (const [field, range] of [
     ['effort', 'effort[gte]=3'],
     ['effort', 'effort[gte]=3&effort[lte]=9'],
@@ -240,7 +240,7 @@ test('children with a composite key have every index below their owner', () => {
     served('slots', filter as string, [`parent__${column}`], { owner })
 })
 
-test('what a deletion looks for has an index: children by their owner, references by what they name', () => {
+test('searches of a deletion have an index: children by parent, references by target', () => {
   for (const [table, column] of [
     ['steps', 'by_taskId'],
     ['tasks', 'by_teamId'],

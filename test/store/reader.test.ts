@@ -20,7 +20,7 @@ function* counting(text: string): Steps<unknown> {
   return row?.n
 }
 
-test('a statement that takes too long is refused, and another thread goes on meanwhile', async (t) => {
+test('a statement that takes too long is refused, and another thread continues', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
   const { run, close } = threadReader(file, realWorld)
@@ -32,7 +32,7 @@ test('a statement that takes too long is refused, and another thread goes on mea
   assert.equal(await next, 8)
 })
 
-test('a look whose time is over before its turn is refused, and costs nobody the thread', async (t) => {
+test('a read whose time is over before its turn is refused, and does not end the thread', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
   const { run, close } = threadReader(file, realWorld)
@@ -45,7 +45,7 @@ test('a look whose time is over before its turn is refused, and costs nobody the
   assert.deepEqual([await first, await next], [100_000, 0])
 })
 
-test('looks see one state each, and let go of it when nothing more is asked', async (t) => {
+test('reads see one snapshot each, and release it at the end', async (t) => {
   const file = freshFile(t)
   const db = new DatabaseSync(file)
   t.after(() => db.close())
@@ -92,7 +92,7 @@ const failures = {
 }
 
 for (const [why, code] of Object.entries(failures))
-  test(`a list whose thread cannot start is 503 with its cause, and the next one finds a thread: ${why}`, async (t) => {
+  test(`a list whose thread cannot start is 503 with its cause, and the next one gets a thread: ${why}`, async (t) => {
     const file = freshFile(t)
     const { call, close } = testing(api, { database: `sqlite:${file}` })
     const own = threadReader(file, realWorld)

@@ -77,7 +77,7 @@ const grown = service({ name, versions: v2, resources: now } as never) as Servic
 
 for (const [store, make] of places)
   describe(`a renamed resource (${store})`, () => {
-    test('has the rows of before, from the first request on', async (t) => {
+    test('has the old rows, from the first request on', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, first)
       t.after(old.close)

@@ -64,7 +64,7 @@ async function compare(own: Testing, ...table: (readonly [query: string, names: 
 }
 
 for (const before of ['bare', 'optional'] as const) {
-  test(`rows that were written when the field was ${before === 'bare' ? 'not there' : 'optional'} stand where nulls do, and none is missed`, async (t) => {
+  test(`rows that were written when the field was ${before === 'bare' ? 'missing' : 'optional'} are in the place of nulls, and none is missed`, async (t) => {
     const file = database(t)
     const old = testing(declared(before), { database: file, allowMisfits: true })
     await add(old, { name: 'a' }, { name: 'b' })
@@ -84,7 +84,7 @@ for (const before of ['bare', 'optional'] as const) {
   })
 }
 
-test('a cursor that stood at such a row goes on when the rows have their values', async (t) => {
+test('a cursor at such a row continues when the rows have their values', async (t) => {
   const file = database(t)
   const old = testing(declared('optional'), { database: file, allowMisfits: true })
   await add(old, { name: 'a' }, { name: 'b' }, { name: 'c', rank: 1 })

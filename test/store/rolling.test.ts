@@ -74,7 +74,7 @@ for (const [name, made] of places)
       assert.equal((await young.ask('POST', '/things', { label: 'd' })).status, 409)
     })
 
-    test('what the other declaration does not know is kept, nested and in lists too', async (t) => {
+    test('fields that the other declaration does not know are kept, nested and in lists too', async (t) => {
       const { place, old, young, end } = await sides(
         t,
         made,
@@ -173,7 +173,7 @@ for (const [name, made] of places)
       )
     })
 
-    test('tags of one declaration never name what another one answers', async (t) => {
+    test('tags of one declaration never match answers of another', async (t) => {
       const { old, young } = await sides(
         t,
         made,

@@ -28,7 +28,7 @@ const made = async ({ call }: Tested, path: string, json: object): Promise<strin
   (await sent(call(path, { method: 'POST', json }))).id
 
 describe('a row that was read before', () => {
-  test('is read anew when it was written here, and when another process wrote', async (t) => {
+  test('is read again after a write here or by another process', async (t) => {
     const database = `sqlite:${freshFile(t)}`
     const [here, there] = [testing(house, { database }), testing(house, { database })]
     t.after(() => Promise.all([here.close(), there.close()]))
@@ -43,7 +43,7 @@ describe('a row that was read before', () => {
     for (const { call } of [here, there]) assert.equal((await call(`/rooms/${id}`)).status, 410)
   })
 
-  test('is read anew where it stands beside another one', async (t) => {
+  test('is read again as a joined row', async (t) => {
     const moved = service({
       name: 'moved',
       versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
@@ -72,7 +72,7 @@ describe('a row that was read before', () => {
       }
   })
 
-  test('is gone when it was deleted with another one', async (t) => {
+  test('is missing after it was deleted with another one', async (t) => {
     const own = testing(house, { database: `sqlite:${freshFile(t)}` })
     t.after(own.close)
     const room = await made(own, '/rooms', { name: 'Hall' })
@@ -82,7 +82,7 @@ describe('a row that was read before', () => {
     assert.equal((await own.call(`/chairs/${chair}`)).status, 410)
   })
 
-  test('is not asked of the file again, until somebody writes to it', async (t) => {
+  test('is not read from the file again until a write', async (t) => {
     const { file, store } = await staged(t)
     const read = () => store.execute({ do: 'read', collection: 'things', key: creation(1).key, time: 0 })
     await store.execute(creation(1))
@@ -96,7 +96,7 @@ describe('a row that was read before', () => {
   })
 })
 
-test('a state that could not be looked at is not read from, and nothing that is remembered stands for it', async (t) => {
+test('a state that could not be read is not used, and the cache is not used for it', async (t) => {
   const { db, store, file } = await staged(t)
   const prepare = db.prepare.bind(db)
   let fails = false

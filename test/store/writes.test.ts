@@ -161,7 +161,7 @@ describe('a batch', () => {
     assert.equal(names(file).length, 700)
   })
 
-  test('is read at once where nothing is in the way', async (t) => {
+  test('is read at once if nothing blocks it', async (t) => {
     const { store } = await staged(t)
     await store.execute(creation(1))
     assert.equal(await isThere(store, 1), true)

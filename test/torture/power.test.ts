@@ -12,8 +12,8 @@ const sync = (file = 'a-wal') => `7  fsync(5</d/${file}>) = 0`
 const left = (...all: readonly string[]) =>
   Object.fromEntries([...unsynced(lines(...all))].map(([file, ranges]) => [file, ranges.map(({ from }) => from)]))
 
-describe('what is not on the disk', () => {
-  test('is what was written after the last sync of its file', () => {
+describe('data that is not on the disk', () => {
+  test('are writes after the last sync of the file', () => {
     assert.deepEqual(left(write(0), write(10)), { '/d/a-wal': [0, 10] })
     assert.deepEqual(left(write(0), write(10), sync(), write(20)), { '/d/a-wal': [20] })
     assert.deepEqual(left(write(0), sync('a'), write(10, 'a')), { '/d/a-wal': [0], '/d/a': [10] })
@@ -27,7 +27,7 @@ describe('what is not on the disk', () => {
     })
   })
 
-  test('is what was written while the sync was under way', () => {
+  test('are writes during the sync', () => {
     const begun = '7  fsync(5</d/a-wal> <unfinished ...>'
     const done = '7  <... fsync resumed>) = 0'
     assert.deepEqual(left(write(0), begun, write(10), done), { '/d/a-wal': [10] })
@@ -40,7 +40,7 @@ describe('what is not on the disk', () => {
   })
 })
 
-test('what was synced is kept byte by byte, what was not is spoiled sooner or later', (t) => {
+test('synced data is kept byte by byte, other data is spoiled sooner or later', (t) => {
   const file = freshFile(t)
   const content = Buffer.alloc(100, 'x')
   writeFileSync(file, content)
