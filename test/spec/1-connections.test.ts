@@ -48,7 +48,7 @@ doors(
       await nothingDone(door, post('Content-Length: 12', 'Content-Length: 12') + body)
       await nothingDone(door, post('Content-Length: 12, 12') + body)
     })
-    spec('R18', 'a length that is no number of bytes is 400', async () => {
+    spec('R18', 'a length that is not a number of bytes is 400', async () => {
       for (const length of ['', '+12', '-12', '12.0', '0xC', '1 2', 'twelve', '9'.repeat(30)])
         await nothingDone(door, post(`Content-Length: ${length}`) + body)
     })
@@ -131,7 +131,7 @@ doors(
       )
       assert.deepEqual(statuses(told), [415, 200])
     })
-    spec('R18', 'a broken message comes after the answers that are due, and is the last one', async () => {
+    spec('R18', 'a malformed message is answered after the pending answers, as the last one', async () => {
       const good = message(`PUT ${pathOf(2)}`, [json], body)
       const broken = [
         message('GET /crates', ['X y: a']),
@@ -178,7 +178,7 @@ doors(
 )
 
 doors(
-  'contents that are expected, and those that are not',
+  'Expect: 100-continue',
   depot,
   (door) => {
     const waiting = (line: string, ...lines: string[]) =>
@@ -255,10 +255,10 @@ doors(
 )
 
 doors(
-  'contents that are drained',
+  'content that is read and dropped',
   draining,
   (door) => {
-    spec('R16', 'with body.onBodyless ignore the content of GET, DELETE and OPTIONS is passed over', async () => {
+    spec('R16', 'with body.onBodyless ignore the content of GET, DELETE and OPTIONS is ignored', async () => {
       await door.send('PUT', pathOf(1), { json: { name: 'A' } })
       const told = await spoken(
         door,
@@ -269,7 +269,7 @@ doors(
       )
       assert.deepEqual(statuses(told), [200, 204, 204, 410])
     })
-    spec('R16 R178', 'but not more of it than content may have', async () => {
+    spec('R16 R178', 'but not beyond the size limit', async () => {
       const [told] = await spoken(door, message('GET /crates', [], 'x'.repeat(1001)))
       assert.equal(told?.status, 413)
     })

@@ -53,7 +53,7 @@ doors('HEAD', shop, (door) => {
       }
     }
   })
-  spec('R10', 'also where a condition holds or does not', async () => {
+  spec('R10', 'also with conditions', async () => {
     const etag = (await door.send('GET', item)).headers.etag as string
     for (const headers of [{ 'if-none-match': etag }, { 'if-match': '"stale"' }, { 'if-none-match': '"stale"' }]) {
       const [get, head] = [await door.send('GET', item, { headers }), await door.send('HEAD', item, { headers })]
@@ -190,7 +190,7 @@ doors('method overrides', shop, (door) => {
   })
 })
 
-doors('content where it means nothing', shop, (door) => {
+doors('content on methods without content', shop, (door) => {
   spec('R16', 'DELETE with content is 400 and deletes nothing; without, a content type does no harm', async () => {
     await door.send('PUT', item, { json: { name: 'A' } })
     for (const body of ['{}', ' ', 'null']) {

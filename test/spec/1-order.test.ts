@@ -112,7 +112,7 @@ doors(
       const next = shown[i + 1]
       spec(
         'R1',
-        `${one.name}: ${next ? `before ${next.name}, and before all that is behind` : 'the last one'}`,
+        `${one.name}: ${next ? `before ${next.name}, and before all later ones` : 'the last one'}`,
         async () => {
           await door.send('PUT', present, { json: { name: 'A' }, headers: { host: 'localhost' } })
           await expect(door, [one])

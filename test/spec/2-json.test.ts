@@ -118,7 +118,7 @@ doors('strict JSON', desk, (door) => {
     ])
   })
 
-  spec('R46', 'white space of JSON around the object means nothing', async () => {
+  spec('R46', 'white space around the object is ignored', async () => {
     const { status, json: answered } = await post(door, ' \r\n\t{ "name" :\t"a" }\n ')
     assert.deepEqual([status, answered.name], [201, 'a'])
   })

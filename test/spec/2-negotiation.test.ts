@@ -24,7 +24,7 @@ const coded = (door: Door, coding: string, body: string | Uint8Array) =>
   sending(door, { 'content-type': 'application/json', 'content-encoding': coding }, body)
 
 doors('negotiation', desk, (door) => {
-  spec('R30', 'JSON is answered wherever Accept admits it, is missing or cannot be read', async () => {
+  spec('R30', 'JSON is answered if Accept allows it, is missing or is malformed', async () => {
     const path = (await created(door, '/notes', { name: 'a' })).headers.location as string
     const admitting = [
       '*/*',

@@ -55,7 +55,7 @@ doors('representations', shop, (door) => {
 
   spec(
     'R29',
-    'content is application/json without charset, in UTF-8 without byte order mark, and not to be guessed at',
+    'content is application/json without charset, in UTF-8 without byte order mark, with nosniff',
     async () => {
       for (const { headers, text, status } of await answers(door)) {
         assert.equal(headers['content-type'], 'application/json', String(status))

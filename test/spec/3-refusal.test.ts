@@ -241,7 +241,7 @@ const lenient = service({
 })
 
 doors('unknown parameters that may pass', lenient, (door) => {
-  spec('R22', 'with query.unknown: ignore they mean nothing, known ones are still checked', async () => {
+  spec('R22', 'with query.unknown: ignore they are ignored, and known ones are still checked', async () => {
     for (const query of ['foo=1', 'foo[gte]=1', 'utm_source=x&text=a', 'a=1&b=2&c=3&text=a'])
       await listed(door, `/notes?${query}`)
     assert.deepEqual(await refused(door, '/notes?kind=a&foo=1'), ['unsupported-filter kind'])
@@ -262,7 +262,7 @@ const tolerant = service({
 })
 
 doors('parameters that are declared to be ignored', tolerant, (door) => {
-  spec('R22', 'with query.ignored these names mean nothing, and others are refused', async () => {
+  spec('R22', 'with query.ignored these names are ignored, and others are refused', async () => {
     await door.send('POST', '/notes', { json: { text: 'a' } })
     assert.equal((await listed(door, '/notes?_=1&utm_source=x')).json.data.length, 1)
     assert.equal((await listed(door, '/notes?text=b')).json.data.length, 0)

@@ -134,7 +134,7 @@ doors('sorting', market, (door) => {
     }
   })
 
-  spec('R56', 'anything that is no sortable field is refused, naming those that are', async () => {
+  spec('R56', 'a field that is not sortable is refused, with the sortable ones', async () => {
     for (const sort of [
       'secret',
       'name,price',

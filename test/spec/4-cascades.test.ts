@@ -60,7 +60,7 @@ doors(
       Promise.all(paths.map(async (path) => (await as(who, 'GET', path)).status))
     const removals = (id: string) => [`/v2/brands/${id}`, `/v1/makes/${id}`]
 
-    spec('R138 R170', 'stays where it belongs to another account, and so does the item', async () => {
+    spec('R138 R170', 'stays if it belongs to another account, and so does the item', async () => {
       const ways: readonly (readonly [n: string, order: object])[] = [
         ['a', { modelId: 'mod_a' }],
         ['b', { brandIds: ['bra_b'] }],

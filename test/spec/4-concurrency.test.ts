@@ -99,7 +99,7 @@ doors('writes at the same time', plant, (door) => {
     note(await door.send('GET', path))
   })
 
-  spec('R112 R127', 'writes that all want the same change make one', async () => {
+  spec('R112 R127', 'concurrent writes of the same change make one', async () => {
     const path = await tank(door)
     const answers = await times(100, () => door.send('PATCH', path, { json: { level: 7 } }))
     assert.deepEqual(counts(answers), { 200: 100 })
@@ -158,7 +158,7 @@ doors('creations and deletions at the same time', plant, (door) => {
     assert.equal((await door.send('GET', path)).status, 410)
   })
 
-  spec('R138', 'an owner does not go while a child comes, and no child comes when it is gone', async () => {
+  spec('R138', 'a parent is not deleted while a child is created, and a deleted one gets no child', async () => {
     const paths = await times(40, () => tank(door))
     await times(40, async (n) => {
       const path = paths[n] as string
@@ -187,7 +187,7 @@ doors('creations and deletions at the same time', plant, (door) => {
     })
   })
 
-  spec('R95 R36 R40', 'of many creations at the same time each is answered for itself', async () => {
+  spec('R95 R36 R40', 'concurrent creations each get their own answer', async () => {
     const at = ((await door.send('POST', '/tanks', { json: {} })).json as { id: string }).id
     const nowhere = `${at.slice(0, -4)}0000`
     const own = `${door.name}-${door.store}`

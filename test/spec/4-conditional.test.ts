@@ -110,7 +110,7 @@ doors('conditions by method and target', archive, (door) => {
       assert.equal((await door.send('GET', target.path)).status, creates ? 200 : 404)
     })
 
-    spec('R126 R133', `${name} where there is nothing to change`, async () => {
+    spec('R126 R133', `${name} on a missing item`, async () => {
       for (const [method, target, status] of [
         ['PATCH', await unused(), 404],
         ['DELETE', await unused(), 404],

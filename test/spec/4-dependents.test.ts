@@ -90,7 +90,7 @@ async function removes(door: Door, path: string, status: number): Promise<void> 
 }
 
 doors('dependents', firm, (door) => {
-  spec('R138', 'a reference restricts by default, and no longer when it is gone', async () => {
+  spec('R138', 'a reference restricts by default, until it is removed', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const project = await make(door, `/clients/${client}/projects`, { name: 'P' })
     const bill = await make(door, '/bills', { projectId: project })
@@ -102,7 +102,7 @@ doors('dependents', firm, (door) => {
     await removes(door, `/projects/${project}`, 204)
   })
 
-  spec('R138', 'an owner is kept while it has children, unless they are declared to go with it', async () => {
+  spec('R138', 'a parent cannot be deleted while it has children, unless they cascade', async () => {
     const client = await make(door, '/clients', { name: 'A' })
     const projects = await Promise.all([1, 2].map((n) => make(door, `/clients/${client}/projects`, { name: `P${n}` })))
     const tasks = await Promise.all(projects.map((id) => make(door, `/projects/${id}/tasks`, { title: 'T' })))
@@ -149,7 +149,7 @@ doors('dependents', firm, (door) => {
     await statuses(door, { [`/tasks/${task}`]: 410 })
   })
 
-  spec('R138', 'references in objects and lists restrict like any other, those never answered too', async () => {
+  spec('R138', 'references in objects and lists restrict like any other, write-only ones too', async () => {
     const [ann, bob, eve] = [
       await make(door, '/people', { name: 'Ann' }),
       await make(door, '/people', { name: 'Bob' }),
@@ -172,7 +172,7 @@ doors('dependents', firm, (door) => {
     await removes(door, `/clients/${client}`, 204)
   })
 
-  spec('R138', 'an item that refers to itself can be deleted, and circles go together', async () => {
+  spec('R138', 'an item that refers to itself can be deleted, and cycles are deleted together', async () => {
     const [a, b, c] = ['per_a', 'per_b', 'per_c'] as const
     for (const id of [a, b, c]) await make(door, '/people', { id, name: id })
     await door.send('PATCH', `/people/${a}`, { json: { managerId: a, friendIds: [a] } })

@@ -54,7 +54,7 @@ doors('the same key at the same time', desk, (door) => {
     assert.deepEqual(counts.sort(), [0, 0, 0, 0, 1])
   })
 
-  spec('R102', 'many keys at the same time do not meet', async () => {
+  spec('R102', 'concurrent requests with different keys do not interfere', async () => {
     const keys = Array.from({ length: 40 }, fresh)
     const answers = await Promise.all(
       [...keys, ...keys, ...keys].map((key) => post(door, '/orders', { note: key }, key)),
@@ -112,7 +112,7 @@ doors('failed requests', desk, (door) => {
 })
 
 doors(
-  'clients that go away',
+  'clients that disconnect',
   desk,
   (door) => {
     const head = (key: string, length: number) =>

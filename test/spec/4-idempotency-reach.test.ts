@@ -108,7 +108,7 @@ doors('the reach of a key', desk, (door) => {
     )
   })
 
-  spec('R108', 'on other methods the header means nothing', async () => {
+  spec('R108', 'on other methods the header is ignored', async () => {
     const key = fresh()
     const { json, headers } = await posted(door, '/orders', { note: 'a' }, key)
     const path = headers.location as string

@@ -181,7 +181,7 @@ doors('parameters that are known', shop, (door) => {
 const things = { fields: { name: f.text({ filter: true }) }, access: 'public' } as const
 
 doors(
-  'parameters that are passed over',
+  'parameters that are ignored',
   service({ name: 'lax', resources: { things }, settings: { query: { unknown: 'ignore' } } }),
   (door) => {
     spec('R22', 'with query.unknown ignore an unknown parameter changes nothing', async () => {
@@ -201,7 +201,7 @@ doors(
   'parameters of others',
   service({ name: 'tracked', resources: { things }, settings: { query: { ignored: ['utm_source', 'fbclid'] } } }),
   (door) => {
-    spec('R22', 'the names of query.ignored are passed over, and no others', async () => {
+    spec('R22', 'the names of query.ignored are ignored, and no others', async () => {
       assert.equal((await door.send('GET', '/things?utm_source=a&fbclid=b')).status, 200)
       assert.equal((await door.send('POST', '/things?fbclid=b', { json: { name: 'A' } })).status, 201)
       assert.deepEqual(await faults(door, '/things?utm_source=a&utm_medium=b'), [['unknown-parameter', 'utm_medium']])

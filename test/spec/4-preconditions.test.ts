@@ -107,7 +107,7 @@ doors(
       assert.equal((await ask(door, 'PUT', path, { 'if-match': coded(current) })).status, 200)
     })
 
-    spec('R128', 'on a write a malformed list is refused, and on a read it means nothing', async () => {
+    spec('R128', 'on a write a malformed list is refused, and on a read it is ignored', async () => {
       const { path, current } = await there(door)
       const inner = current.slice(1, -1)
       const malformed = [
@@ -145,7 +145,7 @@ doors(
       assert.equal((await door.send('GET', path)).headers.etag, current)
     })
 
-    spec('R126', 'conditions are evaluated in order, and all that count have to hold', async () => {
+    spec('R126', 'conditions are evaluated in order, and all of them have to hold', async () => {
       const { path, current, stale, later } = await there(door)
       for (const [headers, read, write] of [
         [{ 'if-match': current, 'if-none-match': current }, 304, 412],

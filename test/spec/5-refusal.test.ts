@@ -21,7 +21,7 @@ doors(
   'credentials in the wrong place',
   staff,
   (door) => {
-    spec('R164', 'in the query they are refused, on public paths too, and neither taken nor repeated', async () => {
+    spec('R164', 'in the query they are refused, on public paths too, and neither used nor quoted', async () => {
       const key = door.as('ann').authorization?.slice(7) ?? ''
       for (const path of ['/wishes', '/notices', '/files', '/memos'])
         for (const name of [
@@ -83,7 +83,7 @@ doors(
         assert.equal((await told(door, 'GET', '/wishes', { headers: { authorization } })).status, 200)
       }
     })
-    spec('R166', 'a scheme without a credential is a credential that is not valid', async () => {
+    spec('R166', 'a scheme without a credential is an invalid credential', async () => {
       for (const authorization of ['Bearer', 'Bearer ', 'bearer  '])
         assert.deepEqual((await told(door, 'GET', '/wishes', { headers: { authorization } })).brief, invalid)
     })
@@ -123,7 +123,7 @@ doors(
       const { headers } = await told(door, 'GET', '/memos', { headers: door.as('cay') })
       assert.equal(headers.vary, 'Accept-Encoding, Authorization, X-API-Key, version')
     })
-    spec('R164', 'which names read like credentials is a setting, and a declared field is a field', async () => {
+    spec('R164', 'the names of credentials are a setting, and a declared field is a field', async () => {
       const sent = { headers: door.as('cay'), json: { text: 'a', token: 'b' } }
       assert.equal((await told(door, 'POST', '/memos', sent)).status, 201)
       assert.deepEqual((await told(door, 'GET', '/memos?token=b', { headers: door.as('cay') })).brief, misplaced)
@@ -230,7 +230,7 @@ doors(
       assert.deepEqual((await told(door, 'GET', '/files', { headers: other })).brief, invalid)
       assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200)
     })
-    spec('R164 R172', 'no line of the log has a key, wherever it went astray', async () => {
+    spec('R164 R172', 'no line of the log has a key, wherever the request had it', async () => {
       const key = door.as('ann').authorization?.slice(7) as string
       const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(40)}`
       for (const secret of [key, token]) {

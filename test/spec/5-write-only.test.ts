@@ -106,7 +106,7 @@ doors(
         },
       )
 
-    spec('R169 R119', 'a value that is not set is refused as one that is', async () => {
+    spec('R169 R119', 'an unset value is refused like a set one', async () => {
       const [set, unset] = [await made(), await made({ name: 'B' })]
       for (const json of [{ pin: null }, { seed: null }, { seed: 's' }, { codes: [] }, { batch: null }]) {
         const answers = [await edit('PATCH', `/v2/boxes/${set}`, json), await edit('PATCH', `/v2/boxes/${unset}`, json)]

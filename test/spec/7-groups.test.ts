@@ -54,7 +54,7 @@ doors('cache groups', depot, (door) => {
     assert.deepEqual([removed.status, removed.headers['cache-group-invalidation']], [204, '"orders"'])
   })
 
-  spec('R147', 'without the setting nothing is said of groups', async () => {
+  spec('R147', 'without the setting no headers of groups are sent', async () => {
     const place = (await door.send('POST', '/drafts', { json: {} })).headers.location as string
     for (const target of [place, '/drafts'])
       assert.equal((await door.send('GET', target)).headers['cache-groups'], undefined, target)

@@ -30,7 +30,7 @@ doors(
   'concurrency',
   narrow,
   (door) => {
-    spec('R185', 'more requests than may be handled at a time are turned away', async () => {
+    spec('R185', 'more requests than may be handled at a time are refused', async () => {
       const guests = [await guest(door.port), await guest(door.port)]
       for (const [method, path] of [
         ['GET', '/notes'],

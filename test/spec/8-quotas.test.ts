@@ -202,7 +202,7 @@ doors(
 )
 
 doors('no quotas', service({ name: 'free', resources, tiers: { pro: { hourly: 1 } } }), (door) => {
-  spec('R181 R183', 'without a quota nothing is counted or said', async () => {
+  spec('R181 R183', 'without a quota nothing is counted or reported', async () => {
     for (let n = 0; n < 3; n++) {
       const answer = await door.send('GET', '/notes')
       assert.deepEqual([answer.status, ...ratesOf(answer)], [200, undefined, undefined])

@@ -89,7 +89,7 @@ describe('the end of a service', { concurrency: true }, () => {
     },
   )
 
-  spec('R186', 'an idle connection is ended long before the time to finish is over', async () => {
+  spec('R186', 'an idle connection is closed long before the time to finish is over', async () => {
     const { port, stop } = await startService(shop, { args: ['--drain', 'PT30S'] })
     const socket = connect({ port, host: '127.0.0.1' })
     socket.write(message('GET /healthz'))
@@ -107,7 +107,7 @@ describe('the end of a service', { concurrency: true }, () => {
     assert.equal(await stop(), 0)
   })
 
-  spec('R186', 'with a time of grace readiness fails while requests are still taken', async () => {
+  spec('R186', 'with a grace period readiness fails while requests are still accepted', async () => {
     const { port, stop } = await startService(shop, { args: ['--grace', 'PT1S'] })
     const send = overSocket(port)
     const ended = stop()

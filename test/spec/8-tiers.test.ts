@@ -55,7 +55,7 @@ doors(
       },
     )
 
-    spec('R181 R184', 'callers are counted each by itself, on all that they ask for', async () => {
+    spec('R181 R184', 'callers are counted separately, over all their requests', async () => {
       later()
       assert.equal(rate(await read('ann')), '"hourly";r=3;t=3600')
       assert.equal(rate(await read('ann', '/pages')), '"hourly";r=2;t=3600')

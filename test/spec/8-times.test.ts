@@ -44,7 +44,7 @@ doors(
   'times on the wire',
   brisk,
   (door) => {
-    spec('R180', 'a request that does not come in completely in time is answered 408 and closed', async () => {
+    spec('R180', 'a request that does not arrive completely in time is answered 408 and closed', async () => {
       const whole = message('POST /notes', ['Content-Type: application/json'], '{"text":"a"}')
       const chunked =
         'POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"tex\r\n'
@@ -73,7 +73,7 @@ doors(
       )
     })
 
-    spec('R180', 'a connection without a request is closed without a word', async () => {
+    spec('R180', 'a connection without a request is closed without an answer', async () => {
       assert.deepEqual(
         answers(await unfinished(door.port, message('GET /healthz'))).map(({ status }) => status),
         [200],
@@ -119,7 +119,7 @@ doors(
       }
     })
 
-    spec('R180', 'a write that has to wait too long for another process is given up with 503', async () => {
+    spec('R180', 'a write that waits too long for another process ends with 503', async () => {
       const other = new DatabaseSync(file)
       other.exec('BEGIN IMMEDIATE')
       const answer = await door.send('POST', '/notes', { json: { text: 'b' } })

@@ -240,7 +240,7 @@ const ladder = service({
 })
 
 doors(
-  'fields that moved to rows that not everybody may read',
+  'fields that moved to rows with restricted access',
   ladder,
   (door) => {
     spec('R169 R195', 'are shown with the scope of that resource only, and others cannot filter by them', async () => {

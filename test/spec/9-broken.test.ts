@@ -189,7 +189,7 @@ doors('values of older clients that a change converts to invalid ones', people, 
     assert.equal(answer.status, 400, answer.text)
     return answer.json.errors.map(({ pointer, message }: Record<string, string>) => `${pointer} ${message}`)
   }
-  spec('R155 R194', 'is refused in the words that the client knows', async () => {
+  spec('R155 R194', 'is refused in the names of the version of the client', async () => {
     const fits = { first: 'Ann', last: 'Lee', age: '7', plz: '1' }
     assert.equal((await door.send('POST', '/v1/people', { json: fits })).status, 201)
     const both = 'first and last cannot be accepted: the value computed from them must be at most 12 characters long.'

@@ -33,7 +33,7 @@ doors(
   'deprecated operations of one version',
   declared({ read: parting, list: { deprecated: past } }, {}, { methods: { query: true } }),
   (door) => {
-    spec('R198 R200 R201', 'all their answers say so, refusals too, and where to go', async () => {
+    spec('R198 R200 R201', 'all their answers say so, refusals too, with the successor', async () => {
       const path = await made(door)
       const { headers } = await door.send('GET', path)
       const answers = [
@@ -75,7 +75,7 @@ doors(
   'operations that will be deprecated',
   declared({ read: { deprecated: coming, sunset: '2027-06-30T23:59:59Z' }, remove: { deprecated: past } }),
   (door) => {
-    spec('R198 R200', 'they say nothing before their day but their end', async () => {
+    spec('R198 R200', 'before their day they only announce their end', async () => {
       assert.deepEqual(told(await door.send('GET', await made(door))), [undefined, end, undefined])
     })
     spec('R198', 'a path has the earliest end of its operations', async () => {

@@ -70,7 +70,7 @@ doors(
         await made(door, '/v3/books', { title, standId })
     })
 
-    spec('R194 R196', 'are shown, filtered and written in the words of the version', async () => {
+    spec('R194 R196', 'are shown, filtered and written in the names of the version', async () => {
       const { json } = await door.send('GET', '/v1/books?sort=title')
       assert.deepEqual(
         json.data.map(({ room, floor }: Record<string, unknown>) => [room, floor]),
@@ -119,7 +119,7 @@ doors(
         }
       })
 
-    spec('R194 R196', 'are kept by the own row where no other one is led to', async () => {
+    spec('R194 R196', 'are kept by the own row if it refers to no other', async () => {
       const first = await door.send('POST', '/v1/books', { json: { title: 'x', room: 'sued', floor: 7 } })
       assert.deepEqual([first.status, first.json.room, first.json.floor], [201, 'sued', 7], first.text)
       const { id } = first.json

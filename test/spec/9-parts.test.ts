@@ -263,7 +263,7 @@ doors('fields that only older versions have', parts, (door) => {
     ),
   )
 
-  spec('R194', 'are found however they were written: made, put, patched, put back, by any version', async () => {
+  spec('R194', 'are found after any write: created, replaced, patched, sent back, by any version', async () => {
     const found = async (query: string) =>
       (await door.send('GET', `/v1/people?id=per_x&${query}`)).json.data.map(({ first }: { first: string }) => first)
     const address = { address: 'Main 1' }
@@ -280,7 +280,7 @@ doors('fields that only older versions have', parts, (door) => {
     assert.deepEqual(await found('first=Ida'), [])
   })
 
-  spec('R194 R95', 'are found where many write at once, under keys too', async () => {
+  spec('R194 R95', 'are found under concurrent writes, with keys too', async () => {
     const id = (i: number) => `per_p${i}`
     const many = Array.from({ length: 24 }, (_, i) => i)
     const made = await Promise.all(
@@ -299,7 +299,7 @@ doors('fields that only older versions have', parts, (door) => {
     await Promise.all(many.map((i) => door.send('DELETE', `/v4/people/${id(i)}`)))
   })
 
-  spec('R194', 'hinder no writer where they cannot be made, and have no value then', async () => {
+  spec('R194', 'do not refuse writes if they cannot be computed, and are null then', async () => {
     await put('POST', '/v4/people', { id: 'per_y', fullName: 'thrown', street: 's', points: 0 })
     await put('POST', '/v4/people', { id: 'per_z', fullName: `${'a'.repeat(120)} b`, street: 's', points: 0 })
     await put('POST', '/v4/people', { id: 'per_0', fullName: 'zero', street: 's', points: 0 })
