@@ -22,7 +22,7 @@ function told(
   return reply.headers
 }
 
-test('without origins nothing is said', () => {
+test('without origins no CORS headers are sent', () => {
   assert.deepEqual(told(undefined, { origin: app }), {})
   assert.deepEqual(told({ origins: [] }, { origin: app }), {})
 })
@@ -59,7 +59,7 @@ test('the older rate limit fields can be read by pages where they are sent', () 
   assert.ok(!told({ origins: [app] }, { origin: app })['Access-Control-Expose-Headers']?.includes('X-RateLimit'))
 })
 
-test('all origins are one answer, and credentials of the browser are never a part of it', () => {
+test('all origins get the same answer, and browser credentials are never allowed', () => {
   const headers = told({ origins: ['*'] }, { origin: 'https://anybody.example' })
   assert.equal(headers['Access-Control-Allow-Origin'], '*')
   assert.equal(headers['Access-Control-Allow-Credentials'], undefined)

@@ -16,7 +16,7 @@ test('the thirty-first bad credential of an address within a minute is refused w
   add('192.0.2.7', 'yet another', 60_001)
 })
 
-test('a credential that is sent again and again is refused itself, and keeps out no other one', () => {
+test('a repeated bad credential is refused itself, and does not block others', () => {
   const { add } = makeFailureCounter()
   for (let i = 0; i < 30; i++) add('192.0.2.7', 'revoked', i)
   assert.throws(
@@ -28,7 +28,7 @@ test('a credential that is sent again and again is refused itself, and keeps out
   add('192.0.2.7', 'revoked', 60_000)
 })
 
-test('addresses beyond number do not fill the memory, and the newest are kept', () => {
+test('any number of addresses does not fill the memory, and the newest are kept', () => {
   const { add } = makeFailureCounter()
   for (let i = 0; i < 20_000; i++) add(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 'key', 0)
   for (let i = 0; i < 30; i++) add('192.0.2.7', `key ${i}`, 0)

@@ -76,7 +76,7 @@ test('a server that failed for an unknown key is asked again after a pause, as i
   assert.equal(asked, 3)
 })
 
-test('an entry of the set that is no key leaves the others in use', async () => {
+test('an invalid entry of the set leaves the others in use', async () => {
   const set = JSON.stringify({ keys: [null, 5, 'key', [], jwk, {}] })
   const key = keySet(
     '',

@@ -30,7 +30,7 @@ test('the same seed makes the same key, and another purpose another key', () => 
   assert.notEqual(apiKeyFromSeed('seed', 'dev'), apiKeyFromSeed('need', 'dev'))
 })
 
-test('a key with one other character is not whole', () => {
+test('a key with one changed character has a wrong checksum', () => {
   const key = newApiKey(randomBytes(32))
   for (let i = 6; i < key.length; i++) {
     const other = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1)

@@ -50,7 +50,7 @@ test('five thousand look-ups a second of one address leave a new key of it and o
   assert.equal(statements.flatMap(({ questions }) => questions).length, 15_060)
 })
 
-test('addresses take turns: a long queue of one does not hold up the first question of another', async () => {
+test('addresses take turns: a long queue of one does not delay the first look-up of another', async () => {
   const { find, pass, statements } = stage(5)
   void find('first', 'attacker')
   for (let i = 0; i < 2000; i++) void find(`made-up-${i}`, 'attacker')

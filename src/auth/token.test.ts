@@ -21,7 +21,7 @@ const sign = (alg: string, key: CryptoKey) =>
     .setExpirationTime(now / 1000 + 60)
     .sign(key)
 
-test('a token that does not name its key is tried with all that can be meant', async () => {
+test('a token without a key id is tried with all matching keys', async () => {
   const whose = makeTokenJudge(tokens, keys, () => now)
   for (const { alg, privateKey } of pairs) {
     const verdict = await whose(await sign(alg, privateKey))
@@ -33,7 +33,7 @@ test('a token that does not name its key is tried with all that can be meant', a
   assert.ok('refused' in (await whose(await sign('ES256', other.privateKey))))
 })
 
-test('an algorithm that is not declared is not taken, even with a key that is known', async () => {
+test('an undeclared algorithm is refused, even with a known key', async () => {
   const whose = makeTokenJudge({ ...tokens, algorithms: ['RS256'] }, keys, () => now)
   for (const { alg, privateKey } of pairs)
     assert.equal('caller' in (await whose(await sign(alg, privateKey))), alg === 'RS256', alg)

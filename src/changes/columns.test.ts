@@ -103,7 +103,7 @@ describe('columns of fields that only older versions have', () => {
       assert.notEqual(form(made(other)), is, String(other))
   })
 
-  test('a function that makes another value each time is refused', () => {
+  test('a function with a different result each time is refused', () => {
     let count = 0
     assert.throws(
       () => made(() => ({ label: String(count++ % 1000) })),
@@ -111,7 +111,7 @@ describe('columns of fields that only older versions have', () => {
     )
   })
 
-  test('the documents that it is known by fit the declaration', () => {
+  test('the sample documents fit the declaration', () => {
     const resource = things({ about: 'Nothing.' }, { code: f.text({ min: 2, max: 4 }), cost: f.decimal({ scale: 2 }) })
     for (const { name, check, writeOnly } of resource.members.filter(({ from }) => from === 'caller'))
       for (const one of samples(resource)) {

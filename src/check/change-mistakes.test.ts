@@ -224,7 +224,7 @@ test('a hidden field is null for `response`, which has to handle that', () => {
 const declared = (versions: unknown, settings = {}) =>
   declarationMistakes({ ...declaration, versions, settings }).map(({ place, reason }) => `${place}: ${reason}`)
 
-test('versions have a name and the times of their coming and going', () => {
+test('versions have a name and the dates of their release and end', () => {
   assert.deepEqual(declared({ v1: { released: '2026-01-15', deprecated: '2026-02-01', sunset: '2026-02-01' } }), [])
   const wrong: [unknown, string][] = [
     [[], 'versions: `versions` is a list.'],
@@ -250,7 +250,7 @@ test('versions have a name and the times of their coming and going', () => {
   ])
 })
 
-test('operations that go are offered, and have the times of their going', () => {
+test('deprecated operations are offered, and have dates', () => {
   const left = (deprecations: unknown) =>
     declarationMistakes({
       ...declaration,

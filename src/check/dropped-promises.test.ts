@@ -27,7 +27,7 @@ const parts = {
 
 describe('a unique field that is computed from others', () => {
   const both = { prefix: f.text(), number: f.text() }
-  test('R195: is refused where nothing keeps it unique', () => {
+  test('R195: is refused if nothing keeps it unique', () => {
     const says = /^changes\.v2\.items\.removed\.sku: `sku` is unique before v2, but no unique field of v2 keeps it so/
     assert.match(mistakes(both, parts)[0] ?? '', says)
     const one = { ...both, number: f.text({ unique: true }) }
@@ -87,11 +87,11 @@ describe('a unique field that is computed from others', () => {
       [],
     )
   })
-  test('R195: is refused where another row has it now', () => {
+  test('R195: is refused if another row has it now', () => {
     const moved = { name: { by: 'userId', to: 'name', field: f.text({ unique: true }) } }
     assert.match(mistakes({ userId: f.ref('users') }, { moved })[0] ?? '', /moved\.name: `name` is unique before v2/)
   })
-  test('promises nothing where it is only dropped', () => {
+  test('promises nothing if it is only dropped', () => {
     assert.deepEqual(mistakes({ note: f.text() }, { removed: { sku: f.text({ unique: true, optional: true }) } }), [])
   })
 })
@@ -104,7 +104,7 @@ describe('a reference that is computed from other fields', () => {
     response,
   })
   const says = /removed\.ownerId: `ownerId` refers to users before v2, but v2 does not check it/
-  test('R195: is refused where nothing checks it', () => {
+  test('R195: is refused if nothing checks it', () => {
     const change = owner(
       ({ owner }: { owner: string }) => ({ ownerId: owner }),
       ({ ownerId }: { ownerId: string }) => ({ owner: ownerId }),

@@ -90,7 +90,7 @@ table('patterns that could keep the service busy', [
   right('patterns that cannot', ...fine.split(' ').map(pattern), pattern('a'.repeat(200)), pattern('( |-)+')),
 ])
 
-test('a character that a class matches too does not part the rounds of a repetition', () => {
+test('a separator that the class matches too does not separate repetitions', () => {
   for (const inside of ['a-', '\\w-', '\\x2d', '\\u{2d}', '\\u002d', '^a', '\\W', '\\p{P}', '!-~'])
     assert.ok(patternFault(`^(-[${inside}]+)*$`), inside)
   for (const inside of ['a', '\\w', '\\x2e', '^-', '\\p{L}', '.*+?'])

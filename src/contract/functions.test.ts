@@ -29,7 +29,7 @@ test('a changed function needs another revision, and is accepted with it', () =>
   assert.equal(unrevisedFunctions([change({ response: upper, request: lower })], locked).length, 1)
 })
 
-test('spaces, comments and quotes are no other function', () => {
+test('spaces, comments and quotes do not change a function', () => {
   const locked = [lockOf(change({ response: ({ b }: { b: string }) => ({ a: b === 'x' ? 'y' : b }) }))]
   // biome-ignore format: it is about the form
   const other = ({ b }: { b: string }) => /* again */ ({

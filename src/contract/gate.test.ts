@@ -61,7 +61,7 @@ describe('a locked version', () => {
     assert.match(told(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
     assert.match(told(shop(first, { settings: { list: { maxPageSize: 10 } } })), /^settings\.list\.maxPageSize\n/)
   })
-  test('R195: is broken by an end that comes sooner, and by answers to POST that have no content', () => {
+  test('R195: is broken by an earlier end, and by answers to POST without content', () => {
     const ending = (sunset?: string) =>
       shop(first, { versions: { v1: { released: '2026-01-01', deprecated: '2026-02-01', ...(sunset && { sunset }) } } })
     const locks: LocksByLabel = new Map([['v1', lockOf(ending('2027-12-31'))]])
@@ -139,7 +139,7 @@ describe('a locked version', () => {
     const next = shop(first, { versions: { v2: { released: '2026-11-01' } } })
     assert.match(told(next), /^versions\.v1\nv1 is locked.*no longer declared/)
   })
-  test('is not looked at where it is retired', () => {
+  test('is not checked if it is retired', () => {
     const next = shop(others, {
       versions: { v1: { released: '2026-01-01', retired: true }, v2: { released: '2026-11-01' } },
     })
@@ -201,13 +201,13 @@ describe('the change to paste', () => {
     assert.match(text, /request: \(old\) => \(\{ of: \{ a: old\.of\.a, c: 0 \} \}\)/)
     assert.match(text, /response: \(now\) => \(\{ of: \{ a: now\.of\.a, b: 0 \} \}\)/)
   })
-  test('is not offered where a version cannot tell', () => {
+  test('is not proposed if a change cannot declare it', () => {
     assert.doesNotMatch(told(shop(first, { versions, settings: { list: { pageSize: 5 } } })), /\.change/)
   })
 })
 
 describe('changes', () => {
-  test('that claim a difference are fine', () => {
+  test('that declare a difference are fine', () => {
     const { email, ...rest } = first
     const made = shop({ ...rest, mail: f.email({ unique: true, filter: true }) }, { versions })
     assert.equal(told(changed(made, { renamed: { email: 'mail' } })), '')
@@ -233,7 +233,7 @@ describe('changes', () => {
       /^resources\.customers\n.*\n {3}- .*planned to end on 2027-11-30, and not .*\nLeave its end at 2027-12-31, or/,
     )
   })
-  test('cannot be judged before the version before is locked', () => {
+  test('cannot be judged before the former version is locked', () => {
     assert.equal(
       gateMistakes(changed(shop(first, { versions }), {}), new Map([['v2', lockOf(shop(first), 'v2')]])).length,
       0,

@@ -58,12 +58,12 @@ it('chooses by quality, and the better coding where qualities are equal', () => 
   for (const [accept, coding] of wanted) assert.equal(acceptedCoding(call(accept)), coding, `${accept}`)
 })
 
-it('sends plain where nothing may be transformed', () => {
+it('sends plain content with no-transform', () => {
   for (const cache of ['no-transform', 'no-cache, No-Transform']) assert.equal(acceptedCoding(call('br', cache)), null)
   assert.equal(acceptedCoding(call('br', 'no-cache')), 'br')
 })
 
-it('takes a tag for current only in a coding that is acceptable', () => {
+it('treats a tag as current only in an acceptable coding', () => {
   const rows: [string | undefined, string, boolean][] = [
     [undefined, '', true],
     [undefined, 'gzip', false],

@@ -27,7 +27,7 @@ test('R157: a failure names its request and nothing else', () => {
   assert.doesNotMatch(JSON.stringify(body), /secret|TypeError/)
 })
 
-test('R157: an exposed house shows the cause as a nested error', () => {
+test('R157: with exposeInternals the cause is a nested error', () => {
   const body = bodyOf(new TypeError('secret of line 7'), true)
   assert.deepEqual([body.type, body.cause.type, body.requestId], ['internal-error', 'internal-error', 'r-1'])
   assert.match(body.cause.message, /TypeError: secret of line 7/)
@@ -35,7 +35,7 @@ test('R157: an exposed house shows the cause as a nested error', () => {
   assert.match(outage.cause.message, /disk/)
 })
 
-test('R162: while something is down it is logged once with its cause, however many requests meet it', () => {
+test('R162: an outage is logged once with its cause, for any number of requests', () => {
   const lines: Record<string, unknown>[] = []
   const own = { ...log, error: (about: object) => void lines.push(about as Record<string, unknown>) }
   const world = testWorld()

@@ -157,7 +157,7 @@ test('a patch may leave out required members, and removes keys with null', () =>
   assert.ok(!judge('enum').schema(null))
 })
 
-test('bounds do not count in filters', () => {
+test('bounds do not apply to filters', () => {
   const judge = judges(made(), 'asked')
   assert.ok(judge('text').schema('abcdef'))
   assert.ok(judge('integer').schema(100))

@@ -66,7 +66,7 @@ test('JSON is sent if Accept allows it, is malformed or is missing', () => {
   for (const accept of [...fitting, ...ranked, ...odd, ...broken]) assert.ok(admitted(accept), accept)
 })
 
-test('JSON is refused where Accept excludes it', () => {
+test('JSON is refused if Accept excludes it', () => {
   for (const accept of [
     'application/xml',
     'text/*',
@@ -83,7 +83,7 @@ test('JSON is refused where Accept excludes it', () => {
     assert.equal(admitted(accept), false, accept)
 })
 
-test('errors take the form of RFC 9457 only where it is named', () => {
+test('errors have the form of RFC 9457 only if Accept names it', () => {
   for (const accept of ['application/problem+json', 'application/json, Application/Problem+JSON;q=0.1'])
     assert.ok(wantsProblem(call({ accept })), accept)
   for (const accept of [
@@ -177,7 +177,7 @@ test('any header is read without failing', () => {
   )
 })
 
-test('headers made to be slow are read in the time that their length allows', () => {
+test('adversarial headers are read in linear time', () => {
   const long = [
     'a/b,'.repeat(4000),
     ','.repeat(16_000),

@@ -31,7 +31,7 @@ test('a tag does not depend on the content of another row, so values cannot be g
     assert.equal(tag(doc(more)), one, JSON.stringify(more))
 })
 
-test('a tag names which row, since when, of whom and in which state, under the secret of the store', () => {
+test('a tag depends on the row, its creation, account and state, and on the secret of the store', () => {
   const all = [
     tag(doc({})),
     tag(doc({ id: 'hom_2' })),
@@ -52,7 +52,7 @@ test('many accounts have many tags', () => {
   assert.equal(new Set(all).size, all.length)
 })
 
-test('a view that two stores serve has a tag of each', () => {
+test('a view that two stores serve has a tag for each', () => {
   const own = { ...view, account: 'a' }
   const [first, second] = ['s', 't'].map((secret) => tagOf(own, { revision: 1 }, secret))
   assert.notEqual(first, second)

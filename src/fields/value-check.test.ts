@@ -82,7 +82,7 @@ test('whole numbers', () => {
   refused(f.integer({ min: 1, max: 5 }), 'out-of-range', [0, -0, 6])
 })
 
-test('numbers that travel as texts', () => {
+test('numbers that are sent as strings', () => {
   taken(f.bigint({ min: '-5', max: '5' }), [...same('5', '-5'), ['-0', '0']])
   refused(f.bigint({ min: '-5', max: '5' }), 'out-of-range', ['6', '-6', '10', '9223372036854775808'])
   refused(f.bigint(), 'invalid-type', [5, true])
@@ -261,7 +261,7 @@ test('kinds of values in words', () => {
   assert.deepEqual(kinds, ['null', 'a list', 'an object', 'a string', 'a number', 'a boolean', 'missing'])
 })
 
-test('any JSON value gets a verdict from any field, and a verdict in favour is final', () => {
+test('any field accepts or refuses any JSON value, and an accepted value stays accepted', () => {
   const inner = f.object({ a: f.text({ optional: true }), b: f.decimal({ scale: 2, default: '0' }) })
   const fields: Field[] = [f.text(), f.email(), f.url(), f.integer(), f.bigint(), f.decimal({ scale: 3 }), f.boolean()]
   fields.push(f.timestamp(), f.date(), f.duration(), f.interval(), f.enum(['a']), f.list(f.text()), inner, f.metadata())

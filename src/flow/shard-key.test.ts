@@ -17,7 +17,7 @@ test('a text has the shard key of its ending or its digest', () => {
   for (const [text, home, why] of table) assert.equal(shardKeyOf(text), home, why)
 })
 
-test('chosen texts that differ little are spread over all homes', () => {
+test('chosen texts that differ little are spread over all shard keys', () => {
   const count = new Map<number, number>()
   for (let i = 0; i < 102_400; i++) count.set(shardKeyOf(`cus_${i}`), (count.get(shardKeyOf(`cus_${i}`)) ?? 0) + 1)
   assert.equal(count.size, 1024)

@@ -30,7 +30,7 @@ test('the singular of a plural', () => {
   for (const [many, one] of pairs) assert.equal(singularOf(many), one, many)
 })
 
-test('plurals are known as such', () => {
+test('plurals are recognized', () => {
   for (const [many] of pairs) assert.ok(isPlural(many), many)
   for (const word of ['order', 'address', 'status', 'analysis', 'order-line', 'child', 'category', 'bus', 'news-item'])
     assert.equal(isPlural(word), false, word)
@@ -83,7 +83,7 @@ test('verbs in path segments', () => {
   assert.equal(verbIn('grants', ['grants']), 'grants')
 })
 
-test('a guess which name was meant', () => {
+test('the nearest name', () => {
   const names = ['price', 'quantity', 'createdAt']
   assert.equal(nearestName('prise', names), 'price')
   assert.equal(nearestName('Quantity', names), 'quantity')
@@ -92,7 +92,7 @@ test('a guess which name was meant', () => {
   assert.equal(nearestName('', names), undefined)
 })
 
-test('names as people write a list', () => {
+test('lists of names in words', () => {
   assert.equal(listInWords([]), '')
   assert.equal(listInWords(['a']), 'a')
   assert.equal(listInWords(['a', 'b', 'c']), 'a, b or c')

@@ -15,7 +15,7 @@ test('a number that does not fit 64 bits is out of range', () => {
     assert.equal(bigintText(text), 'range', text.slice(0, 30))
 })
 
-test('other texts are no whole numbers', () => {
+test('other texts are not whole numbers', () => {
   const texts = [
     '',
     ' ',
@@ -63,7 +63,7 @@ test('a decimal with more digits than declared is refused', () => {
   assert.equal(decimalText('1', 3, 3), 'range')
 })
 
-test('other texts are no decimals', () => {
+test('other texts are not decimals', () => {
   for (const text of [
     '',
     '.5',

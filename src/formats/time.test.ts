@@ -75,7 +75,7 @@ test('an invalid date-time in UTC is refused', () => {
   refused(timestampText, ['2026-11-20T09:04:00+03:00', '2026-11-20T09:04:00+00:00', '2026-11-20T09:04:00Z\n'])
 })
 
-test('offsets are turned into UTC where that is allowed', () => {
+test('offsets are converted to UTC if allowed', () => {
   table(
     (text) => timestampText(text, true),
     [
@@ -143,7 +143,7 @@ test('an interval has two ends, or one and a duration', () => {
   refused(intervalText, ['2026-02-30/P1M', '2026-01-01T00:00:01Z/2026-01-01T00:00:00Z'])
 })
 
-test('an interval takes offsets where date-times do, and compares its ends in UTC', () => {
+test('an interval accepts offsets if date-times do, and compares its ends in UTC', () => {
   const read = (text: string) => intervalText(text, true)
   table(read, [['2026-01-01T01:00:00+01:00/P1M', '2026-01-01T00:00:00.000Z/P1M']])
   refused(read, ['2026-01-01T00:00:00-01:00/2026-01-01T00:30:00Z'])

@@ -92,7 +92,7 @@ function createEngine(limits: Settings['limits']): Server {
   })
   server.maxHeadersCount = 0
   server.maxRequestsPerSocket = mostRequests
-  Object.assign(server, { httpAllowHalfOpen: true }) // who has said all may still listen
+  Object.assign(server, { httpAllowHalfOpen: true }) // a client that half-closes the connection gets its answer
   return server
 }
 

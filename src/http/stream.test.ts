@@ -45,7 +45,7 @@ it('cuts a reader that takes longer than allowed for every MiB that is begun', (
   for (const { answer } of [large, fast]) answer.emit('close')
 })
 
-it('cuts the readers that have waited longest while too much is unread in all', () => {
+it('disconnects the readers that have waited longest while too much is unread in total', () => {
   const { pass, reader } = stage()
   const readers = Array.from({ length: 70 }, () => reader(MiB))
   const nothing = reader(0)
@@ -71,7 +71,7 @@ it('cuts a body into pieces that are never inside of a character', () => {
   assert.deepEqual(Buffer.concat(cutBody(bytes)), bytes)
 })
 
-it('keeps nothing for a reader that has left before its answer was made', () => {
+it('keeps nothing for a reader that disconnected before its answer was ready', () => {
   const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
   const readers = answerReaders(() => false, testWorld())
   streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { held: undefined, timeout: 1000, readers })

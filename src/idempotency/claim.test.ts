@@ -95,7 +95,7 @@ describe('the space of a key', () => {
     assert.equal(of('lines', {}, { params: ['ord_1'] }).hash, of('lines', {}, { params: ['ord_2'] }).hash)
   })
 
-  test('is all collections where that is said', () => {
+  test('is all collections if declared', () => {
     const all = shop({ scope: 'caller' })
     assert.equal(of('orders', {}, {}, all).hash, of('slots', {}, { params: ['ord_1'] }, all).hash)
     assert.notEqual(of('orders', {}, {}, all).fingerprint, of('slots', {}, { params: ['ord_1'] }, all).fingerprint)
@@ -138,7 +138,7 @@ describe('a repeat', () => {
   const answer = { doc: '{}', revision: 1 }
   const known: PriorClaim = { is: 'claimed', collection: 'orders', id: 'ord_1', parent: null, fingerprint: 'f', answer }
 
-  test('is given the first answer where that is kept and the payload is the same', () => {
+  test('gets the first answer if it is stored and the payload is the same', () => {
     assert.equal(keptAnswer(known, claim('f', true)), answer)
     assert.equal(keptAnswer(known, claim('g', true)), null)
     assert.equal(keptAnswer(known, claim('f', false)), null)
@@ -162,7 +162,7 @@ describe('a repeat', () => {
   })
 })
 
-test('values that not everybody is shown are not compared, so that a used key does not tell them', () => {
+test('restricted values are not compared, so that a used key does not reveal them', () => {
   const concealed = new Set(['pin'])
   const print = (body: Document) => claimOfCreate(asked(body), usual('orders'), concealed).claim?.fingerprint
   assert.equal(print({ a: 'x', pin: '1' }), print({ a: 'x', pin: '2' }))

@@ -37,7 +37,7 @@ test('answers beyond the bound wait until others have left, in their order', asy
   for (const space of await Promise.all(waiting)) space.leave()
 })
 
-test('one large answer is made in a turn of the loop, small ones pass', async () => {
+test('one large answer is built in a turn of the event loop, small ones pass', async () => {
   const { enter } = makeAnswerMemory({ store: {}, world: testWorld() })
   const [one, two] = [enter(of(1_000_000)) as AnswerSpace, enter(of(1_000_000))]
   assert.ok(two instanceof Promise)
@@ -66,7 +66,7 @@ test('a request that waits too long is refused, and frees its place', async () =
   all.leave()
 })
 
-test('the size of a page is expected from those before, by their rows', () => {
+test('the size of a page is estimated from former ones, by their rows', () => {
   const { expected, learn } = makeAnswerMemory({ store: {}, world: testWorld() })
   const list = {}
   assert.equal(expected(list, 1000), 4_096_000)
@@ -76,7 +76,7 @@ test('the size of a page is expected from those before, by their rows', () => {
   assert.ok(expected(list, 1000) > 5_900_000)
 })
 
-test('two services of one process have a room each', () => {
+test('two services of one process have separate memory', () => {
   const [one, other] = [
     makeAnswerMemory({ store: {}, world: testWorld() }),
     makeAnswerMemory({ store: {}, world: testWorld() }),
@@ -87,7 +87,7 @@ test('two services of one process have a room each', () => {
   all.leave()
 })
 
-test('where a store is waited for, few answers of unknown size are made at a time', async () => {
+test('while a store is awaited, few answers of unknown size are built at a time', async () => {
   const { enter, held } = makeAnswerMemory({ store: {}, world: testWorld() })
   const first = Array.from({ length: 16 }, () => enter(of(100)) as AnswerSpace)
   const late = enter(of(100))

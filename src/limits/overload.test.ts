@@ -17,7 +17,7 @@ function refused(looks: readonly number[]): boolean {
   }
 }
 
-test('five late looks in a row refuse, and one well below the limit ends it', () => {
+test('five late measurements in a row refuse, and one well below the limit ends it', () => {
   const late = [201, 900, 300, 201, 5000]
   const table: readonly (readonly [looks: readonly number[], refused: boolean])[] = [
     [[], false],

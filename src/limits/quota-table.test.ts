@@ -38,7 +38,7 @@ test('requests of two nodes are counted together, for each name separately', () 
     assert.deepEqual(await spend(two, 'b', 1, 900), { used: 1, until: 1900 })
   }))
 
-test('no two at once are counted as one', () =>
+test('concurrent requests are counted separately', () =>
   onFile(async (open) => {
     const stores = [open(), open()]
     const all = await Promise.all(Array.from({ length: 200 }, (_, n) => spend(stores[n % 2] as Store, 'a', 1, 100)))
@@ -64,7 +64,7 @@ test('a new window begins after the former one, and old windows are deleted', ()
     )
   }))
 
-test('a window of a clock that went wrong does not last', () =>
+test('a window of a wrong clock does not last', () =>
   onFile(async (open) => {
     const store = open()
     const day = 86_400_000

@@ -31,7 +31,7 @@ test('the same position has the same text, and another position another text', (
   for (const other of others) assert.notEqual(writeCursor(other, binding, world()), given)
 })
 
-test('any place comes back, and long ones are short enough for a URL', () => {
+test('any position is read back, and long ones fit into a URL', () => {
   const value = fc.option(fc.string({ unit: 'grapheme', maxLength: 400 }))
   fc.assert(
     fc.property(fc.array(value, { maxLength: 4 }), fc.boolean(), fc.boolean(), (place, back, including) => {
@@ -91,7 +91,7 @@ test('a cursor belongs to its list, and to its filters and sort', () => {
   assert.equal(readCursor(given, { ...binding, bound: '' }, world()), 'cursor-mismatch')
 })
 
-test('keys may be rotated, and another service has others', () => {
+test('keys may be rotated, and another service has other keys', () => {
   assert.deepEqual(readCursor(given, binding, world(0, 'new', 's')), position)
   assert.equal(readCursor(given, binding, world(0, 'new')), 'invalid-cursor')
   assert.notEqual(writeCursor(position, binding, world(0, 'new', 's')), given)

@@ -75,7 +75,7 @@ test('pages are numbered from 1 to the last', () => {
   for (const [scene, expected] of table) assert.deepEqual(rels('page', scene), expected, JSON.stringify(scene))
 })
 
-test('offsets go in the steps of the present one', () => {
+test('offsets keep the step of the current one', () => {
   const table: [scene: Scene, links: Record<string, string>][] = [
     [
       { query: 'limit=10' },
@@ -117,7 +117,7 @@ test('offsets go in the steps of the present one', () => {
   for (const [scene, expected] of table) assert.deepEqual(rels('offset', scene), expected, JSON.stringify(scene))
 })
 
-test('no link leads further than rows can be passed over', () => {
+test('no link leads beyond maxOffset', () => {
   assert.equal(rels('offset', { offset: 90, total: 1000 }).next, '?offset=100')
   assert.equal(rels('offset', { offset: 91, total: 1000 }).next, undefined)
   assert.equal(rels('page', { offset: 100, total: 1000 }).next, undefined)

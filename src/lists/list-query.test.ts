@@ -71,7 +71,7 @@ const target = fc
     return given.map((own) => `${list}?${(first ? [...own, text] : [text, ...own]).join('&')}`)
   })
 
-test('a reader that has read much reads each target as one that reads its first', () => {
+test('a reader reads each target alike, however many it has read', () => {
   let placed = 0
   const visits = fc.array(fc.tuple(target, fc.constantFrom(0, 1, ttl + 1)), { minLength: 20, maxLength: 60 })
   fc.assert(
@@ -88,7 +88,7 @@ test('a reader that has read much reads each target as one that reads its first'
   assert.ok(placed > 100, `${placed} were placed by a cursor`)
 })
 
-test('a cursor grows old, however its name is written', () => {
+test('a cursor expires, however its name is encoded', () => {
   const read = listQueryReader(own)
   const [, cursor] = cursorsOf('/orders', 'status=open&sort=total')
   for (const name of ['cursor', 'curs%6Fr']) {

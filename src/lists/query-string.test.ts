@@ -74,7 +74,7 @@ const types = (query: string, set: Settings, accepted = ['status', 'sort']) =>
     ({ type, name }) => `${type} ${name}`,
   )
 
-test('unknown names are refused where the settings do not let them pass, repeated ones always', () => {
+test('unknown names are refused unless the settings ignore them, repeated ones always', () => {
   const strict = settings('reject')
   assert.deepEqual(types('status=1&sort=a', strict), [])
   assert.deepEqual(types('stauts=1&Sort=a', strict), ['unknown-parameter stauts', 'unknown-parameter Sort'])

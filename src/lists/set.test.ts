@@ -7,7 +7,7 @@ import { setMembers } from './set.ts'
 
 const read = (inner: string, most = 100) => setMembers(`in:(${inner})`, most)
 
-test('members are parted by commas, and spaces around them mean nothing', () => {
+test('members are separated by commas, and spaces around them are ignored', () => {
   const table: [inner: string, members: readonly string[]][] = [
     ['', []],
     ['   ', []],
@@ -76,7 +76,7 @@ test('quoted members are read back unchanged', () => {
   )
 })
 
-test('no text takes long to be refused', () => {
+test('every text is refused quickly', () => {
   for (const text of [
     ' '.repeat(100_000),
     '"'.repeat(100_000),

@@ -179,7 +179,7 @@ test('numbers are plain digits', () => {
   ])
 })
 
-test('sizes have a maximum, which is refused or taken', () => {
+test('a size above the maximum is refused or clamped', () => {
   for (const name of ['limit', 'page_size']) {
     assert.match(
       read(`${name}=101`).messages,
@@ -213,7 +213,7 @@ test('only maxOffset rows can be skipped', () => {
   table([['page=1', offset('page', 0, 20)]], few)
 })
 
-test('a cursor is a place in the order, in the types of its columns', () => {
+test('a cursor is a position in the order, in the types of its columns', () => {
   const { window, faults } = read(`limit=3&cursor=${place('9007199254740993', 'ord_1')}`)
   assert.deepEqual(
     { window, faults },

@@ -122,7 +122,7 @@ test('a refused statement does not refuse others of its batch', async () => {
   assert.deepEqual(own.single, [])
 })
 
-test('a connection that is lost is lost for all, and the next ones are not held up', async () => {
+test('a lost connection fails all its statements, and later ones are not delayed', async () => {
   const { ask, single } = stage(false, (question, n) => {
     if (n === 1) throw new Error('gone')
     return rowsOf(question)

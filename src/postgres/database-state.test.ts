@@ -51,7 +51,7 @@ test('a state from before a lost connection, or older than the last snapshot, is
   assert.equal(new Set([nine, eight, again]).size, 3)
 })
 
-test('a database that cannot say is not believed', async () => {
+test('a database without a state is not cached', async () => {
   const { state } = stage(() => {
     throw new Error('away')
   })

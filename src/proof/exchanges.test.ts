@@ -57,7 +57,7 @@ describe('answers', () => {
   ]
   for (const [name, part, says] of wrong)
     test(`that have ${name}`, async () => assert.match(String((await with1(part)).says), says))
-  test('that have other values where a change makes them of others', async () => {
+  test('that have other values because a change computes them', async () => {
     const other = { ...made.answer, body: { ...made.answer.body, total: '2.00' } }
     const ask = async (_: string, { method }: { method: string }) => (method === 'POST' ? other : read.answer)
     assert.equal(await replayExchanges([made, read], 'v1', ask, new Set(['total'])), null)

@@ -80,7 +80,7 @@ test('a version that stays says so', async () => {
   assert.match(text, /## customers\n\n`rank` came/)
 })
 
-describe('fields that come of others', () => {
+describe('fields that are computed from others', () => {
   const changes = [
     { version: 'v3', resource: 'people', about: '', was: 'customers', renamed: { name: 'called' } },
     {

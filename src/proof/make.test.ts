@@ -94,7 +94,7 @@ describe('patterns', () => {
   }
 })
 
-test('a failing row gets as small as it can', async () => {
+test('a failing row is reduced as far as possible', async () => {
   const draws = (row: readonly number[]) => {
     const chance = replayedChance(row)
     return Array.from({ length: chance.below(20) }, () => chance.below(1000))

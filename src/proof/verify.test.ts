@@ -67,7 +67,7 @@ test('a declaration that keeps its promises passes, and untested resources are r
   assert.ok([...cases.values()].every((count) => count === 60))
 })
 
-test('a failure is reported before it is made smaller, which ends after ten seconds', async () => {
+test('a failure is reported before it is reduced, which ends after ten seconds', async () => {
   const bend = bent('GET', ({ note, ...rest }) => rest)
   const mark: number[] = []
   const trying = async (pace: number) => {
@@ -182,7 +182,7 @@ describe('recorded answers', () => {
       assert.ok(seen.has(each), `${each} is not among ${[...seen].join(', ')}`)
     assert.ok(one.every(({ answer }) => answer.status < 500))
   })
-  test('come again from an empty store', async () => {
+  test('are repeated from an empty store', async () => {
     const stage = await openSandbox(shop)
     assert.equal(await replayExchanges(await record(), 'v1', stage.ask).finally(stage.close), null)
   })

@@ -91,7 +91,7 @@ test('each version gives its recorded answers', async () => {
   }
 })
 
-describe('a change that does not keep a version is found:', () => {
+describe('a change that breaks a version is found:', () => {
   const mutants: [string, Told, RegExp][] = [
     [
       'an answer beyond the old bound',

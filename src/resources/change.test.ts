@@ -79,7 +79,7 @@ test('a resource has its old name everywhere, and its ids are unchanged', () => 
   )
 })
 
-test('resources begin and end, methods come and go, types of errors have their old names', () => {
+test('resources begin and end, methods are added and withdrawn, types of errors have their old names', () => {
   assert.deepEqual(Object.keys(undone({ resource: 'orders', begins: true }).resources), ['customers'])
   assert.deepEqual(Object.keys(undone({ resource: 'orders', ends: true }).resources), ['customers', 'orders'])
   assert.deepEqual(Object.keys(undone({ resource: 'orders', ends: true }, 'v2').resources), ['customers'])

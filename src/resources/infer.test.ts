@@ -87,7 +87,7 @@ function answered(resource: Resource, inferred: Readonly<Record<string, 'answere
   assert.deepEqual(Object.fromEntries(members.map(({ name }) => [name, 'answered'])), inferred)
 }
 
-test('a row has the members that are answered', () => {
+test('a row type has the answered members', () => {
   const line: Members<Row<Shop, 'order-lines'>> = {
     ...{ id: 'answered', createdAt: 'answered', updatedAt: 'answered' },
     ...{ name: 'answered', note: 'answered', price: 'answered', tags: 'answered', metadata: 'answered' },

@@ -60,7 +60,7 @@ describe('steps for a target', () => {
       assert.deepEqual(stepsFor(target, [step([text])])[0]?.sql, [expected])
     })
 
-  test('run each for itself where no transaction holds a change of the schema', () => {
+  test('run separately if the target has no transactional schema changes', () => {
     const all = [step(['DROP VIEW IF EXISTS "v"']), step([], { fill: { collection: 'a', again: false } })]
     for (const target of ['cockroach', 'yugabyte'] as const)
       assert.deepEqual(

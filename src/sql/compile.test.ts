@@ -81,7 +81,7 @@ test('a change writes the texts, and the cells that moved', () => {
   )
 })
 
-test('keys of rows, and names of rows that are gone', () => {
+test('keys of rows, and keys of deleted rows', () => {
   assert.deepEqual(rowKeyValues(orders, { id: 'a', parent: null, account: null }, sqliteDialect), ['a'])
   assert.deepEqual(rowKeyValues(slots, { id: 'a', parent: 'b', account: null }, sqliteDialect), ['b', 'a'])
   assert.equal(tombstoneId(orders, { id: 'a/b', parent: null, account: null }), 'a/b')

@@ -48,7 +48,7 @@ test('long values are indexed by their first characters, unique ones by a digest
   assert.deepEqual(built(parts, ['by_noteId', 'by_label', 'id'])[1], 'by_label~134')
 })
 
-test('the id of an owner is indexed whole, as lists below it say nothing of its beginning', () => {
+test('the id of a parent is indexed whole, as lists below it have no condition on its beginning', () => {
   assert.deepEqual(built(replies, ['by_noteId', 'id']), ['by_noteId', 'id'])
   assert.deepEqual(built(replies, ['by_noteId', 'by_text', 'id']), ['by_noteId', 'by_text~379', 'id'])
 })
@@ -70,7 +70,7 @@ test('terms of an index', () => {
   ])
 })
 
-test('a condition on a long text is one on its beginning too', () => {
+test('a condition on a long text has one on its beginning too', () => {
   const said = (one: Parameters<typeof prefixConditions>[1], collection = notes) => {
     const values: unknown[] = []
     const texts = prefixConditions(collection, one, (value) => `$${values.push(value)}`, postgresDialect)

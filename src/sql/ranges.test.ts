@@ -23,7 +23,7 @@ function told(one: KeyBound): string {
 const shown = (stretches: readonly KeyRange[]) =>
   stretches.map(({ bounds, order }) => `${bounds.map(told).join(', ') || 'all'} by ${short(order)}`.trim())
 
-test('all rows are one stretch, or two where the first term may have no value', () => {
+test('all rows are one range, or two if the first term may be null', () => {
   const table: [order: string, stretches: string[]][] = [
     ['id', ['all by id']],
     ['-a -id', ['all by -a -id']],
@@ -62,7 +62,7 @@ test('after a null come nulls with a greater identifier, then all values if they
   ])
 })
 
-test('mixed directions are walked from the last term to the first', () => {
+test('mixed directions are compared from the last term to the first', () => {
   assert.deepEqual(shown(rangesAfter(terms('a -b id'), [1, 2, 'x'])), [
     'a at 1, b at 2, (id) beyond (x) by id',
     'a at 1, b before 2 by -b id',
@@ -81,7 +81,7 @@ test('backwards, nulls that came first come last', () => {
   assert.deepEqual(reverseOrder(reverseOrder(terms('-a?last b?first id'))), terms('-a?last b?first id'))
 })
 
-test('terms that filters hold fixed are left out, with their part of the place', () => {
+test('terms that filters fix are left out, with their part of the position', () => {
   const order = terms('a -b?last id')
   const by = (column: string, is: 'eq' | 'gte') => ({ column, is, value: 1 })
   const none = withoutFixedTerms({ order, where: [by('a', 'gte')] }, [1, 2, 'x'])

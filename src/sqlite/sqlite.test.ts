@@ -15,7 +15,7 @@ test('a version of SQLite whose log two connections can corrupt is refused', () 
     )
 })
 
-test('a connection trusts no file and waits only while it starts', () => {
+test('a connection does not trust the schema of the file and waits for locks only while it starts', () => {
   const db = openFile(':memory:', testWorld())
   const value = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
   assert.deepEqual(
@@ -34,7 +34,7 @@ test('a connection trusts no file and waits only while it starts', () => {
   db.close()
 })
 
-test('statements are prepared once, and never more are kept than a thousand', (t) => {
+test('statements are prepared once, and at most a thousand are kept', (t) => {
   const db = new DatabaseSync(':memory:')
   const prepare = t.mock.method(db, 'prepare')
   const run = statementRunner(db)

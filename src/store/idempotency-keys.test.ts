@@ -86,7 +86,7 @@ test('a key is stored with its item, and found until it is released', async (t) 
   assert.deepEqual(await recall(6500), { ...known, collection: 'wagons', id: 'wag_00000000000000000000000003' })
 })
 
-test('a key that is kept for ever is', async (t) => {
+test('a key without expiry is kept', async (t) => {
   const { execute } = opened(t)
   await execute(making('carts', 1, { hash: 'k', time: 0, expired: null }))
   assert.equal((await execute(making('carts', 2, { hash: 'k', time: 1e15, expired: null }))).is, 'claimed')
@@ -120,7 +120,7 @@ test('a failed request leaves no key', async (t) => {
   assert.deepEqual(hashes('carts'), ['a'])
 })
 
-test('a creation takes some keys of its collection that are no longer kept, and no others', async (t) => {
+test('a creation deletes some expired keys of its collection, and no others', async (t) => {
   const { execute, hashes } = opened(t)
   for (let n = 0; n < 25; n++) await execute(making('carts', n, { hash: `c${n}`, time: n, expired: null }))
   await execute(making('wagons', 1, { hash: 'w', time: 0, expired: null }))

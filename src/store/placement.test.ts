@@ -48,7 +48,7 @@ function sent(plan: Plan, answer: (text: string) => readonly ResultRow[]): { sen
 
 const shortly = ({ text }: Statement): string => text.replace(/ \(.*| WHERE.*/s, '')
 
-test('a table is spread before it has indexes, and nothing but an id is unique by one', () => {
+test('a table is distributed before it has indexes, and only ids have a unique index', () => {
   const [made] = change.steps.filter(({ about }) => about === 'create customers')
   assert.match(
     made?.sql[0] ?? '',

@@ -20,7 +20,7 @@ const yard = service({
   },
 })
 
-test('a deletion sweeps some tombstones of its collection that are no longer needed, and no others', async () => {
+test('a deletion sweeps some expired tombstones of its collection, and no others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
   const file = join(folder, 'yard.db')
   const store = openSqlite(
