@@ -76,7 +76,7 @@ describe('floors', () => {
   test('nothing outside of src is imported', () => {
     complains(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
   })
-  test('an export from above and an import while running count', () => {
+  test('an export from above and a dynamic import count', () => {
     complains(floors(made({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
     complains(
       floors(made({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
@@ -133,7 +133,7 @@ describe('rooms', () => {
 })
 
 describe('names', () => {
-  test('words for anything are refused in paths', () => {
+  test('vague words are refused in paths', () => {
     for (const path of ['src/lists/helper.ts', 'src/lists/query-utils.ts', 'src/core/query.ts', 'src/lists/types.ts']) {
       complains(names(made({ [path]: '' })), path, 'no such word is allowed')
     }
@@ -146,7 +146,7 @@ describe('names', () => {
 })
 
 describe('openings', () => {
-  test('a sentence in the first line is wanted', () => {
+  test('the first line has to be a sentence', () => {
     quiet(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
     quiet(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
     for (const text of [
@@ -192,11 +192,11 @@ describe('SQL', () => {
 
 describe('the outside', () => {
   const text = "import { readFileSync } from 'node:fs'\nimport net from 'node:net'"
-  test('is reached by the rooms that serve, keep and command', () => {
+  test('may be used by the rooms of servers, stores and commands', () => {
     for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts'])
       quiet(outside(made({ [path]: text })))
   })
-  test('and by no other; types are not the outside', () => {
+  test('and by no other; type imports do not count', () => {
     for (const path of ['src/sql/compile.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
       assert.equal(outside(made({ [path]: text })).length, 2, path)
     complains(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
@@ -224,7 +224,7 @@ describe('the World', () => {
     for (const name of ['node:timers', 'node:timers/promises', 'timers/promises', 'node:perf_hooks'])
       complains(world(lists(`import * as turn from '${name}'`)), name, 'World')
   })
-  test('given times, words, and methods of these names are not the machine', () => {
+  test('injected times, strings, and methods of these names are allowed', () => {
     quiet(
       world(
         lists(
@@ -268,7 +268,7 @@ describe('lengths', () => {
       quiet(longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)))
     })
   }
-  test('blocks, calls and declarations without a body are no functions', () => {
+  test('blocks, calls and declarations without a body are not functions', () => {
     const text =
       'interface A {\n  a(b: string): void\n  c: () => void\n}\nfunction f(a: 1): void\nif (a) {\n  b(c)\n}\nfor (;;) {\n}\n'
     assert.deepEqual(
@@ -276,7 +276,7 @@ describe('lengths', () => {
       [],
     )
   })
-  test('braces in words do not count', () => {
+  test('braces in strings do not count', () => {
     const text = 'function f() {\n  return `}${a ? "}" : \'}\'}}` + /[}/]}/.source // }\n}\nconst after = 1\n'
     assert.deepEqual(functions(text), [{ name: 'f', from: 1, to: 3 }])
   })

@@ -55,18 +55,18 @@ test('a run names the skipped tests and how to install their program, and ends w
   assert.equal(code, 0)
 })
 
-test('the count is the last line also where tests failed', () => {
+test('the count is the last line also if tests failed', () => {
   const { code, lines } = runOf(files.replace("'adds', () => {}", "'adds', () => { throw new Error('wrong sum') }"))
   assert.ok(lines.some((line) => line.includes('wrong sum')))
   assert.deepEqual([code, lines.at(-1)], [1, '0 passed, 1 failed'])
 })
 
-test('a run that demands all tests fails where one was left out', () => {
+test('a run that demands all tests fails if one was skipped', () => {
   const { code, lines } = runOf(files, { BYLAW_TEST_ALL: '1' })
   assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])
 })
 
-test('a test that is left out for another reason fails the run', () => {
+test('a test that is skipped for another reason fails the run', () => {
   const { code, lines } = runOf(files.replace('needs pgbouncer', 'too slow'))
   assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])
 })

@@ -12,7 +12,7 @@ describe('reading source', () => {
     assert.equal(mask(text).code, "a('//b')         + `d${e('f')}g`     ")
     assert.equal(mask(text).bare, "a('   ')         + ` ${e(' ')} `     ")
   })
-  test('a division is no pattern', () => {
+  test('a division is not a regular expression', () => {
     assert.equal(mask("a / b + 'c' / d").bare, "a / b + ' ' / d")
     assert.equal(mask("x = /a'[/]b/ + 'c'").bare, "x = /      / + ' '")
   })

@@ -34,7 +34,7 @@ describe('bylaw check', { concurrency: 3 }, () => {
     const whole = await run(['check', 'slow.ts', '--indexes'], { cwd })
     assert.match(whole.stdout, /in order.*\n.*custom_sort=age.*declare indexes: \[\['state', 'createdAt'\]\]/s)
   })
-  test('warns of public operations that no quota bounds although tiers are declared', async () => {
+  test('warns of public operations without a quota although tiers are declared', async () => {
     const { code, stdout } = await run(['check', 'unlimited.ts'], { cwd })
     assert.equal(code, 0)
     assert.match(

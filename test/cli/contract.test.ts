@@ -23,7 +23,7 @@ const write = (cwd: string, text: string, name = 'api.ts') => writeFileSync(join
 const lockIn = (cwd: string, label = 'v1') => JSON.parse(readFileSync(join(cwd, 'contract', `${label}.json`), 'utf8'))
 
 describe('bylaw contract lock', { concurrency: 3 }, () => {
-  test('writes one text, and again the same', async () => {
+  test('writes the same text each time', async () => {
     const cwd = await locked()
     const text = readFileSync(join(cwd, 'contract/v1.json'), 'utf8')
     assert.match(text, /"text": \{ "kind": "text", "max": 200, "required": true \}/)

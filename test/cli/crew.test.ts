@@ -93,7 +93,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe('bylaw serve --workers', { concurrency: 2 }, () => {
-  test('serves one address with all, in one log of whole lines, and ends in order', async () => {
+  test('serves one address with all workers, in one log of whole lines, and ends in order', async () => {
     const { url, said, stop } = await served(['api.ts', '--workers', '3', '--database', 'sqlite:./crew.db'], { cwd })
     await until(() => nodesOf('crew.db').length === 3)
     const made = await Promise.all(Array.from({ length: 60 }, (_, i) => post(`${url}/notes`, { text: `note ${i}` })))
@@ -107,7 +107,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.deepEqual(nodesOf('crew.db'), [])
   })
 
-  test('replaces a member that is killed, while the others serve', async () => {
+  test('replaces a worker that is killed, while the others serve', async () => {
     const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./killed.db'], { cwd })
     await until(() => nodesOf('killed.db').length === 2)
     const [one = 0] = nodesOf('killed.db')
@@ -118,7 +118,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('ends every connection of a member that is killed, and no connection of the others', async () => {
+  test('ends every connection of a worker that is killed, and no connection of the others', async () => {
     const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./dead.db'], { cwd })
     for (let round = 0; round < 3; round++) {
       await until(() => living('dead.db').length === 2)
@@ -160,7 +160,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('a signal for the whole group ends the members once, in order', async () => {
+  test('a signal to the process group ends the workers once, in order', async () => {
     const { url, child, said, end } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./group.db'], {
       cwd,
     })
@@ -173,7 +173,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.deepEqual([nodesOf('group.db'), said.stderr], [[], ''])
   })
 
-  test('members finish their work in order when their leader is killed', async () => {
+  test('workers finish their work in order when their parent process is killed', async () => {
     const { url, child } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./alone.db'], { cwd })
     await until(() => nodesOf('alone.db').length === 2)
     const one = kept(url)
@@ -183,7 +183,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     await until(() => nodesOf('alone.db').length === 0)
   })
 
-  test('keeps its port where all members are killed', async () => {
+  test('keeps its port if all workers are killed', async () => {
     const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./all.db'], { cwd })
     await until(() => nodesOf('all.db').length === 2)
     const dead = nodesOf('all.db')
@@ -193,7 +193,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('ends in order also while members still begin', async () => {
+  test('ends in order also while workers still start', async () => {
     const { stop } = await served(['api.ts', '--workers', '3', '--database', 'sqlite:./early.db'], { cwd })
     assert.equal(await stop(), 0)
   })

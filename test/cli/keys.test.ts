@@ -39,7 +39,7 @@ const get = async (url: string, key: string) =>
   (await fetch(`${url}/files`, { headers: { authorization: `Bearer ${key}` } })).status
 
 describe('keys', () => {
-  test('one is made, shown once, used, succeeded and revoked, while the service runs', async () => {
+  test('a key is made, shown once, used, rotated and revoked, while the service runs', async () => {
     const { url, stop, said } = await served(['api.ts'], { cwd })
     const first = await json('create --name ci --scopes files:read --account acc_1 --features a,b --expires P90D')
     assert.match(first.key, /^bylaw_[0-9A-Za-z]{49}$/)
@@ -156,7 +156,7 @@ describe('the pepper', () => {
   })
 })
 
-test('bylaw dev makes a key for everything, prints it, and takes it', async () => {
+test('bylaw dev makes a key with all scopes, prints it, and accepts it', async () => {
   const place = folder({ 'api.ts': files })
   const { said, hear, stop } = launch(['dev', 'api.ts', '--port', '0'], { cwd: place })
   await hear(/Starts again when api\.ts changes/)

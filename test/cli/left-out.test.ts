@@ -95,7 +95,7 @@ for (const [store, make] of places)
       assert.equal(await stop(), 0)
     })
 
-    test('keeps a service from starting, even where the clock of its machine is ahead of all their requests', async (t) => {
+    test('keeps a service from starting, even if the clock of its machine is ahead of all their requests', async (t) => {
       const place = await called(t, make)
       const days = 40 * 86_400_000
       const NODE_OPTIONS = `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+${days}`

@@ -56,7 +56,7 @@ describe('in production', () => {
     const { stop } = await served(['api.ts', '--database', 'sqlite::memory:'], { cwd, env })
     assert.equal(await stop(), 0)
   })
-  test('no word shows the password of a database', async (t) => {
+  test('no output shows the password of a database', async (t) => {
     const { url, drop } = await freshPostgres()
     t.after(drop)
     const secret = url.replace('bylaw@', 'bylaw:hush@')

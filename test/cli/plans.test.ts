@@ -114,7 +114,7 @@ describe('plan files', { concurrency: 3 }, () => {
     assert.match((await bylaw('apply', 'api.ts')).stdout, /^was done already: 0001 init\n/)
   })
 
-  test('make the same of an empty database as one after the other did', async () => {
+  test('give an empty database the same tables as one after the other did', async () => {
     const { cwd, bylaw, db } = await planned()
     await bylaw('apply', 'api.ts')
     const schema = () => db((one) => one.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all())

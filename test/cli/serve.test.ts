@@ -116,7 +116,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     }
   })
 
-  test('takes port, host, database and log level from the environment, flags win', async () => {
+  test('reads port, host, database and log level from the environment, flags win', async () => {
     const env = { PORT: '1', HOST: '127.0.0.2', DATABASE_URL: 'sqlite:./mine.db', LOG_LEVEL: 'silent' }
     const { url, said, stop } = await served(['api.ts'], { cwd, env })
     assert.match(url, /^http:\/\/127\.0\.0\.2:\d+$/)

@@ -69,7 +69,7 @@ test('the sample request uses a resource whose request can be repeated', () => {
   })
   assert.match(sampleRequest(declared, '', 'k3f9') as string, /^curl \/things -H/)
 })
-test('where nothing can be made up, something is listed', async () => {
+test('if no item can be generated, a list is requested', async () => {
   const odd = service({
     name: 'a',
     resources: { things: { fields: { code: f.text({ pattern: '^x{17}$' }) }, access: 'public' } },
@@ -77,7 +77,7 @@ test('where nothing can be made up, something is listed', async () => {
   assert.match(sampleRequest(odd, 'http://house', 'k') as string, /^curl http:\/\/house\/things$/)
   assert.equal(await statusOf(odd), 200)
 })
-test('of several versions the newest is tried, whichever is the usual one', async () => {
+test('of several versions the newest is used, whichever is the default', async () => {
   const fields = { name: f.text() }
   const versioned = service({
     name: 'a',

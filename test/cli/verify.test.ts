@@ -18,7 +18,7 @@ describe('bylaw verify', { concurrency: 3 }, () => {
     assert.equal(code, 0)
     assert.match(stdout, /0 items of 0 resources.*\nNo item of notes could be generated/)
   })
-  test('asks for recorded answers again', async () => {
+  test('sends recorded requests again', async () => {
     const cwd = folder({ 'api.ts': notes })
     await run(['contract', 'lock'], { cwd })
     const path = join(cwd, 'contract/v1.answers.json')
@@ -36,7 +36,7 @@ describe('bylaw verify', { concurrency: 3 }, () => {
     assert.equal((await run(['contract', 'lock', '--anew'], { cwd })).code, 0)
     assert.equal((await run(['verify', 'api.ts', '--runs', '5'], { cwd })).code, 0)
   })
-  test('names the first find on stderr before it makes the example smaller', async () => {
+  test('names the first failure on stderr before it reduces the example', async () => {
     const cwd = folder({
       'api.ts': `import { f, service } from 'bylaw'
 

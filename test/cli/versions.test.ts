@@ -35,7 +35,7 @@ export default service({ name: 'notes', versions: { ${v1} v2: { released: '2020-
 const database = `sqlite:${join(folder, 'notes.db')}`
 const now = Date.parse('2026-11-20T00:00:00Z')
 
-test('uses are counted in memory, written down, and added up', async () => {
+test('uses are counted in memory, stored, and added up', async () => {
   const store = await openStoreFor(await loadService(declared('')), database, 'apply')
   const on = { store, world: serviceWorld(realWorld, store) }
   try {

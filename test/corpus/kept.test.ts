@@ -10,7 +10,7 @@ import { replayDatabases } from './kept.ts'
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-test('kept databases open, and all that was given out with them is answered as recorded', async () => {
+test('stored databases open, and their tags, cursors and keys are answered as recorded', async () => {
   const verdict = await replayDatabases(here('databases.br'))
   assert.ok(verdict.requests > 400 && verdict.differing === 0, reportOf(verdict))
 })
@@ -31,7 +31,7 @@ describe('public types', () => {
     ])
   })
 
-  test('comments are no part of them', () => {
+  test('comments are ignored', () => {
     assert.equal(withoutComments('/** a */\ninterface A {\n  /** b */\n  c: string // d\n}\n').includes('/**'), false)
   })
 })

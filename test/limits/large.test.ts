@@ -19,7 +19,7 @@ const stores = {
 
 for (const [store, opened] of Object.entries(stores))
   describe(`the fetch door in a process with a small heap, on ${store}`, () => {
-    it('answers everybody or refuses with Retry-After, and holds nothing afterwards', async (t) => {
+    it('answers or refuses with Retry-After, and frees its memory afterwards', async (t) => {
       const { url, drop } = await opened()
       t.after(drop)
       const program = new URL('../help/large-fetch.ts', import.meta.url).pathname
@@ -98,7 +98,7 @@ for (const [store, opened] of Object.entries(stores))
       await lives()
     })
 
-    it('lives while a hundred readers of filtered lists read nothing, and serves others', async () => {
+    it('survives a hundred readers of filtered lists that read nothing, and serves others', async () => {
       const readers = Array.from({ length: 100 }, (_, n) => {
         const socket: Socket = connect(service.port, '127.0.0.1')
         socket.on('error', () => {}).pause()
@@ -114,7 +114,7 @@ for (const [store, opened] of Object.entries(stores))
       await lives()
     })
 
-    it('refuses uploads that stop where others wait, and takes new ones', async () => {
+    it('refuses uploads that stop while others wait, and accepts new ones', async () => {
       const content = 'x'.repeat(1024 * 1024 - 100)
       let refused = 0
       const senders = Array.from({ length: 200 }, () => {

@@ -152,7 +152,7 @@ test('a request that one of several quotas refuses counts against none of them',
   )
 })
 
-test('a ledger that fails refuses by its failure, and nothing is lost when it is back', async () => {
+test('a failing store of quotas refuses requests, and nothing is lost when it is back', async () => {
   const { ledger } = shared()
   let broken = false
   const one = makeMeter((plan) => (broken ? Promise.reject(new Error('down')) : ledger(plan)))

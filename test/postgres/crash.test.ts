@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crash, known, node, repeated, stand, untilWell } from './stand.ts'
 
-test('a list is not answered from before a crash that gives ids of transactions out again', {
+test('a cached list is not used after a crash that reuses transaction ids', {
   timeout: 90_000,
 }, async (t) => {
   const own = await stand(t)
@@ -27,7 +27,7 @@ test('a list is not answered from before a crash that gives ids of transactions 
   }
 })
 
-test('a role that may not read the state of the server gets right lists, and nothing from memory', {
+test('a role that may not read the state of the server gets correct lists, and nothing from the cache', {
   timeout: 60_000,
 }, async (t) => {
   const own = await stand(t)

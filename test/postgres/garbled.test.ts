@@ -142,7 +142,7 @@ function* noise(count: number): Generator<Buffer> {
   }
 }
 
-test('bytes that are no protocol cost a connection and nothing else, whenever they come', {
+test('bytes that are not the protocol cost a connection and nothing else, at any time', {
   timeout: 120_000,
 }, async (t) => {
   const server = await cluster(['shared_buffers=16MB'])

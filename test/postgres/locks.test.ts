@@ -11,7 +11,7 @@ const api = service({
   resources: { things: { fields, access: 'public' }, others: { fields, access: 'public' } },
 })
 
-test('reads of a table that is locked hold up no others, and are refused with 503 or answered', {
+test('reads of a locked table do not block others, and are refused with 503 or answered', {
   timeout: 60_000,
 }, async (t) => {
   const { server } = await stand(t)

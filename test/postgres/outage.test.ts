@@ -67,7 +67,7 @@ test('a server that is stopped, killed or ended at once is waited for', { timeou
   }
 })
 
-test('a connection that the server ends is replaced without a word', { timeout: 30_000 }, async (t) => {
+test('a connection that the server ends is replaced without a failure', { timeout: 30_000 }, async (t) => {
   const own = await stand(t)
   await own.call('POST', '/things', { name: 'first' })
   const end = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`

@@ -97,7 +97,7 @@ async function used({ call }: Node): Promise<void> {
   assert.equal((await call('GET', `/things/${ids[0]}`)).status, 410)
 }
 
-test('the contract holds where connections are shared between transactions', { skip, timeout: 60_000 }, async (t) => {
+test('the contract holds if connections are shared between transactions', { skip, timeout: 60_000 }, async (t) => {
   const own = await node(`${url}?pooler=transaction`)
   t.after(own.close)
   await used(own)
@@ -119,7 +119,7 @@ test('no timeout stays in a connection, and all writes have them', { skip, timeo
   await holder
 })
 
-test('a list is not answered from before a crash that the connections outlive', {
+test('a cached list is not used after a crash that the connections survive', {
   skip,
   timeout: 60_000,
 }, async (t) => {

@@ -108,7 +108,7 @@ test('a row with a link but not inserted yet is waited for', async (t) => {
   assert.deepEqual(await rows(url, 'bylaw_links'), [])
 })
 
-test('a resource lies where the key does that it was made with', async (t) => {
+test('a resource is on the shard of its idempotency key', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call } = nodes[0] as Node
   for (let i = 0; i < 20; i++) {

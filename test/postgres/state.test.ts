@@ -81,7 +81,7 @@ test('a list is read once while nothing is written, and the state of one server 
   assert.notEqual(await state(), second)
 })
 
-test('tables that are split or lie elsewhere tell nothing', { timeout: 60_000 }, async (t) => {
+test('partitioned and foreign tables are not cached', { timeout: 60_000 }, async (t) => {
   const { server } = await stand(t)
   const client = new pg.Client(server.url)
   await client.connect()

@@ -29,7 +29,7 @@ test('concurrent requests share few statements, and each gets its own result', {
   )
 })
 
-test('one row is changed by one after the other, each once', { timeout: 60_000 }, async (t) => {
+test('concurrent changes of one row are done one after the other, each once', { timeout: 60_000 }, async (t) => {
   const { server, call } = await stand(t)
   const { json } = await call('POST', '/things', { name: 'one' })
   const before = Number(server.psql('SELECT txid_current()'))

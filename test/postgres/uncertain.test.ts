@@ -123,7 +123,7 @@ function failing(code: string, until: number): void {
 }
 const triesSoFar = (): number => Number(server.psql('SELECT last_value FROM tries'))
 
-test('serialization failures and deadlocks are tried again, whole, and not for ever', async (t) => {
+test('serialization failures and deadlocks are retried as a whole, with a limit', async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   t.after(() => server.psql('DROP TRIGGER IF EXISTS fail ON things'))

@@ -56,7 +56,7 @@ const tasks = serviceWith(
 )
 
 doors('a made-up operation', tasks, (door: Door) => {
-  spec('R4 R12', 'is served, and refused as all writes are', async () => {
+  spec('R4 R12', 'is served, and refused like all writes', async () => {
     const made = await door.send('POST', '/tasks', { json: { text: 'Write it' } })
     const path = `${made.headers.location}/finish`
     const done = await door.send('POST', path, { headers: { 'if-match': made.headers.etag as string } })

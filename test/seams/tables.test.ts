@@ -92,7 +92,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       assert.deepEqual(await find(one, quotaTable), [kept])
       assert.deepEqual(await find(two, leases), [])
     })
-    test('of several that want a lease, one has it until it ends or is released', async () => {
+    test('of several nodes one gets the lease until it ends or is released', async () => {
       const holders = await Promise.all([acquire(one, 'a', 1000), acquire(two, 'b', 1000), acquire(one, 'c', 1000)])
       assert.equal(new Set(holders).size, 1)
       assert.equal(await acquire(two, 'later', 1099), holders[0])

@@ -227,7 +227,7 @@ doors(
         assert.doesNotMatch((await send('user', 'GET', path)).text, /hush|phone|secret/)
     })
 
-    it('API6: an order that is repeated with the same key is made once', async () => {
+    it('API6: an order that is repeated with the same key is created once', async () => {
       const headers = { 'idempotency-key': 'buy-once' }
       const all = await Promise.all(
         Array.from({ length: 10 }, () => send('user', 'POST', '/orders', { json: { title: 'once' }, headers })),

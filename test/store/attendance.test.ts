@@ -62,7 +62,7 @@ test('silent nodes that a change waits for count as stopped, with any clock', as
   assert.deepEqual(rows(file, 'SELECT * FROM bylaw_nodes'), [])
 })
 
-test('a node that departs forgets no node that a clock that was set makes look lost', async (t) => {
+test('a node that departs does not remove nodes that seem lost only because a clock was set', async (t) => {
   const { file, own } = await place(t, { running: -2 })
   const store = await openStore(before, own.url, 'apply')
   store.attend()

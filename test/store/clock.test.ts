@@ -74,7 +74,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       return url
     }
 
-    test('lets nothing expire and nothing go back while a process runs', async (t) => {
+    test('expires nothing and does not go back while a process runs', async (t) => {
       const own = testing(api, { database: await place(t) })
       t.after(own.close)
       const kept = await keeping(own, 'running')
@@ -84,7 +84,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       }
     })
 
-    test('lets nothing expire and nothing go back over a new start', async (t) => {
+    test('expires nothing and does not go back over a restart', async (t) => {
       const database = await place(t)
       const first = testing(api, { database })
       const kept = await keeping(first, 'started')
@@ -97,7 +97,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const)
       }
     })
 
-    test('leaves a revoked key revoked, and one that is in force in force', async (t) => {
+    test('keeps a revoked key revoked, and a valid one valid', async (t) => {
       const database = await place(t)
       const store = await openStore(api, database, 'apply')
       t.after(store.close)

@@ -110,7 +110,7 @@ describe('index columns and views', () => {
     ])
   })
 
-  test('a resource that is declared no longer keeps its rows until it is declared again', async (t) => {
+  test('a resource that is no longer declared keeps its rows until it is declared again', async (t) => {
     const file = freshFile(t)
     const [made] = await asked(file, things({ name: f.text() }), post({ name: 'a' }))
     const other = service({
@@ -123,7 +123,7 @@ describe('index columns and views', () => {
     assert.equal(back?.json.data[0].id, made?.json.id)
   })
 
-  test('names that could meet do not: columns, tables and their indexes', async (t) => {
+  test('similar names of columns, tables and indexes do not collide', async (t) => {
     const file = freshFile(t)
     const resources = {
       sheep: {
@@ -225,7 +225,7 @@ describe('index columns and views', () => {
     assert.deepEqual(plain(file, 'SELECT label, size FROM things_view'), [{ label: 'a', size: 1 }])
   })
 
-  test('thousands of rows are written again, each once', async (t) => {
+  test('thousands of rows are rewritten, each once', async (t) => {
     const file = freshFile(t)
     const [made] = await asked(file, things({ name: f.text() }), post({ name: 'a' }))
     rows(

@@ -68,7 +68,7 @@ for (const [name, made] of places)
       assert.deepEqual(await copies(place), [])
     })
 
-    test('are put back only where the field was not written since, and the rest is reported', async (t) => {
+    test('are restored only if the field was not written since, and the rest is reported', async (t) => {
       const place = await made(t)
       const whole = { name: text, other: optional }
       const [a, b, c, d] = await add(
@@ -122,7 +122,7 @@ for (const [name, made] of places)
       assert.deepEqual([one.title, one.lines, two.title], ['n', lines, 'm'])
     })
 
-    test('are not put back where more callers could see them, or where they clash', async (t) => {
+    test('are not restored if more callers could see them, or if they clash', async (t) => {
       const place = await made(t)
       const scopes = { pii: 'Personal data.' }
       const api = (fields: Fields) =>
@@ -156,7 +156,7 @@ for (const [name, made] of places)
       ])
     })
 
-    test('go with the row, however it is deleted', async (t) => {
+    test('are deleted with the row, in any way', async (t) => {
       const place = await made(t)
       const fields = { owner: { name: text, note: optional }, item: { text, note: optional } }
       const api = ({ owner, item }: { owner: Fields; item: Fields }) =>
@@ -191,7 +191,7 @@ for (const [name, made] of places)
       assert.equal((await copies(place)).length, 2)
     })
 
-    test('go with a row that a node deletes which started before the first value was dropped', async (t) => {
+    test('are deleted with a row by a node that started before the first value was dropped', async (t) => {
       const place = await made(t)
       const whole = { name: text, note: optional, size: f.integer() }
       const less = { name: f.text({ filter: true }), size: f.integer() }
@@ -248,7 +248,7 @@ for (const [name, made] of places)
       )
     })
 
-    test('are removed once they were kept for long enough', async (t) => {
+    test('are removed after their retention', async (t) => {
       const place = await made(t)
       const api = (fields: Fields, retention?: string) =>
         service({

@@ -26,7 +26,7 @@ describe('fields from declaration to declaration', () => {
     assert.equal(found?.json.data.length, 1)
   })
 
-  test('fields inside of objects and lists come and go too', async (t) => {
+  test('fields inside of objects and lists are added and removed too', async (t) => {
     const file = freshFile(t)
     const line = { text: f.text(), old: f.text() }
     await asked(
@@ -84,7 +84,7 @@ describe('fields from declaration to declaration', () => {
     )
   })
 
-  test('a row that another release wrote meanwhile is answered in the shape of this one', async (t) => {
+  test('a row that another declaration wrote meanwhile is answered in the form of this one', async (t) => {
     const file = freshFile(t)
     const api = things({
       name: f.text({ filter: true }),
@@ -114,7 +114,7 @@ describe('fields from declaration to declaration', () => {
     )
   })
 
-  test('a field that becomes write-only is answered no longer and keeps its values, and back', async (t) => {
+  test('a field that becomes write-only is no longer answered and keeps its values, and back', async (t) => {
     const file = freshFile(t)
     const open = things({ name: f.text(), pin: f.text() })
     const [made] = await asked(file, open, post({ name: 'a', pin: '1234' }))
@@ -226,7 +226,7 @@ describe('fields from declaration to declaration', () => {
     assert.equal(kept?.json.data.length, 1)
   })
 
-  test('tags of one shape never name texts of another, also when a shape returns', async (t) => {
+  test('tags of one shape never match rows of another, also when a shape returns', async (t) => {
     const file = freshFile(t)
     const one = things({ name: f.text(), note: f.text({ optional: true }) })
     const two = things({ name: f.text() })

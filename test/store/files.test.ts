@@ -132,7 +132,7 @@ describe('a damaged file', () => {
   const pageOf = (file: string, name: string): number =>
     (Number(rows(file, `SELECT rootpage FROM sqlite_schema WHERE name = '${name}'`)[0]?.rootpage) - 1) * 4096
 
-  test('of which half is gone is refused, or answers 500, never less than there was', async (t) => {
+  test('of which half is lost is refused, or answers 500, never with fewer rows', async (t) => {
     const file = await filled(t)
     truncateSync(file, readFileSync(file).length >> 1)
     const errors: object[] = []

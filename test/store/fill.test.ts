@@ -107,7 +107,7 @@ describe('fill', () => {
     assert.equal(shut?.json.data.length, 2)
   })
 
-  test('is applied again where the bounds change once more, and taken out without a change of the rows', async (t) => {
+  test('is applied again if the bounds change once more, and removed without a change of the rows', async (t) => {
     const file = freshFile(t)
     await asked(
       file,
@@ -132,7 +132,7 @@ const narrow = { state: f.enum(['a', 'b'], { fill: 'a' }), name: plain }
 for (const [name, made] of places)
   describe(`values that a fill replaces (${name})`, () => {
     for (const { title, before, body, after } of cases.slice(2))
-      test(`are kept and put back once the declaration is wider again: ${title}`, async (t) => {
+      test(`are kept and restored once the declaration is wider again: ${title}`, async (t) => {
         const place = await made(t)
         await add(place, things(before), body)
         const doc = async () => (await place.rows('SELECT doc, hidden FROM things'))[0]

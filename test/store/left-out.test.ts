@@ -156,13 +156,13 @@ for (const [store, make] of places)
       assert.deepEqual(picked(json, { text: '', cost: 0 }), { text: 'm', cost: 123 })
     })
 
-    test('has every value where nothing but values changed', async (t) => {
+    test('has every value if nothing but values changed', async (t) => {
       const place = await make(t)
       const id = await made(place, bothSides, sideRow)
       for (const one of [secondSides, bothSides, secondSides, bothSides]) await looked(place, one, id, sideRow)
     })
 
-    test('may be declared where the database was made without it', async (t) => {
+    test('may be declared if the database was created without it', async (t) => {
       for (const [newest, older, values] of [
         [second, both, row],
         [secondSides, bothSides, sideRow],

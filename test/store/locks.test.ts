@@ -21,7 +21,7 @@ async function refusedForNow(response: Response): Promise<void> {
 }
 
 describe('a file that another connection writes to', () => {
-  test('is waited for while the loop turns and reads are answered', async (t) => {
+  test('is waited for while the event loop runs and reads are answered', async (t) => {
     const { file, store } = await staged(t)
     await store.execute(creation(1))
     const other = holdsWrites(file)
@@ -40,7 +40,7 @@ describe('a file that another connection writes to', () => {
     assert.equal(await isThere(store, 5), true)
   })
 
-  test('is waited for when that is another process', async (t) => {
+  test('is waited for if it is in another process', async (t) => {
     const { file, store } = await staged(t)
     const script = `const { DatabaseSync } = require('node:sqlite')
       const db = new DatabaseSync(process.argv[1])

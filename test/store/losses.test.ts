@@ -43,7 +43,7 @@ for (const [name, made] of places)
       assert.equal((await refusal(place, things({ name: text }), ['name'])).includes('things.other'), true)
     })
 
-    test('are kept by the line that the refusal gives to paste', async (t) => {
+    test('are kept by the line that the refusal proposes', async (t) => {
       const place = await made(t)
       const fields = {
         place: f.object({ zip: text }),
@@ -145,7 +145,7 @@ const versioned = (change: object, fields: Fields): Service => {
 
 for (const [name, made] of places)
   describe(`values that a version converts (${name})`, () => {
-    test('are not lost where the change can undo it', async (t) => {
+    test('are not lost if the change can undo it', async (t) => {
       const place = await made(t)
       const old = things({ first: text, last: text })
       const [id] = await add(place, old, { first: 'Ada', last: 'King' })
@@ -166,7 +166,7 @@ for (const [name, made] of places)
       )
     })
 
-    test('stop a start where the change cannot, and go with the row when an older version deletes it', async (t) => {
+    test('stop a start if the change cannot, and are deleted with the row by an older version', async (t) => {
       const place = await made(t)
       const [one, two] = await add(
         place,

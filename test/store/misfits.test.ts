@@ -248,7 +248,7 @@ for (const [store, make] of places)
         assert.equal(await reason(() => open(things(wider))), '')
     })
 
-    test('misfits are forgotten when the declaration is wide enough again', async (t) => {
+    test('misfits are removed when the declaration is wide enough again', async (t) => {
       const open = opening(t, await make(t))
       const [wide, narrow] = [f.enum(['open', 'lost']), f.enum(['open'])]
       const old = open(things({ state: wide }))

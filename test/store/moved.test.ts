@@ -183,7 +183,7 @@ for (const [store, make] of places)
       assert.equal(Number(row?.count), 0)
     })
 
-    test('is not cut where a node of the former declaration shows less of it and writes another field', async (t) => {
+    test('is not truncated if a node of the former declaration shows less of it and writes another field', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, first)
       t.after(old.close)
@@ -205,7 +205,7 @@ for (const [store, make] of places)
       assert.equal(await level(), '3.0')
     })
 
-    test('is refused, and stays, where rows do not agree', async (t) => {
+    test('is refused, and unchanged, if rows differ', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, first)
       t.after(old.close)
@@ -231,7 +231,7 @@ for (const [store, make] of places)
       assert.deepEqual((await old.ask('GET', `/books/${other.id}`)).json, other)
     })
 
-    test('is refused with the advice to name `added` where the other row has the default of a new field', async (t) => {
+    test('is refused with the advice to list `added` if the other row has the default of a new field', async (t) => {
       const place = await make(t)
       const plans = { prefix: 'pln', fields: { name: f.text() }, access } as const
       const price = f.decimal({ scale: 2, default: '0.00' })

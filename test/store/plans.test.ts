@@ -150,7 +150,7 @@ test('every criterion has an index, mixed directions included, and is read backw
   for (const sort of reversals('newest')) served('tasks', sort, ['by_createdAt'])
 })
 
-test('where a later term may be null, rows are sorted among those that are equal before it', () => {
+test('if a later term may be null, rows are sorted within equal earlier terms', () => {
   for (const sort of reversals('pressing'))
     served('tasks', sort, ['-by_effort__by_dueOn__by_title', 'by_effort'], { partial: 3 })
 })
@@ -196,7 +196,7 @@ test('a declared composite index serves a filter by its first field and a sort b
     served('tasks', sort, ['by_status__by_effort__by_title'])
 })
 
-test('a filter that holds a term of the order fixed leaves the rest of it to the index', () => {
+test('a filter that fixes a term of the order leaves the rest of it to the index', () => {
   served('notes', 'rank=1', ['-by_rank__by_text', 'by_rank'])
   served('notes', 'rank=1&text=a', ['-by_rank__by_text', 'by_rank', 'by_text'])
   for (const { statement, behind } of statements('notes', 'rank=1&sort=rank', null)) {

@@ -27,7 +27,7 @@ const now: Service = service({
 
 for (const [store, make] of places)
   describe(`a row that the new declaration cannot raise (${store})`, () => {
-    test('is a failed conversion, not a plain failure, and is well again once the older node mends it', async (t) => {
+    test('is a failed conversion, not a plain failure, and is answered again once the older node corrects it', async (t) => {
       const place = await make(t)
       const before = nodeOn(place, old)
       t.after(before.close)

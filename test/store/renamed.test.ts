@@ -155,7 +155,7 @@ for (const [store, make] of places)
       assert.equal((await young.ask('GET', `/v1/clients/${bob.id}/visits`)).json.data[0].clientId, bob.id)
     })
 
-    test('is not hidden from the declaration before, which does not know its name', async (t) => {
+    test('is not hidden from the former declaration, which does not know its name', async (t) => {
       const place = await make(t)
       for (const [api, path] of [
         [bare, '/clients'],

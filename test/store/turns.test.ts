@@ -37,7 +37,7 @@ async function shown(socket: Socket): Promise<string> {
   return text
 }
 
-test('a request that comes in when another process has committed is not answered from before, however many come in at once', {
+test('a request after a commit of another process sees it, however many come in at once', {
   timeout: 60_000,
 }, async (t) => {
   const file = freshFile(t)

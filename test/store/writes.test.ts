@@ -36,7 +36,7 @@ describe('a batch', () => {
     assert.deepEqual(new Set(seen), new Set([50]))
   })
 
-  test('gives each member its own end', async (t) => {
+  test('gives each member its own outcome', async (t) => {
     const { file, store } = await staged(t)
     await store.execute(creation(1, 'a'))
     const refuses = () => {
@@ -138,7 +138,7 @@ describe('a batch', () => {
     assert.deepEqual(names(file), ['good'])
   })
 
-  test('of very many is cut, so that the loop turns in between', async (t) => {
+  test('of very many is split, so that the event loop runs in between', async (t) => {
     const { store } = await staged(t)
     let turned = 0
     const timer = setInterval(() => turned++, 0)

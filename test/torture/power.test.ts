@@ -20,7 +20,7 @@ describe('data that is not on the disk', () => {
     assert.deepEqual(left(write(0), '7  fdatasync(5</d/a-wal>) = 0'), { '/d/a-wal': [] })
   })
 
-  test('is still so where the sync failed or never came back', () => {
+  test('is still lost if the sync failed or never returned', () => {
     assert.deepEqual(left(write(0), '7  fsync(5</d/a-wal>) = -1 EIO (Input/output error)'), { '/d/a-wal': [0] })
     assert.deepEqual(left(write(0), '7  fsync(5</d/a-wal> <unfinished ...>', '7  +++ killed by SIGKILL +++'), {
       '/d/a-wal': [0],
