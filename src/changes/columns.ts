@@ -153,7 +153,8 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
   const step = steps.at(-1) as ChangeStep
   const path = columnName(column.field, step)
   const own: Column = { ...column, name: `by_${path}`, field: path, required: false, of }
-  const [made, again] = [0, 1].map(() => digestCells(samples(today).map((one) => cellIn(own, one))))
+  const documents = samples(today)
+  const [made, again] = [0, 1].map(() => digestCells(documents.map((one) => cellIn(own, one))))
   if (made !== again) throw new Error(unsteadyMessage(step, column.field))
   return { ...own, form: `${column.form} made ${made}` }
 }

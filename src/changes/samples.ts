@@ -24,20 +24,13 @@ function numbersFor(name: string): NextNumber {
   }
 }
 
-const sampleCache = new WeakMap<Resource['members'], readonly VersionDocument[]>()
-
-export function samples({
+export const samples = ({
   members,
   rules: { kinds },
-}: Pick<Resource, 'members' | 'rules'>): readonly VersionDocument[] {
-  const all =
-    sampleCache.get(members) ??
-    Array.from({ length: sampleCount }, (_, i) =>
-      Object.fromEntries(members.map((member) => [member.name, sampleMember(member, i, kinds)])),
-    )
-  sampleCache.set(members, all)
-  return all
-}
+}: Pick<Resource, 'members' | 'rules'>): readonly VersionDocument[] =>
+  Array.from({ length: sampleCount }, (_, i) =>
+    Object.fromEntries(members.map((member) => [member.name, sampleMember(member, i, kinds)])),
+  )
 
 function sampleMember({ name, field, check, writeOnly }: Member, nth: number, kinds: FieldKinds): unknown {
   if (writeOnly) return null

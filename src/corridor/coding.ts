@@ -10,6 +10,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib'
 import type { Call } from '../flow/call.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Settings } from '../settings.ts'
 
@@ -45,15 +46,16 @@ const offeredCodings = Object.keys(encoders)
 
 type CodingQualities = ReadonlyMap<string, number>
 const noQualities: CodingQualities = new Map()
-const qualitiesByHeader = new Map<string, CodingQualities>()
+/** Pure: qualities by the text of the header; few different ones are sent. */
+const qualitiesByHeader = new Memo<string, CodingQualities>(500)
+const longestKept = 200
 
-/** The qualities of an Accept-Encoding header; nothing where it cannot be read. Few different ones are ever sent. */
+/** The qualities of an Accept-Encoding header; nothing if it cannot be parsed. */
 function qualitiesOf(text: string): CodingQualities {
   const before = qualitiesByHeader.get(text)
   if (before) return before
   const found = parseQualities(text)
-  if (qualitiesByHeader.size < 500) qualitiesByHeader.set(text, found)
-  return found
+  return text.length > longestKept ? found : qualitiesByHeader.set(text, found)
 }
 
 function parseQualities(text: string): CodingQualities {

@@ -2,6 +2,7 @@
 import { redact } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
+import { Memo } from '../flow/memo.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 import { check } from './phase.ts'
@@ -90,7 +91,9 @@ function isAuthority(text: string): boolean {
   return whole !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
 }
 
-let latestHost = ''
+/** Pure: hosts that are well-formed; nearly all requests name the same one. */
+const authorities = new Memo<string, true>(100)
+const longestKept = 300
 
 /** R17: one host, or in HTTP/1.0 none. */
 function admitHostLine(call: Call): void {
@@ -98,9 +101,11 @@ function admitHostLine(call: Call): void {
   if (given.length > 1) throw invalidHost('The request has more than one Host line.')
   if (given.length === 0 && call.http === '1.1') throw invalidHost('The request has no Host line.')
   const named = call.authority === null ? given : [...given, call.authority]
-  if (named.length === 1 && named[0] === latestHost) return // nearly all requests name the same one
-  if (!named.every(isAuthority)) throw invalidHost('The host of the request is malformed.')
-  latestHost = named[0] ?? ''
+  for (const name of named) {
+    if (authorities.get(name)) continue
+    if (!isAuthority(name)) throw invalidHost('The host of the request is malformed.')
+    if (name.length <= longestKept) authorities.set(name, true)
+  }
 }
 
 const invalidHost = (fault: string): Problem =>

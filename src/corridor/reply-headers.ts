@@ -1,6 +1,7 @@
 /** Completes the headers of answers: what caches and browsers are told, and what every answer carries. Part 7, conditional read. */
 import { addCorsHeaders } from '../auth/cors.ts'
 import type { Call } from '../flow/call.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { elapsedSince } from '../flow/world.ts'
@@ -62,11 +63,11 @@ export function stampReply(call: Call, reply: Reply, { service, world }: ServerC
     headers['Content-Length'] = String(Buffer.byteLength(body))
 }
 
-let latestDate = { second: 0, text: '' }
+/** Pure: dates by their second; many answers leave in one second. */
+const dates = new Memo<number, string>(4)
 
-/** The engine's own date can be behind by a second, R130; of many answers in one second the text is made once. */
+/** The engine's own date can be behind by a second, R130. */
 function replyDate(now: number): string {
   const second = Math.floor(now / 1000)
-  if (latestDate.second !== second) latestDate = { second, text: new Date(now).toUTCString() }
-  return latestDate.text
+  return dates.get(second) ?? dates.set(second, new Date(now).toUTCString())
 }

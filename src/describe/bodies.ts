@@ -5,7 +5,7 @@ import { pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 
-import { type ComponentRef, type Components, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
+import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
 import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
 
 /** The schema of an item in answers. */
@@ -169,21 +169,12 @@ function keyProperty({ settings }: Resource, operation: 'create' | 'change'): Do
   }
 }
 
-const bodyRefs = new WeakMap<Components, Map<string, ComponentRef>>()
-
 /** The schema of a body, made once for each OpenAPI document. */
-export function cachedBodyRef(
+export const cachedBodyRef = (
   make: (resource: Resource, around: SchemaContext) => ComponentRef,
   resource: Resource,
   around: SchemaContext,
-): ComponentRef {
-  const own = bodyRefs.get(around.components) ?? new Map<string, ComponentRef>()
-  bodyRefs.set(around.components, own)
-  const name = `${make.name} ${resource.name}`
-  const ref = own.get(name) ?? make(resource, around)
-  own.set(name, ref)
-  return ref
-}
+): ComponentRef => around.components.bodies.form(`${make.name} ${resource.name}`, () => make(resource, around))
 
 /** The schema itself if there is only one, else `anyOf` of all. */
 const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>

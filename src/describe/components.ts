@@ -1,5 +1,7 @@
 /** Components: the shared parts of an OpenAPI document, each stored once and referred to by name. Part 13. */
 
+import { Prepared } from '../flow/prepared.ts'
+
 /** A part of a document: any JSON object. */
 export interface DocumentPart {
   readonly [member: string]: unknown
@@ -14,6 +16,8 @@ type ComponentKind = (typeof componentKinds)[number]
 export interface Components {
   /** Stores a part under the first of the names that is free, or already has the same part. */
   readonly put: (kind: ComponentKind, names: readonly [string, ...string[]], part: DocumentPart) => ComponentRef
+  /** What was put for a body, by its name. */
+  readonly bodies: Prepared
   /** All parts, sorted by kind and name. */
   readonly all: () => DocumentPart
 }
@@ -35,7 +39,7 @@ export function openComponents(): Components {
         return own.length === 0 ? [] : [[kind, Object.fromEntries(own.map(([name, text]) => [name, JSON.parse(text)]))]]
       }),
     )
-  return { put, all }
+  return { put, bodies: new Prepared(), all }
 }
 
 /** The first name that fits; if other parts have all of them, the last name with a number. */

@@ -8,6 +8,7 @@ import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { AbsentRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import { Memo } from '../flow/memo.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -155,18 +156,14 @@ export function admitConvertible(
   )
 }
 
-const mostHttpDays = 1000
-/** Days as documents write them: when they begin, and how HTTP writes them. Rows are of few days; making a date costs more. */
-const httpDays = new Map<string, { readonly begins: number; readonly text: string }>()
+/** Pure: days by their text in documents; rows are of few days, and making a date costs more. */
+const httpDays = new Memo<string, { readonly begins: number; readonly text: string }>(1000)
 
 function httpDayOf(text: string): { readonly begins: number; readonly text: string } {
   const known = httpDays.get(text)
   if (known) return known
   const date = new Date(text)
-  const day = { begins: date.getTime(), text: date.toUTCString().slice(0, -12) }
-  if (httpDays.size >= mostHttpDays) httpDays.clear()
-  httpDays.set(text, day)
-  return day
+  return httpDays.set(text, { begins: date.getTime(), text: date.toUTCString().slice(0, -12) })
 }
 
 const dayLength = 86_400_000

@@ -85,7 +85,7 @@ const listRefusals = ({ resource, representation }: EndpointContext): readonly R
 
 function planList({ resource, representation }: EndpointContext, intent: Intent, parent: ListRows['parent']): ListRows {
   const asked = intent.query as ListQuery
-  const { where, order, window, countTo } = asked
+  const { where, order, prepared, window, countTo } = asked
   const withPositions = showsCursors(asked, resource.settings)
   const [collection, time] = [resource.collection.name, intent.world.now()]
   const account = resource.collection.account === null ? null : intent.caller.account
@@ -98,6 +98,7 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
     time,
     where,
     order,
+    prepared,
     window,
     countTo,
     withPositions,

@@ -1,8 +1,10 @@
 /** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
+
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { RowKey } from './found-row.ts'
 import type { Claim, Condition, Term, Window } from './plan.ts'
+import type { Prepared } from './prepared.ts'
 import type { ServiceWorld } from './world.ts'
 
 export type PaginationStyle = 'page' | 'offset' | 'cursor'
@@ -19,6 +21,8 @@ export interface ListQuery {
   readonly bound: string
   /** The parameters as they were given, for links. */
   readonly parameters: readonly (readonly [name: string, value: string])[]
+  /** What the store has compiled from filters and sort. */
+  readonly prepared: Prepared
 }
 
 /** A list of entity tags, `*`, or what is neither. */

@@ -3,6 +3,7 @@
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
 import type { ReadResult, RowKey } from './found-row.ts'
+import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
 /** Another row that is wanted beside a row: the field that holds its id, and its collection. */
@@ -84,6 +85,8 @@ export interface ListRows {
   readonly time: number
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
+  /** What was compiled from them. */
+  readonly prepared: Prepared
   readonly window: Window
   /** Up to how many matching rows are counted; null where none are. */
   readonly countTo: number | null

@@ -1,6 +1,7 @@
 /** Cursors: opaque texts that are signed and bound to their list. Part 4, pagination. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { Memo } from '../flow/memo.ts'
 import type { Position } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 
@@ -68,14 +69,11 @@ export function readCursor(
   return own === boundDigest(bound) ? { position: place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
 }
 
-let latestDigest = { bound: '', digest: '' }
+/** Pure: digests by their text, as one request needs the same one several times. */
+const digests = new Memo<string, string>(100)
 
-/** Cached, as one request needs the same digest several times. */
-function boundDigest(bound: string): string {
-  if (latestDigest.bound !== bound || latestDigest.digest === '')
-    latestDigest = { bound, digest: hash('sha256', bound, 'base64url').slice(0, 8) }
-  return latestDigest.digest
-}
+const boundDigest = (bound: string): string =>
+  digests.get(bound) ?? digests.set(bound, hash('sha256', bound, 'base64url').slice(0, 8))
 
 function cursorMac(secret: string, list: string, body: Buffer): Buffer {
   return createHmac('sha256', secret)

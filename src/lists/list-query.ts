@@ -3,6 +3,7 @@ import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { ListQuery } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Term } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
 import { type ListRules, listParameterNames, windowParameters } from './list-rules.ts'
@@ -80,6 +81,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
     list,
     bound,
     parameters: given,
+    prepared: new Prepared(),
     countTo: counted ? (countLimit ?? Number.MAX_SAFE_INTEGER) : null,
   }
 }

@@ -6,7 +6,7 @@ import type { ResultRow } from '../store/steps.ts'
 import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
 import { isPlanOutdated, withCode } from './failure.ts'
 import { checkFrames } from './frames.ts'
-import { encodeLists, type ValueLists, wireQuery } from './wire-query.ts'
+import { encodeLists, preparedStatements, type ValueLists, type Wire, wireQuery } from './wire-query.ts'
 
 /** Timeouts of a connection, in milliseconds. */
 export interface ConnectionTimeouts {
@@ -114,25 +114,6 @@ function clientConfig(
   return config as pg.ClientConfig
 }
 
-/** Limit of prepared statements: lists with many different filters would fill the server's memory. */
-const maxNamed = 500
-const statementNames = new Map<string, string>()
-const seenOnce = new Set<string>()
-
-/** The name of a prepared statement, the same in every connection; undefined at its first use, as many are not repeated. */
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text)
-  if (known !== undefined || statementNames.size >= maxNamed) return known
-  if (!seenOnce.delete(text)) {
-    if (seenOnce.size >= maxNamed) seenOnce.clear()
-    seenOnce.add(text)
-    return undefined
-  }
-  const name = `bylaw_${statementNames.size + 1}`
-  statementNames.set(text, name)
-  return name
-}
-
 /** `prepares`: whether statements stay prepared in the connection; they do not behind a transaction pooler. */
 // long because: its functions share the state of the connection
 function connectionOver(
@@ -141,7 +122,9 @@ function connectionOver(
   prepares: boolean,
   { monotonic, every, nextTurn }: World,
 ): Connection {
-  const { stream } = (client as unknown as { connection: { stream: import('node:net').Socket } }).connection
+  const { connection } = client as unknown as { connection: Wire & { stream: import('node:net').Socket } }
+  const { stream } = connection
+  const statements = preparedStatements(connection)
   let open = true
   let waiting = 0
   let warnings = 0
@@ -183,14 +166,14 @@ function connectionOver(
     if (waiting++ === 0) heard = monotonic()
     if (flush) stream.cork()
     else cork()
-    const name = prepares && (values.length > 0 || flush) ? statementName(text) : undefined
+    const statement = prepares && (values.length > 0 || flush) ? statements(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--
         heard = monotonic()
       }
       const asked = wireQuery(
-        { text, values: bound, name },
+        { text, values: bound, statement },
         (rows) => {
           answered()
           resolve(rows)

@@ -1,6 +1,5 @@
 /** Frames: checks that the server sends well-formed protocol messages, as the driver does not check. The cellar. */
 import type { Socket } from 'node:net'
-import { forgetColumns } from './wire-query.ts'
 
 /** The messages that a server sends, by their first byte. */
 const serverMessages = new Set([...'123ACDEGHIKNRSTWZcdnst'].map((code) => code.charCodeAt(0)))
@@ -34,7 +33,6 @@ export function checkFrames(connection: DriverConnection): void {
         listener(chunk)
       } catch (cause) {
         stream.off('data', listener)
-        forgetColumns()
         stream.destroy(Object.assign(protocolError(cause), { code: 'EPROTO' }))
       }
     })

@@ -43,7 +43,8 @@ export interface PostgresStoreDeps {
 
 // long because: its parts share the pool and what is known of it
 export function postgresStore(deps: PostgresStoreDeps): Store {
-  const { world, pool, cellar, patience, caches, times, name, clock, expire = null } = deps
+  const { world, pool, patience, caches, times, name, clock, expire = null } = deps
+  const cellar = { ...deps.cellar, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)

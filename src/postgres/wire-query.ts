@@ -1,11 +1,12 @@
 /** Wire query: sends one statement and decodes its rows; prepared statements are described only once. The cellar. */
 import pg from 'pg'
+import { Memo } from '../flow/memo.ts'
 import type { Cell } from '../rows/collection.ts'
 import type { CoalescedStatement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 
 /** The driver's methods for callers that send protocol messages themselves. */
-interface Wire {
+export interface Wire {
   readonly parsedStatements: Record<string, string>
   readonly submittedNamedStatements: Record<string, string>
   readonly query: (text: string) => void
@@ -16,6 +17,7 @@ interface Wire {
     readonly valueMapper: (value: WireValue) => string | Buffer | null
   }) => void
   readonly describe: (what: { readonly type: 'P'; readonly name: string }) => void
+  readonly close: (what: { readonly type: 'S'; readonly name: string }) => void
   readonly execute: (portal: object) => void
   readonly sync: () => void
 }
@@ -25,11 +27,37 @@ interface ResultColumn {
   readonly read: (text: string) => unknown
 }
 
-/** Columns by the name of the prepared statement, so that later executions need no description. */
-const describedColumns = new Map<string, readonly ResultColumn[]>()
+/** A statement that a connection has prepared. */
+interface PreparedStatement {
+  readonly name: string
+  /** Its columns once they were described, so that later executions need no description. */
+  columns: readonly ResultColumn[] | undefined
+}
 
-/** After a malformed message the described columns may be wrong too. */
-export const forgetColumns = (): void => describedColumns.clear()
+/** How many statements a connection keeps prepared: lists with many different filters would fill the server's memory. */
+const mostPrepared = 500
+
+/**
+ * Finds the prepared statement of a text on one connection; undefined at its first use, as many are not repeated. The least
+ * recently used ones are closed.
+ */
+export function preparedStatements(wire: Wire): (text: string) => PreparedStatement | undefined {
+  const once = new Memo<string, true>(mostPrepared)
+  let count = 0
+  const dropped = ({ name }: PreparedStatement): void => {
+    delete wire.parsedStatements[name] // a query that still waits for its turn prepares it again
+    delete wire.submittedNamedStatements[name]
+    wire.close({ type: 'S', name })
+  }
+  const named = new Memo<string, PreparedStatement>(mostPrepared, { dropped })
+  return (text) => {
+    const known = named.get(text)
+    if (known) return known
+    if (once.get(text)) return named.set(text, { name: `bylaw_${++count}`, columns: undefined })
+    once.set(text, true)
+    return undefined
+  }
+}
 
 const [bool, int8, int2, int4] = [16, 20, 21, 23]
 const asText = (text: string): string => text
@@ -58,72 +86,56 @@ export interface ValueLists {
  * takes both sides twice as long.
  */
 export function encodeLists({ types, rows }: ValueLists): readonly Buffer[] {
-  let at = 0
-  const ends = types.map((type, i) => {
-    at = type === 'text' ? writeTexts(rows, i, at) : writeIntegers(rows, i, at)
-    return at
-  })
-  const all = Buffer.from(listBuffer.subarray(0, at))
-  return ends.map((end, i) => all.subarray(ends[i - 1] ?? 0, end))
+  return types.map((type, i) => (type === 'text' ? textList(rows, i) : integerList(rows, i)))
 }
 
 const [ofText, ofIntegers] = [25, 20]
-const maxHeadSize = 20
-/** Reused for all arrays; grows when needed. */
-let listBuffer = Buffer.allocUnsafe(65_536)
+const headSize = 20
 
-function ensureRoom(at: number, bytes: number): void {
-  if (at + bytes <= listBuffer.length) return
-  const more = Buffer.allocUnsafe(Math.max(at + bytes, listBuffer.length * 2))
-  listBuffer.copy(more, 0, 0, at)
-  listBuffer = more
-}
-
-function writeInt32(value: number, at: number): number {
-  listBuffer[at] = value >>> 24
-  listBuffer[at + 1] = value >>> 16
-  listBuffer[at + 2] = value >>> 8
-  listBuffer[at + 3] = value
+function writeInt32(into: Buffer, value: number, at: number): number {
+  into[at] = value >>> 24
+  into[at + 1] = value >>> 16
+  into[at + 2] = value >>> 8
+  into[at + 3] = value
   return at + 4
 }
 
 /** The head of a binary array: dimensions, null flag, element type, length, and first index. */
-function writeListHead(rows: ValueLists['rows'], i: number, type: number, at: number): number {
-  ensureRoom(at, maxHeadSize)
+function writeListHead(into: Buffer, rows: ValueLists['rows'], i: number, type: number): number {
   const nulls = rows.some((row) => (row[i] ?? null) === null)
-  return writeInt32(1, writeInt32(rows.length, writeInt32(type, writeInt32(Number(nulls), writeInt32(1, at)))))
+  return [1, Number(nulls), type, rows.length, 1].reduce((at, value) => writeInt32(into, value, at), 0)
 }
 
-function writeTexts(rows: ValueLists['rows'], i: number, from: number): number {
-  let at = writeListHead(rows, i, ofText, from)
+function textList(rows: ValueLists['rows'], i: number): Buffer {
+  const most = rows.reduce((sum, row) => sum + 4 + 3 * String(row[i] ?? '').length, headSize)
+  const into = Buffer.allocUnsafe(most)
+  let at = writeListHead(into, rows, i, ofText)
   for (const row of rows) {
     const value = row[i] ?? null
-    const text = value === null ? '' : String(value)
-    ensureRoom(at, 4 + text.length * 3)
-    const bytes = text === '' ? 0 : listBuffer.write(text, at + 4)
-    at = writeInt32(value === null ? -1 : bytes, at) + bytes
+    const bytes = value === null || value === '' ? 0 : into.write(String(value), at + 4)
+    at = writeInt32(into, value === null ? -1 : bytes, at) + bytes
   }
-  return at
+  return into.subarray(0, at)
 }
 
-function writeIntegers(rows: ValueLists['rows'], i: number, from: number): number {
-  let at = writeListHead(rows, i, ofIntegers, from)
-  ensureRoom(at, rows.length * 12)
+function integerList(rows: ValueLists['rows'], i: number): Buffer {
+  const into = Buffer.allocUnsafe(headSize + 12 * rows.length)
+  let at = writeListHead(into, rows, i, ofIntegers)
   for (const row of rows) {
     const value = row[i] ?? null
-    at = writeInt32(value === null ? -1 : 8, at)
+    at = writeInt32(into, value === null ? -1 : 8, at)
     if (Number.isSafeInteger(value))
-      at = writeInt32(value as number, writeInt32(Math.floor((value as number) / 2 ** 32), at))
-    else if (value !== null) at = listBuffer.writeBigInt64BE(BigInt(value), at)
+      at = writeInt32(into, value as number, writeInt32(into, Math.floor((value as number) / 2 ** 32), at))
+    else if (value !== null) at = into.writeBigInt64BE(BigInt(value), at)
   }
-  return at
+  return into.subarray(0, at)
 }
 
 export interface WireQuery {
   readonly text: string
   readonly values: readonly WireValue[]
-  /** The name of the prepared statement; undefined if it is not prepared. */
-  readonly name: string | undefined
+  /** Undefined if it is not prepared. */
+  readonly statement: PreparedStatement | undefined
 }
 
 interface Description {
@@ -132,7 +144,7 @@ interface Description {
 
 /** A query object for the driver, which calls `done` or `fail`. */
 export function wireQuery(
-  { text, values, name }: WireQuery,
+  { text, values, statement }: WireQuery,
   done: (rows: readonly ResultRow[]) => void,
   fail: (error: Error) => void,
 ) {
@@ -141,14 +153,15 @@ export function wireQuery(
   const complete = (): void => {
     isComplete = true
   }
-  let columns = name === undefined ? undefined : describedColumns.get(name)
+  const name = statement?.name
+  let columns = statement?.columns
   const own = {
     text,
     name,
     callback: () => {},
     submit: (wire: Wire): null => {
       if (values.length === 0 && name === undefined) wire.query(text)
-      else sendPrepared(wire, { text, values, name }, columns === undefined)
+      else sendPrepared(wire, { text, values, statement }, columns === undefined)
       return null
     },
     handleRowDescription: ({ fields }: Description) => {
@@ -162,7 +175,7 @@ export function wireQuery(
     handleEmptyQuery: complete,
     handleReadyForQuery: () => {
       if (!isComplete) throw failQuery(fail, 'The server went on before it had answered.')
-      if (name !== undefined && columns) describedColumns.set(name, columns)
+      if (statement) statement.columns = columns
       done(rows)
     },
     ...unexpectedMessages,
@@ -189,7 +202,8 @@ function failQuery(fail: (error: Error) => void, message: string): Error {
   return error
 }
 
-function sendPrepared(wire: Wire, { text, values, name }: WireQuery, describes: boolean): void {
+function sendPrepared(wire: Wire, { text, values, statement }: WireQuery, describes: boolean): void {
+  const name = statement?.name
   const isThere =
     name !== undefined && (wire.parsedStatements[name] ?? wire.submittedNamedStatements[name]) !== undefined
   if (!isThere) wire.parse({ text, name })

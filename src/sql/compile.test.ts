@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { standardKinds } from '../fields/kinds.ts'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import type { DeclarationContext } from '../resources/declaration.ts'
 import { makeResource } from '../resources/resource.ts'
 import { type Collection, indexesOf } from '../rows/collection.ts'
@@ -140,6 +141,7 @@ const plan = (
   parent: ListRows['parent'] = null,
 ): ListRows => ({
   do: 'list',
+  prepared: new Prepared(),
   collection: 'orders',
   parent,
   account: null,

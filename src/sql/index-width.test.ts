@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Collection } from '../rows/collection.ts'
 import { postgresDialect, sqliteDialect } from './dialect.ts'
-import { columnOfTerm, fitIndexColumns, indexTerm, prefixConditions } from './index-width.ts'
+import { columnOfTerm, fitIndexColumns, indexPrefixes, indexTerm, prefixConditions } from './index-width.ts'
 
 const { resources } = service({
   name: 'widths',
@@ -73,7 +73,7 @@ test('terms of an index', () => {
 test('a condition on a long text has one on its beginning too', () => {
   const said = (one: Parameters<typeof prefixConditions>[1], collection = notes) => {
     const values: unknown[] = []
-    const texts = prefixConditions(collection, one, (value) => `$${values.push(value)}`, postgresDialect)
+    const texts = prefixConditions(indexPrefixes(collection, postgresDialect), one, (value) => `$${values.push(value)}`)
     return [texts, values]
   }
   const start = 'left("by_body", 636)'

@@ -57,32 +57,28 @@ export function indexTerm(term: string): string {
 
 const leftText = (value: string, count: number): string => `left(${value}, ${count})`
 
-const prefixCache = new WeakMap<Collection, ReadonlyMap<string, number>>()
-
 /** The columns of which an index has only the first characters, and how many. */
-function indexPrefixes(one: Collection, dialect: Dialect): ReadonlyMap<string, number> {
-  const known = prefixCache.get(one)
-  if (known) return known
+export function indexPrefixes(one: Collection, dialect: Dialect): ReadonlyMap<string, number> {
+  if (dialect.maxIndexBytes === null) return noPrefixes
   const cut = indexesOf(one).flatMap(({ of, columns }) =>
     fitIndexColumns(one, columns, dialect, false)
       .filter((term) => columnOfTerm(term) === columnOfTerm(of[0] as string) && term.includes('~'))
       .map((term): [string, number] => [columnOfTerm(term), Number(term.split('~')[1])]),
   )
-  prefixCache.set(one, new Map(cut))
-  return prefixCache.get(one) as ReadonlyMap<string, number>
+  return new Map(cut)
 }
+
+const noPrefixes: ReadonlyMap<string, number> = new Map()
 
 const signs = { eq: '=', gt: '>=', gte: '>=', lt: '<=', lte: '<=' } as const
 
 /** An additional condition on the first characters of a long text, so that the index on these can be used. */
 export function prefixConditions(
-  collection: Collection,
+  prefixes: ReturnType<typeof indexPrefixes>,
   one: Condition,
   bind: (value: Cell) => string,
-  dialect: Dialect,
 ): readonly string[] {
-  if (dialect.maxIndexBytes === null) return []
-  const count = indexPrefixes(collection, dialect).get(one.column)
+  const count = prefixes.get(one.column)
   if (count === undefined) return []
   const start = leftText(quoted(one.column), count)
   const cut = (value: Cell) => bind(typeof value === 'string' ? [...value].slice(0, count).join('') : value)

@@ -1,5 +1,6 @@
 /** Key ranges: splits ordered rows into ranges that an index can seek; tells if one bounds a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
 import type { Dialect } from './dialect.ts'
 import { fitIndexColumns } from './index-width.ts'
@@ -17,6 +18,13 @@ export interface KeyRange {
   readonly order: readonly Term[]
 }
 
+/** With the statements that read it. */
+export interface PreparedRange extends KeyRange {
+  readonly prepared: Prepared
+}
+
+const withPrepared = (range: KeyRange): PreparedRange => ({ ...range, prepared: new Prepared() })
+
 /** A placeholder in a cached statement, for a value that is known when the statement runs. */
 export interface Slot {
   readonly slot: number
@@ -27,26 +35,12 @@ export interface Slot {
  * position.
  */
 export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
-const slotCache: Slot[] = []
+const slots: readonly Slot[] = Array.from({ length: 64 }, (_, n) => Object.freeze({ slot: n }))
 
 /** A slot with the type of the value that replaces it; callers only bind it. */
-export function slot<T extends Cell>(n: number): T {
-  slotCache[n] ??= Object.freeze({ slot: n })
-  return slotCache[n] as unknown as T
-}
+export const slot = <T extends Cell>(n: number): T => (slots[n] ?? { slot: n }) as unknown as T
 
 export const isSlot = (value: unknown): value is Slot => typeof value === 'object' && value !== null
-
-const memos = new WeakMap<object, Map<string, unknown>>()
-
-/** Caches a value by an object and a name. */
-export function memoize<T>(of: object, name: string, make: () => T): T {
-  const all = memos.get(of) ?? new Map<string, unknown>()
-  if (all.size === 0) memos.set(of, all)
-  const found = all.get(name) ?? make()
-  all.set(name, found)
-  return found as T
-}
 
 /** An order and a position without the terms that filters fix to one value, as all rows are equal there. */
 export function withoutFixedTerms(
@@ -107,14 +101,19 @@ export function rangesAfter(order: readonly Term[], place: readonly Cell[]): rea
 type RangeStart = Pick<Extract<Window, { from: 'place' }>, 'position' | 'back' | 'including'>
 
 /** The ranges of the rows after a position, or before it with `back`, with slots for its cells. */
-export function rangesFrom(plan: ListRows, { position, back, including }: RangeStart): readonly KeyRange[] {
-  const slots = position.map((cell, i) => (cell === null ? null : slot(slotAt.place + i)))
-  return memoize(plan.order, `${back} ${including} ${position.map((cell) => cell === null)}`, () => {
-    const { order, place: cells } = withoutFixedTerms(plan, slots)
+export function rangesFrom(plan: ListRows, { position, back, including }: RangeStart): readonly PreparedRange[] {
+  const name = `${back} ${including} ${position.map((cell) => cell === null)}`
+  return plan.prepared.form(name, () => {
+    const place = position.map((cell, i) => (cell === null ? null : slot(slotAt.place + i)))
+    const { order, place: cells } = withoutFixedTerms(plan, place)
     const own = including ? [rangeAt(order, cells)] : []
-    return [...own, ...rangesAfter(back ? reverseOrder(order) : order, cells)]
+    return [...own, ...rangesAfter(back ? reverseOrder(order) : order, cells)].map(withPrepared)
   })
 }
+
+/** The ranges of all rows of a list. */
+export const rangesOf = (plan: ListRows): readonly PreparedRange[] =>
+  plan.prepared.form('whole', () => allRanges(withoutFixedTerms(plan, []).order).map(withPrepared))
 
 /** The reverse order, nulls included. */
 export const reverseOrder = (order: readonly Term[]): readonly Term[] =>
@@ -133,16 +132,9 @@ const withoutNulls = (term: Term): Term => ({ ...term, nulls: 'none' })
 const nullRangeAfter = ({ column, nulls }: Term, rest: readonly Term[]): KeyRange[] =>
   nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
 
-const boundedLists = new WeakMap<ListRows['order'], boolean>()
-
 /** Whether the rows of a page are adjacent in one index: the columns of equality filters come first, then the order. */
-export function isBounded(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
-  const before = boundedLists.get(plan.order)
-  if (before !== undefined) return before
-  const found = isServedByIndex(collection, plan, dialect)
-  boundedLists.set(plan.order, found)
-  return found
-}
+export const isBounded = (collection: Collection, plan: ListRows, dialect: Dialect): boolean =>
+  plan.prepared.form('bounded', () => isServedByIndex(collection, plan, dialect))
 
 const maxParts = 16
 
@@ -170,7 +162,8 @@ function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialec
   return isInIndexOrder(collection, { ...plan, where }, dialect)
 }
 
-function isInIndexOrder(collection: Collection, { where, order, parent }: ListRows, dialect: Dialect): boolean {
+function isInIndexOrder(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
+  const { where, order, parent, prepared } = plan
   const whose = collection.account === null ? [] : ['account']
   const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
@@ -179,21 +172,12 @@ function isInIndexOrder(collection: Collection, { where, order, parent }: ListRo
   const [first] = wanted
   if (rest.some(({ is, column }) => ['like', 'in', 'ne', 'among', 'any'].includes(is) || column !== first?.column))
     return false
-  return indexColumns(collection, dialect).some((index) => indexServes(index, [...owner, ...fixed], wanted))
-}
-
-const indexesByDialect = new WeakMap<Dialect, WeakMap<Collection, readonly (readonly string[])[]>>()
-
-function indexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
-  const own = indexesByDialect.get(dialect) ?? new WeakMap()
-  indexesByDialect.set(dialect, own)
-  const found = own.get(collection) ?? collectIndexColumns(collection, dialect)
-  own.set(collection, found)
-  return found
+  const indexes = prepared.form('indexes', () => indexColumns(collection, dialect))
+  return indexes.some((index) => indexServes(index, [...owner, ...fixed], wanted))
 }
 
 /** The columns of all indexes and of the primary key, descending ones with a minus sign. Each ends in the primary key. */
-function collectIndexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
+function indexColumns(collection: Collection, dialect: Dialect): readonly (readonly string[])[] {
   const key = keyColumns(collection)
   const unique = (dialect.distribute ? [] : collection.uniques).map(({ columns }) => [...columns, ...key])
   const free = indexesOf(collection).map(({ columns }) => columns)

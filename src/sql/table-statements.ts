@@ -1,24 +1,27 @@
 /** Table statements: operations on the service's own tables as SQL, for every database. Pure. Part 1. */
+import type { Memo } from '../flow/memo.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import type { AddToRow, InsertRow, Table, TableMatch, TableOperation, TablePlan, TableValue } from '../flow/table.ts'
 import type { Statement } from './compile.ts'
 import type { Dialect } from './dialect.ts'
 
-interface OperationText {
+/** An operation as SQL, and how its values follow from those of a plan. */
+export interface OperationText {
   readonly text: string
   readonly values: readonly ((given: TablePlan['values']) => TableValue)[]
 }
 
-const textsByDialect = new WeakMap<Dialect, WeakMap<TableOperation, OperationText>>()
+interface TableContext {
+  readonly dialect: Dialect
+  readonly operations: Memo<TableOperation, OperationText>
+}
 
 /** The text of an operation is made once; a plan only gives the values. */
-export function tableStatement(dialect: Dialect, { run, values }: TablePlan): Pick<Statement, 'text' | 'values'> {
-  const known = textsByDialect.get(dialect) ?? new WeakMap<TableOperation, OperationText>()
-  let own = known.get(run)
-  if (!own) {
-    own = makeText(dialect, run)
-    textsByDialect.set(dialect, known.set(run, own))
-  }
+export function tableStatement(
+  { dialect, operations }: TableContext,
+  { run, values }: TablePlan,
+): Pick<Statement, 'text' | 'values'> {
+  const own = operations.get(run) ?? operations.set(run, makeText(dialect, run))
   return { text: own.text, values: own.values.map((valueIn) => valueIn(values)) }
 }
 

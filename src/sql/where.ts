@@ -4,7 +4,7 @@ import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
-import { prefixConditions } from './index-width.ts'
+import { indexPrefixes, prefixConditions } from './index-width.ts'
 import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
 
 /** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
@@ -40,7 +40,8 @@ export function whereClause(
   bounds: readonly KeyBound[],
   binding: StatementBinding,
 ): string {
-  const { where, parent, account } = plan
+  const { where, parent, account, prepared } = plan
+  const prefixes = prepared.form('prefixes', () => indexPrefixes(collection, binding.dialect))
   const home = shardKeyIn(collection, plan, binding.dialect)
   const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
   const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
@@ -52,7 +53,7 @@ export function whereClause(
     ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
     ...whose,
     ...owner,
-    ...where.flatMap((one) => prefixConditions(collection, one, binding.bind, binding.dialect)),
+    ...where.flatMap((one) => prefixConditions(prefixes, one, binding.bind)),
     ...where.flatMap((one) =>
       conditionTexts(one, impliedBound(one.column, bounds), binding).map((text) => rare(one.is, text)),
     ),

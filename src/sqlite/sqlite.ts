@@ -105,7 +105,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = statementRunner(db)
   const time = sqliteClock(run, world)
-  const cellar = { ...deps.cellar, clockLead: time.lead }
+  const cellar = { ...deps.cellar, caches, clockLead: time.lead }
   const collections = [...cellar.collections.values()].map(({ collection }) => collection)
   const rows = new Remembered<FoundRow, null>(caches ? mostRows : 0)
   const totals = new Remembered<number | null, number>(caches ? mostTotals : 0)

@@ -1,6 +1,7 @@
-/** Thread: runs statements one by one on a read-only connection; imports nothing else of the library. The cellar. */
+/** Thread: runs statements one by one on a read-only connection; of the library it imports hardly anything. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { Memo } from '../flow/memo.ts'
 import type { Statement } from '../sql/compile.ts'
 import type { ResultRow } from '../store/steps.ts'
 
@@ -20,16 +21,10 @@ parentPort?.on('message', (asked: ThreadRequest) => {
   else endSnapshot()
 })
 
-const maxPrepared = 100
-const prepared = new Map<string, StatementSync>()
+/** Of this thread alone; most lists differ only in their values. */
+const prepared = new Memo<string, StatementSync>(100)
 
-/** Prepares each text once; most lists differ only in their values. */
-function prepareOnce(text: string): StatementSync {
-  const statement = prepared.get(text) ?? db.prepare(text)
-  if (prepared.size >= maxPrepared) prepared.clear()
-  prepared.set(text, statement)
-  return statement
-}
+const prepareOnce = (text: string): StatementSync => prepared.get(text) ?? prepared.set(text, db.prepare(text))
 
 /** An open snapshot would prevent checkpoints of the WAL file. */
 function endSnapshot(): void {

@@ -12,23 +12,11 @@ const claimColumns = Object.keys(claimTable.columns)
 
 type StatementText = Pick<Statement, 'text' | 'many'>
 
-const textsByDialect = new WeakMap<Dialect, WeakMap<Collection, Map<string, StatementText>>>()
-
-/** Caches a statement text of a collection by a name for what it does. */
-function makeOnce(collection: Collection, dialect: Dialect, name: string, make: () => StatementText): StatementText {
-  const all = textsByDialect.get(dialect) ?? new WeakMap<Collection, Map<string, StatementText>>()
-  textsByDialect.set(dialect, all)
-  const own = all.get(collection) ?? new Map<string, StatementText>()
-  all.set(collection, own)
-  const found = own.get(name) ?? make()
-  own.set(name, found)
-  return found
-}
-
 /** Reads a row; can be coalesced with other reads. */
-export function coalescableRead(collection: Collection, text: string, dialect: Dialect): StatementText {
+export function coalescableRead({ collection, prepared, texts }: PreparedCollection, dialect: Dialect): StatementText {
+  const text = texts.read
   if (!dialect.coalesces) return { text }
-  return makeOnce(collection, dialect, 'read', () => {
+  return prepared.form('read', () => {
     const names = keyColumns(collection)
     const told = [
       ...rowNameColumns(names, 'own'),
@@ -42,12 +30,12 @@ export function coalescableRead(collection: Collection, text: string, dialect: D
 
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
 export function coalescableUpdate(
-  collection: Collection,
+  { collection, prepared }: PreparedCollection,
   moved: readonly number[],
   text: (collection: Collection, moved: readonly number[], dialect: Dialect) => string,
   dialect: Dialect,
 ): StatementText {
-  return makeOnce(collection, dialect, `change ${moved.join(' ')}`, () => {
+  return prepared.form(`change ${moved.join(' ')}`, () => {
     const single = text(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
@@ -100,7 +88,7 @@ export function combinedCreate(
   }
   const name = `create ${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
   const birth = { collection, targets, claimed: plan.claim !== null }
-  return { ...makeOnce(collection, dialect, name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
+  return { ...own.prepared.form(name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
 }
 
 /** The collection of a new row, those of the rows that it requires, and whether it takes an idempotency key. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import type { Cell, Collection } from '../rows/collection.ts'
 import { listStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
@@ -47,6 +48,7 @@ function shown(
 ): string[] {
   const plan: ListRows = {
     do: 'list',
+    prepared: new Prepared(),
     collection: name,
     parent,
     account: null,

@@ -1,7 +1,10 @@
 /** Store context: the collections, what is prepared for them, and their layouts in the database. The cellar. */
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
+import { Memo } from '../flow/memo.ts'
 import type { ListRows } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
+import type { TableOperation } from '../flow/table.ts'
 import {
   type Collection,
   type Column,
@@ -19,6 +22,7 @@ import {
 import { type Statement, type StatementTexts, statementTexts } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { type Layout, mapCollections } from '../sql/layout.ts'
+import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
 /** A collection with the column names of the database, and what is prepared for it. */
@@ -38,6 +42,7 @@ export interface PreparedCollection {
   readonly columnName: (column: string) => string
   /** The columns whose values can be read from the document of a row. */
   readonly columnsInDocument: ReadonlySet<string>
+  readonly prepared: Prepared
 }
 
 export interface StoreContext {
@@ -47,6 +52,10 @@ export interface StoreContext {
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly collections: ReadonlyMap<string, PreparedCollection>
+  /** The texts of operations on tables. */
+  readonly operations: Memo<TableOperation, OperationText>
+  /** Whether compiled lists are kept. */
+  readonly caches: boolean
   /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
   readonly onWrite?: (row: WrittenKey) => void
 }
@@ -95,11 +104,12 @@ export function storeContext(
           : null,
       nonNullColumns: full,
       columnsInDocument: columnsInDocument(collection),
+      prepared: new Prepared(),
       pending,
       columnName,
     })
   }
-  return { dialect, collections: shelves }
+  return { dialect, collections: shelves, operations: new Memo(100), caches: true }
 }
 
 /** A column that only old nodes query. If a version derives its values, they are derived from the current document. */
@@ -130,7 +140,7 @@ export const declaredName = ({ collections }: StoreContext, called: string): str
 export const preparedCollection = ({ collections }: StoreContext, name: string): PreparedCollection =>
   collections.get(name) as PreparedCollection
 
-export type ResolvedList = Pick<ListRows, 'where' | 'order'>
+export type ResolvedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
 
 /** A row in the current shape, with what it holds for nodes of other shapes, and the number of its stored shape. */
 export interface ViewedRow extends FoundRow {

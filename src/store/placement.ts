@@ -37,32 +37,31 @@ interface OutgoingReference {
   readonly dependent: Dependent
 }
 
-const outgoingByCollection = new WeakMap<Collection, readonly OutgoingReference[]>()
-
 /** The references of a collection, without the owner that its rows are identified below, as that is colocated. */
-function outgoingReferences({ collections }: StoreContext, own: Collection): readonly OutgoingReference[] {
-  const found =
-    outgoingByCollection.get(own) ??
+const outgoingReferences = (
+  { collections }: StoreContext,
+  { collection: own, prepared }: PreparedCollection,
+): readonly OutgoingReference[] =>
+  prepared.form('outgoing', () =>
     [...collections.values()].flatMap(({ collection: target }) =>
       target.dependents
         .filter((one) => one.collection === own.name && !isColocatedDependent(one))
         .map((dependent) => ({ target, dependent })),
-    )
-  outgoingByCollection.set(own, found)
-  return found
-}
+    ),
+  )
 
 /** Whether dependents are on the shard of the row that they refer to, where a query finds them. */
 export const isColocatedDependent = ({ column }: Dependent): boolean => column === 'parent'
 
 function remoteEntriesOf(
   cellar: StoreContext,
-  { collection, shape }: PreparedCollection,
+  own: PreparedCollection,
   key: RowKey,
   row: StoredDocument | null,
 ): ReadonlyMap<string, RemoteEntry> {
   if (row === null) return new Map()
-  const outgoing = outgoingReferences(cellar, collection)
+  const { collection, shape } = own
+  const outgoing = outgoingReferences(cellar, own)
   const uniques = collection.uniques.filter((one) => !isColocatedUnique(collection, one))
   if (outgoing.length === 0 && uniques.length === 0) return new Map()
   const { document } = viewRow(collection, shape, row)
@@ -72,8 +71,8 @@ function remoteEntriesOf(
       ? key[column]
       : (all[collection.columns.findIndex(({ name }) => name === column)] ?? null)
   const values = uniques.flatMap((unique) => {
-    const own = unique.columns.map(cellOf)
-    return own.includes(null) ? [] : [reservationOf(collection, unique, own)]
+    const cells = unique.columns.map(cellOf)
+    return cells.includes(null) ? [] : [reservationOf(collection, unique, cells)]
   })
   const to = outgoing.flatMap(({ target, dependent }) =>
     dependent.ids(document).flatMap((id) => (typeof id === 'string' ? [linkEntryTo(target, id, collection, key)] : [])),

@@ -14,7 +14,7 @@ import {
   type Statement,
 } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { allRanges, type KeyRange, memoize, rangesFrom, slot, slotAt, withoutFixedTerms } from '../sql/ranges.ts'
+import { type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
 import { type Cells, endPositions, type PagePart, positionTexts } from './page-positions.ts'
@@ -92,14 +92,14 @@ const readWindow = (reach: ListWithExtras): Steps<PagePart> => {
 /** The rows of one key range. */
 function* readRange(
   taking: ListWithExtras,
-  stretch: KeyRange,
+  stretch: PreparedRange,
   { offset, limit }: OffsetAndLimit,
   place: Cells,
 ): Steps<PagePart> {
   const { own, plan, rowByRow, extras, given } = taking
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
   const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo}`
-  const statement = memoize(stretch, name, () => rangeStatement(taking, stretch, cut))
+  const statement = stretch.prepared.form(name, () => rangeStatement(taking, stretch, cut))
   const asked = fillSlots(statement, [...given, offset, ...place])
   if (rowByRow) {
     const rows = yield asked
@@ -169,7 +169,7 @@ function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> 
   let all = emptyPart
   let offset = from
   let first = taking
-  for (const stretch of memoize(plan.order, 'whole', () => allRanges(withoutFixedTerms(plan, []).order))) {
+  for (const stretch of rangesOf(plan)) {
     const next = yield* readRange(first, stretch, { offset, limit: wanted - all.count }, [])
     all = appendPart(all, next)
     first = { ...taking, extras: null }
@@ -218,9 +218,13 @@ function* countUpTo(reach: ListContext, upTo: number, known: number | null): Ste
   return total > upTo ? null : total
 }
 
-function* countRows({ cellar, own, plan, given }: ListContext, stretch: KeyRange | null, upTo: number): Steps<number> {
+function* countRows(
+  { cellar, own, plan, given }: ListContext,
+  stretch: PreparedRange | null,
+  upTo: number,
+): Steps<number> {
   const make = () => countStatement(own.collection, plan, stretch, slot(slotAt.offset), cellar.dialect)
-  const [row] = yield fillSlots(memoize(stretch ?? plan.order, 'count', make), [...given, upTo])
+  const [row] = yield fillSlots((stretch ?? plan).prepared.form('count', make), [...given, upTo])
   return Number(row?.total)
 }
 
@@ -262,7 +266,7 @@ function* findNeighbours(
   const from = { position: end ?? window.position, back: !window.back, including: end === window.position }
   let other = false
   for (const stretch of rangesFrom(plan, from)) {
-    const probe = memoize(stretch, 'probe', () => probeStatement(own.collection, plan, stretch, cellar.dialect))
+    const probe = stretch.prepared.form('probe', () => probeStatement(own.collection, plan, stretch, cellar.dialect))
     other = (yield fillSlots(probe, [...given, null, ...from.position])).length > 0
     if (other) break
   }

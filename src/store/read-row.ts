@@ -20,7 +20,7 @@ export function* readRow(
   const values = rowKeyValues(own.collection, key, cellar.dialect)
   const [row] = yield held
     ? { text: own.texts.readForUpdate, values }
-    : { ...coalescableRead(own.collection, own.texts.read, cellar.dialect), values, autocommit: 'read' }
+    : { ...coalescableRead(own, cellar.dialect), values, autocommit: 'read' }
   if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {
     const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time)

@@ -1,30 +1,15 @@
 /** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The cellar. */
 import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import { type PreparedCollection, preparedCollection, type ResolvedList, type StoreContext } from './context.ts'
 
-/** Resolved lists by their filters, so that equal requests get the same objects, by which statements are cached. */
-const resolvedLists = new WeakMap<
-  PreparedCollection,
-  WeakMap<ListRows['where'], { order: ListRows['order']; byPlace: Map<string, ResolvedList> }>
->()
-
-/**
- * A list with the column names of the database; the same objects for the same list if its position has values in the same
- * columns.
- */
+/** A list with the column names of the database; the same for the same list if its position has values in the same columns. */
 export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const own = preparedCollection(cellar, plan.collection)
-  const { order, where, window } = plan
-  const all = resolvedLists.get(own) ?? new WeakMap()
-  if (!resolvedLists.has(own)) resolvedLists.set(own, all)
-  const before = all.get(where)
-  const kept = before?.order === order ? before : { order, byPlace: new Map() }
-  if (kept !== before) all.set(where, kept)
-  const at = window.from === 'place' ? window.position : []
+  const at = plan.window.from === 'place' ? plan.window.position : []
   const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
-  const found = kept.byPlace.get(name) ?? resolveListAt(cellar, own, plan, at)
-  kept.byPlace.set(name, found)
-  return { ...plan, ...found }
+  const prepared = cellar.caches ? plan.prepared.for(own) : new Prepared()
+  return { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
 }
 
 /** Columns that have no nulls are marked, so that more indexes serve the order. */
@@ -37,6 +22,7 @@ function resolveListAt(
   const { nonNullColumns, columnName } = own
   const isFull = (column: string, i: number) => nonNullColumns.has(column) && at[i] !== null
   return {
+    prepared: new Prepared(),
     where: where.map((one) => resolveCondition(cellar, own, one)),
     order: order.map((term, i): Term => {
       if (term.reach) return { ...term, reach: resolveJoinedColumn(cellar, own, term.reach) }

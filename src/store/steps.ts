@@ -27,16 +27,13 @@ export async function runStepsAsync<T>(
   return step.value
 }
 
-const rowConflicts = new WeakSet<object>()
+class RowConflict extends Error {}
 
 /** Thrown if a row has changed since it was read; the runner of the steps retries the operation. */
-export function rowConflict(collection: string): Error {
-  const error = new Error(`A row of ${collection} moved between being read and written.`)
-  rowConflicts.add(error)
-  return error
-}
+export const rowConflict = (collection: string): Error =>
+  new RowConflict(`A row of ${collection} moved between being read and written.`)
 
-export const isRowConflict = (error: unknown): boolean => rowConflicts.has(error as object)
+export const isRowConflict = (error: unknown): boolean => error instanceof RowConflict
 
 /** The refusal of an operation that met a conflict each time it was tried. */
 export const conflictProblem = (cause: unknown): Problem =>

@@ -6,13 +6,13 @@ import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 /** With `alone`, a write commits by itself. An insert that meets a row reads it. */
 export function* performTablePlan(
-  cellar: Pick<StoreContext, 'dialect' | 'onWrite'>,
+  cellar: Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'>,
   plan: TablePlan,
   alone = false,
 ): Steps<TableRows> {
   const { table, do: kind } = plan.run
   if (kind !== 'find') cellar.onWrite?.({ collection: table.name, key: null })
-  const { text, values } = tableStatement(cellar.dialect, plan)
+  const { text, values } = tableStatement(cellar, plan)
   const autocommit = kind === 'find' ? 'read' : 'write'
   const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
   if (kind !== 'insert') return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }

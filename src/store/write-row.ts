@@ -103,7 +103,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
   const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
   const [row] = yield {
-    ...coalescableUpdate(collection, which, updateText, cellar.dialect),
+    ...coalescableUpdate(own, which, updateText, cellar.dialect),
     values: [shape, doc, hidden, ...moved, ...rowKeyValues(collection, plan.key, cellar.dialect), plan.revision],
     autocommit: 'write',
   }

@@ -1,6 +1,7 @@
 /** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
 
 import type { Log } from '../corridor/server-context.ts'
+import { Memo } from '../flow/memo.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
@@ -26,7 +27,7 @@ export async function refuseUsedRetirement(service: Service, store: Store, now: 
 export const retirementSurvey = (service: Service): Survey =>
   function* ({ change: { before }, dialect }) {
     if (!before?.layout.shared.includes(usageTable.name)) return []
-    const { rows } = yield* performTablePlan({ dialect }, findUses)
+    const { rows } = yield* performTablePlan({ dialect, operations: new Memo(1) }, findUses)
     const uses = rows as unknown as readonly VersionUse[]
     const hazard = retirementHazard(service, uses, yield* readDatabaseTime(dialect))
     return hazard ? [hazard] : []

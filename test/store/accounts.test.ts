@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { service } from 'bylaw'
 import type { ListRows } from '../../src/flow/plan.ts'
+import { Prepared } from '../../src/flow/prepared.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
@@ -50,6 +51,7 @@ function planOf(name: string, text: string, parent: string | null): ListRows {
     parent === null ? null : { collection: own.resource.collection.parent?.collection as string, id: parent }
   return {
     do: 'list',
+    prepared: new Prepared(),
     collection: name,
     parent: below,
     account: 'acc',

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { ListRows, Term, Window } from '../../src/flow/plan.ts'
+import { Prepared } from '../../src/flow/prepared.ts'
 import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
@@ -60,6 +61,7 @@ function statements(name: string, text: string, owner: string | null): { stateme
   const parent = owner === null ? null : { collection: collection.parent?.collection as string, id: owner }
   const first: ListRows = {
     do: 'list',
+    prepared: new Prepared(),
     collection: name,
     parent,
     account: null,

@@ -1,0 +1,22 @@
+/** Prepared: what was compiled from a value, carried by the value, so that both go together. Part 1. */
+
+export class Prepared {
+  readonly #forms = new Map<string, unknown>()
+  #owner: object | null = null
+
+  /** The forms for one owner, such as a store; those for another one are dropped. */
+  for(owner: object): this {
+    if (this.#owner !== owner) this.#forms.clear()
+    this.#owner = owner
+    return this
+  }
+
+  /** The form of this name, made at its first use. */
+  form<Form>(name: string, make: () => Form): Form {
+    const known = this.#forms.get(name) as Form | undefined
+    if (known !== undefined) return known
+    const form = make()
+    this.#forms.set(name, form)
+    return form
+  }
+}
