@@ -2,7 +2,19 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { cellarOnly, circles, empty, floors, names, openings, outside, packages, rooms, world } from './help/house.ts'
+import {
+  cellarOnly,
+  circles,
+  empty,
+  floors,
+  names,
+  openings,
+  outside,
+  packages,
+  rooms,
+  state,
+  world,
+} from './help/house.ts'
 import { functions, longFiles, longFunctions } from './help/lengths.ts'
 import { type Source, sources } from './help/source.ts'
 
@@ -42,6 +54,7 @@ describe('the house', () => {
   test('only the cellar speaks SQL', () => quiet(cellarOnly(files)))
   test('only some rooms reach out of the process', () => quiet(outside(files)))
   test('time and chance are handed in', () => quiet(world(files)))
+  test('no module keeps what services would share', () => quiet(state(files)))
   test('no file is too long', () => quiet(longFiles(files)))
   test('no function is too long', () => quiet(longFunctions(files)))
   test('no test file is empty', () => quiet(empty(files)))

@@ -45,7 +45,7 @@ const encodeBody = ({ now, later }: Encoder, body: string): Buffer | Promise<Buf
 const offeredCodings = Object.keys(encoders)
 
 type CodingQualities = ReadonlyMap<string, number>
-const noQualities: CodingQualities = new Map()
+const noQualities: ReadonlyMap<string, number> = new Map()
 /** Pure: qualities by the text of the header; few different ones are sent. */
 const qualitiesByHeader = new Memo<string, CodingQualities>(500)
 const longestKept = 200

@@ -6,7 +6,11 @@ import { encodeLists, preparedStatements, type Wire } from './wire-query.ts'
 test('a text is prepared at its second use, and closed when it has not been used for long', () => {
   const closed: string[] = []
   const known: Record<string, string> = { bylaw_1: 'a' }
-  const wire = { parsedStatements: known, submittedNamedStatements: {}, close: ({ name }) => closed.push(name) }
+  const wire = {
+    parsedStatements: known,
+    submittedNamedStatements: {},
+    close: (one: { name: string }) => closed.push(one.name),
+  }
   const find = preparedStatements(wire as unknown as Wire)
   assert.equal(find('a'), undefined)
   const first = find('a')

@@ -240,6 +240,32 @@ export function world(files: readonly Source[]): string[] {
     })
 }
 
+const moduleState =
+  /^(?:export )?(?:(?:let|var) (\w+)|const (\w+)(: Readonly(?:Map|Set)[^=]*)?[^=\n]* = new (Map|Set|WeakMap|WeakSet|Memo|Remembered|Prepared|ServiceState)\b(?:<[^\n]*?>)?\((\)?))/gm
+const isPure = /\/\*\* Pure: (?:(?!\*\/)[\s\S])*\*\/\s*$/
+/** Runs in a thread of its own, whose module it is. */
+const threads = ['src/sqlite/thread.ts']
+
+/** Two services in one process share nothing: a module keeps constant tables, and pure functions of a text at most. */
+export function state(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path) && !threads.includes(path))
+    .flatMap(({ path, text }) => {
+      const { bare } = mask(text)
+      return [...bare.matchAll(moduleState)].flatMap(
+        ({ 1: variable, 2: name, 3: frozen, 4: made, 5: isEmpty, index }) => {
+          const isTable = (made === 'Map' || made === 'Set') && (frozen !== undefined || isEmpty === '')
+          if (isTable || (made === 'Memo' && isPure.test(text.slice(0, index)))) return []
+          return (
+            `${path}:${lineAt(bare, index)} keeps ${variable ?? name} for the whole process, so that two services share it. ` +
+            'Keep it in the function that makes the service, in its ServiceState, or in the value that it was made from (Prepared). ' +
+            'A Memo of a pure function of a text may stay; its comment begins with "Pure:" and says of what.'
+          )
+        },
+      )
+    })
+}
+
 /** A test file without a test passes whatever happens. */
 export function empty(files: readonly Source[]): string[] {
   return files
