@@ -196,7 +196,7 @@ doors('strict JSON', desk, (door) => {
     assert.deepEqual([status, answered.name], [201, '\u{1f600} \\ud800 \\u0000'])
   })
 
-  spec('R45 R44a', 'bytes that are no UTF-8 are refused', async () => {
+  spec('R45 R44a', 'bytes that are not UTF-8 are refused', async () => {
     const broken = [
       [0xff],
       [0xfe, 0xff],
