@@ -102,7 +102,7 @@ const idSetting: Setting<'typeid' | 'client' | IdMaker, 'typeid' | 'client' | Id
   value: 'typeid',
   read: (given) =>
     given === 'typeid' || given === 'client' || typeof given === 'function' ? (given as IdMaker) : undefined,
-  allowed: "'typeid', 'client' (clients choose it) or a function that makes what follows the prefix",
+  allowed: "'typeid', 'client' (clients choose it) or a function that makes the part after the prefix",
   local: true,
 }
 
@@ -184,7 +184,7 @@ export interface TokenSettings {
 const tokensSetting: Setting<TokenSettings, TokenSettings> = {
   value: { issuer: '', audience: '', jwks: '' },
   read: (given) => (typeof given === 'object' && given !== null ? (given as TokenSettings) : undefined), // see checkTokens
-  allowed: 'an object of issuer, audience, jwks and, if need be, resource, algorithms and claims',
+  allowed: 'an object of issuer, audience, jwks and, optionally, resource, algorithms and claims',
   local: false,
 }
 

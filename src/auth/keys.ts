@@ -48,7 +48,7 @@ export const sealKey = (key: string, pepper: string): string =>
 const keyLife = 1000
 
 const unknownKey: AuthVerdict = {
-  refused: 'The API key is not valid: it is unknown, revoked or expired. Send one that is in force.',
+  refused: 'The API key is not valid: it is unknown, revoked or expired. Send a valid one.',
   guessed: true,
 }
 

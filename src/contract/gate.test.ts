@@ -280,13 +280,13 @@ describe('a lock', () => {
   })
   test('that is invalid is reported', () => {
     for (const [text, says] of [
-      ['{', /no JSON/],
-      ['[]', /no object/],
+      ['{', /not JSON/],
+      ['[]', /not an object/],
       ['{}', /no `version`/],
-      ['null', /no object/],
+      ['null', /not an object/],
     ] as const)
       assert.match(String(parseLock(text)), says)
-    assert.match(String(parseLock(lockText({ ...lockOf(shop(first)), version: '1' }))), /no number/)
+    assert.match(String(parseLock(lockText({ ...lockOf(shop(first)), version: '1' }))), /not a number/)
   })
   test('of a release before a setting existed does not mention it', () => {
     const { 'list.pageSize': _, ...settings } = lockOf(shop(first)).settings

@@ -89,11 +89,11 @@ export function parseLock(text: string): Lock | string {
   try {
     read = JSON.parse(text)
   } catch (error) {
-    return `it is no JSON (${(error as Error).message})`
+    return `it is not JSON (${(error as Error).message})`
   }
-  if (!isObject(read)) return 'it holds no object'
+  if (!isObject(read)) return 'it is not an object'
   const lost = lockParts.filter((part) => !Object.hasOwn(read, part))
   if (lost.length > 0) return `it has no ${lost.map((part) => `\`${part}\``).join(', ')}`
-  if (!/^\d+\.\d+\.\d+$/.test(String(read.version))) return 'its `version` is no number as 1.0.0'
+  if (!/^\d+\.\d+\.\d+$/.test(String(read.version))) return 'its `version` is not a number like 1.0.0'
   return read as unknown as Lock
 }

@@ -34,7 +34,7 @@ export async function admitNoContent(call: Call, settings: Settings): Promise<nu
   if (call.content === null || length === 0) return null
   if (settings.body.onBodyless === 'ignore') await readContent(call, settings.limits.body)
   else if (length !== null || (await hasBytes(call.content)))
-    throw new Problem('unexpected-body', `${call.method} takes no content here; leave it out.`)
+    throw new Problem('unexpected-body', `${call.method} accepts no content here; leave it out.`)
   return null
 }
 

@@ -25,7 +25,7 @@ export function orBrokenPage(today: Resource, intent: Intent, page: Page, make: 
 function brokenPageProblem(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
   const around = linkHeader(linksAround(failure.at, today, intent, page))
   const message =
-    'One item of this page cannot be shown in this version. The links lead to the items ahead of it and behind it.'
+    'One item of this page cannot be shown in this version. The links lead to the items before and after it.'
   return new Problem('version-conversion-failed', message, {
     headers: around === '' ? {} : { Link: around },
     extra: { pointer: `/data/${failure.at}` },

@@ -157,8 +157,8 @@ export function parseExchanges(text: string): readonly RecordedExchange[] | stri
       isObject(one.answer.headers)
     return Array.isArray(read) && read.every(fits)
       ? (read as RecordedExchange[])
-      : 'it is no list of requests and answers'
+      : 'it is not a list of requests and answers'
   } catch (error) {
-    return `it is no JSON (${(error as Error).message})`
+    return `it is not JSON (${(error as Error).message})`
   }
 }

@@ -61,7 +61,8 @@ export function misfitFault(stand: ResourceInVersion, document: JsonBody): Promi
   for (const { name, check, field } of seen) {
     const faults: Violation[] = []
     const value = document[name]
-    if (name === 'id' && !resource.isId(String(value))) return fault(`${label}: \`id\` is no id of ${resource.name}.`)
+    if (name === 'id' && !resource.isId(String(value)))
+      return fault(`${label}: \`id\` is not an id of ${resource.name}.`)
     if (value === null && field.options.readOnly) continue // not yet set
     const read = check(value, `/${name}`, faults)
     const [first] = faults

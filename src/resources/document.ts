@@ -73,7 +73,7 @@ function checkChosenId({ isId, prefix }: Resource, value: unknown, at: string, f
     faults,
     at,
     typeof value === 'string' ? 'invalid-format' : 'invalid-type',
-    `must be "${prefix}_" and 1 to 100 letters, digits, dashes or underscores behind it.`,
+    `must be "${prefix}_" followed by 1 to 100 letters, digits, dashes or underscores.`,
   )
 }
 

@@ -206,7 +206,7 @@ export function untilSignal(
 ): Promise<number> {
   return new Promise((ended) => {
     const die = async (error: unknown, origin: string): Promise<void> => {
-      witness.fatal({ err: error, origin }, 'The process ends because of a failure that nothing handled.')
+      witness.fatal({ err: error, origin }, 'The process ends because of an unhandled failure.')
       await witness.written()
       process.exit(1)
     }

@@ -71,7 +71,7 @@ describe('bylaw contract lock', { concurrency: 3 }, () => {
     writeFileSync(join(cwd, 'contract/v1.json'), '{')
     const { code, stderr } = await run(['check', 'api.ts'], { cwd })
     assert.equal(code, 1)
-    assert.match(stderr, /contract\/v1\.json is not a locked contract: it is no JSON/)
+    assert.match(stderr, /contract\/v1\.json is not a locked contract: it is not JSON/)
   })
 })
 

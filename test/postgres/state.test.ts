@@ -81,7 +81,7 @@ test('a list is read once while nothing is written, and the state of one server 
   assert.notEqual(await state(), second)
 })
 
-test('partitioned and foreign tables are not cached', { timeout: 60_000 }, async (t) => {
+test('partitioned tables and views are not cached', { timeout: 60_000 }, async (t) => {
   const { server } = await stand(t)
   const client = new pg.Client(server.url)
   await client.connect()
