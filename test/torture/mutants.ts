@@ -23,12 +23,12 @@ type Mutants = Readonly<Record<string, Mutant>>
 /** In what every store is told to do. */
 const everywhere: Mutants = {
   'cut-content': {
-    about: 'of content that came in pieces while its request waited only the beginning is taken',
+    about: 'only the beginning of content is read if it arrives in pieces while its request waits',
     file: 'http/node.ts',
     changes: [{ from: 'request.read(length) : null', to: 'request.read(Math.min(length, 65_305)) : null' }],
   },
   'no-tombstone': {
-    about: 'what is deleted leaves nothing',
+    about: 'a deletion leaves no tombstone',
     file: 'store/remove-row.ts',
     changes: [
       {
@@ -38,7 +38,7 @@ const everywhere: Mutants = {
     ],
   },
   'stale-columns': {
-    about: 'a change leaves the columns as they were',
+    about: 'a change does not update the columns',
     file: 'store/write-row.ts',
     changes: [
       {
@@ -51,7 +51,7 @@ const everywhere: Mutants = {
 
 const sqlite: Mutants = {
   'two-transactions': {
-    about: 'the key is committed before the row, and taken back where no row comes of it',
+    about: 'the key is committed before the row, and deleted if the row is refused',
     file: 'sqlite/sqlite.ts',
     changes: [
       {
@@ -119,28 +119,28 @@ import { claimTable } from '../sql/compile.ts'`,
     ],
   },
   'stale-rows': {
-    about: 'a row that is remembered stays so when it is written',
+    about: 'a cached row is not invalidated by a write',
     file: 'sqlite/batch.ts',
-    changes: [{ from: 'rows.invalidate(row)', to: '' }],
+    changes: [{ from: 'if (row.key) rows.delete(', to: 'if (row.key) void (' }],
   },
   'nobody-undone': {
-    about: 'what is refused after it wrote stays in the batch',
+    about: 'writes of a member that is refused later stay in the batch',
     file: 'sqlite/batch.ts',
     changes: [{ from: 'if (!apart) throw batchMustRestart', to: 'if (!apart) return' }],
   },
   'two-states': {
-    about: 'a page has the rows of one state and the total of another',
+    about: 'a page has the rows of one snapshot and the total of another',
     file: 'sqlite/read-plan.ts',
     changes: [{ from: 'if (isStill()) return withTotal(rows, total)', to: 'return withTotal(rows, total)' }],
   },
   'no-sync': {
-    about: 'nobody waits until what was written is on the disk',
+    about: 'writes do not wait for the disk',
     file: 'sqlite/sqlite.ts',
     changes: [{ from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = OFF' }],
     power: true,
   },
   'late-sync': {
-    about: 'the disk is waited for at checkpoints only',
+    about: 'writes wait for the disk at checkpoints only',
     file: 'sqlite/sqlite.ts',
     changes: [{ from: 'PRAGMA synchronous = FULL', to: 'PRAGMA synchronous = NORMAL' }],
     power: true,
@@ -149,7 +149,7 @@ import { claimTable } from '../sql/compile.ts'`,
 
 const postgres: Mutants = {
   'two-transactions': {
-    about: 'the key is committed before the row, and taken back where no row comes of it',
+    about: 'the key is committed before the row, and deleted if the row is refused',
     file: 'postgres/write-plan.ts',
     changes: [
       {
@@ -170,7 +170,7 @@ const postgres: Mutants = {
     ],
   },
   'key-looked-up': {
-    about: 'a key is looked up before it is written, and whoever else writes it is not noticed',
+    about: 'a key is looked up before it is written, and concurrent writers are not noticed',
     file: 'store/write-row.ts',
     changes: [
       {
@@ -188,7 +188,7 @@ const postgres: Mutants = {
     ],
   },
   'early-answer': {
-    about: 'nobody waits until what was committed is on the disk',
+    about: 'commits do not wait for the disk',
     file: 'postgres/connect.ts',
     changes: [{ from: '...(options !== null && { options }),', to: "options: '-c synchronous_commit=off'," }],
   },
@@ -200,15 +200,15 @@ const postgres: Mutants = {
     ],
   },
   'remembered-over-crashes': {
-    about: 'what was answered before a crash is answered behind it, where transactions have the same ids again',
+    about: 'cached answers are used after a crash that reuses transaction ids',
     file: 'postgres/database-state.ts',
     changes: [
       { from: '(pg_control_checkpoint()).checkpoint_lsn,', to: '' },
-      { from: `return \`\${pool.losses()} \${setbacks} \${state}\``, to: 'return state' },
+      { from: `last = \`\${pool.losses()} \${setbacks} \${state}\``, to: 'last = state' },
     ],
   },
   'one-for-all': {
-    about: 'who asks together with others is given what was found for the first of them',
+    about: 'all statements of a batch get the rows of the first',
     file: 'postgres/coalesce.ts',
     changes: [
       { from: 'resolve(rows.get(name) ?? [])', to: 'resolve(rows.get(name) && ([...rows.values()][0] ?? []) || [])' },
@@ -219,7 +219,7 @@ const postgres: Mutants = {
 /** Where rows are spread. */
 const citus: Mutants = {
   'value-not-freed': {
-    about: 'what is deleted keeps its unique values',
+    about: 'a deleted row keeps its unique values',
     file: 'store/placement.ts',
     changes: [
       {
@@ -229,12 +229,12 @@ const citus: Mutants = {
     ],
   },
   'reference-not-told': {
-    about: 'a row says nothing of what it refers to',
+    about: 'a row stores no links to the rows that it refers to',
     file: 'store/placement.ts',
     changes: [{ from: 'return new Map([...values, ...to]', to: 'return new Map([...values]' }],
   },
   'key-elsewhere': {
-    about: 'what is made with a key lies anywhere',
+    about: 'a row that is created with a key is on any shard',
     file: 'endpoints/create-item.ts',
     changes: [
       { from: 'claim ? colocateId(made(), claim.hash) : made()', to: 'claim ? colocateId(made(), made()) : made()' },
@@ -245,13 +245,13 @@ const citus: Mutants = {
 /** In how a declaration replaces another one. */
 const upgrading: Mutants = {
   'list-not-merged': {
-    about: 'a list that the newer side wrote once stays, whatever nodes of the former declaration write',
+    about: 'a list that a new node wrote once ignores later writes of old nodes',
     file: 'rows/kept-for-others.ts',
     changes: [{ from: 'if (views.length === 0) return', to: 'if (views.length >= 0) return' }],
     upgrade: true,
   },
   'refused-too-late': {
-    about: 'a start is refused when it has changed the tables',
+    about: 'a start is refused after it has changed the tables',
     file: 'cli/serve.ts',
     changes: [
       {
