@@ -63,3 +63,22 @@ test('a number that no column can hold is refused, and the connection stays usab
   await assert.rejects(returned({ types: ['text'], rows: [['a\u0000b']] }), { code: '22021' })
   assert.deepEqual(await returned({ types: ['text'], rows: [['a']] }), [['a']])
 })
+
+test('a connection keeps up to 500 statements prepared, and answers beyond that', async () => {
+  const own = await connect(parseConnectionUrl(url, {}), times, realWorld)
+  const count = 1500
+  const ask = async (n: number) => (await own.ask({ text: `SELECT $1::bigint + ${n} AS sum`, values: [1] }))[0]?.sum
+  const all = Array.from({ length: count * 3 }, (_, i) => i % count)
+  for (let from = 0; from < all.length; from += 300) {
+    const asked = all.slice(from, from + 300)
+    assert.deepEqual(
+      await Promise.all(asked.map(ask)),
+      asked.map((n) => n + 1),
+    )
+  }
+  for (let i = 0; i < 3; i++) assert.deepEqual(await Promise.all(all.slice(0, 300).map(ask)), all.slice(1, 301))
+  const text = "SELECT count(*) AS kept FROM pg_prepared_statements WHERE statement LIKE '%AS sum'"
+  const [row] = await own.ask({ text, values: [] })
+  own.close()
+  assert.ok(Number(row?.kept) >= 250 && Number(row?.kept) <= 500, `${row?.kept}`)
+})
