@@ -1,6 +1,6 @@
 /** Drift: finds columns and indexes that somebody else dropped, so that the start fails instead of requests. The cellar. */
 import type { SchemaStep } from '../schema/step.ts'
-import { indexStep } from '../schema/table-steps.ts'
+import { indexSteps } from '../schema/table-steps.ts'
 import { postgresDialect, truncatedName } from '../sql/dialect.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
 import type { ResultRow } from '../store/steps.ts'
@@ -21,8 +21,7 @@ export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<
   }
   return all.flatMap((one) => {
     const names = Object.keys(one.indexes).filter((name) => !made?.has(qualifiedName(one, name)))
-    const about = `build ${names.join(', ')} again`
-    return names.length === 0 ? [] : [indexStep({ is: one, dialect: postgresDialect }, about, names, 'expand')]
+    return indexSteps({ is: one, dialect: postgresDialect }, `build ${names.join(', ')} again`, names, 'expand')
   })
 }
 

@@ -161,7 +161,7 @@ export async function withSchemaLease<T>(
 /** Runs the steps of a phase that are not done yet, then what `end` records, in one transaction with the progress. */
 async function runPhase(work: StepContext, change: SchemaChange, is: string, end: () => Steps<void>): Promise<void> {
   const key = `${is}:${layoutName(change.after)}`
-  const begun = await runStepsAsync(readProgress(postgresDialect, key), work.ask)
+  const begun = await runStepsAsync(readProgress(key), work.ask)
   const made = prepareRefills(surveyedChange(work, change), work.drops)
   for (const [i, step] of change.steps.entries())
     if (i >= begun) await runSchemaStep(work, step, made, { key, done: i + 1 })

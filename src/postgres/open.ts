@@ -218,7 +218,7 @@ async function prepareSchema(
   if (serves === 'former')
     return {
       ground: { layout: state?.former as Layout, former: null },
-      misfits: await runStepsAsync(readFormerMisfits(postgresDialect), ask),
+      misfits: await runStepsAsync(readFormerMisfits(), ask),
     }
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)

@@ -10,11 +10,12 @@ import {
 } from '../rows/collection.ts'
 import { type Consent, changeRefusal, type DroppedValue, type SurveyedChange } from '../schema/hazard.ts'
 import { readOtherNodes } from '../schema/presence.ts'
+import { readMeta, writeMeta } from '../schema/shared-tables.ts'
 import { formerLayout, layoutName, writableCollections } from '../schema/state.ts'
-import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections } from '../sql/layout.ts'
+import { rowKeyOf } from '../store/context.ts'
 import {
   copyStatement,
   copyTableStatements,
@@ -104,7 +105,7 @@ function* prepareDrops(
   now: () => number | null,
 ): Steps<AllowedDrops> {
   const [all, filling] = [lossyCollections(surveyed), filledCollections(surveyed)]
-  const rights = all.length === 0 ? {} : yield* readRights(surveyed.dialect)
+  const rights = all.length === 0 ? {} : yield* readRights()
   return {
     lossy: new Map(all.map((one) => [one.collection.name, one])),
     allowed: allowedLosses(all, allowLoss),
@@ -155,7 +156,7 @@ export function* copyDroppedValues(
     if (!allowed.has(lossName(lossy, path))) throw lossNotAllowed(lossy, path, row)
     const own = rights[collection.called ?? collection.name]?.[path] ?? { hidden: false, read: [], write: [] }
     const copy = {
-      key: rowKeyIn(row),
+      key: rowKeyOf(row),
       field: path,
       kind: lossy.was.kinds[path] as string,
       value,
@@ -173,12 +174,6 @@ const droppedValueOf = ({ name }: Collection, { key, field, value }: DroppedCopy
   ...key,
   field,
   value,
-})
-
-const rowKeyIn = (row: ResultRow): DroppedCopy['key'] => ({
-  account: (row.account ?? null) as string | null,
-  parent: (row.parent ?? null) as string | null,
-  id: row.id as string,
 })
 
 /** The values that fills replace: those of the row or, after a rolling upgrade, of the documents kept for old nodes. */
@@ -202,7 +197,7 @@ function valuesReplacedByFills(
     if (found?.[0] === undefined) return []
     const rest = fillMark + JSON.stringify(valueAt(document, listPathOf(path)))
     const own = { field: path, kind: kinds.get(path) as string, rights: JSON.stringify(rights[path]) }
-    return [{ ...own, key: rowKeyIn(row), value: found[0], rest, time }]
+    return [{ ...own, key: rowKeyOf(row), value: found[0], rest, time }]
   })
 }
 
@@ -231,24 +226,19 @@ function restOfList({ collection, was }: LossyCollection, document: Members, pat
 export const listAround = (document: Members, path: string): unknown =>
   valueAt(document, path.slice(0, path.indexOf('.*')))
 
-const rightsRow = 'rights'
-
-function* readRights({ mark }: Dialect): Steps<RightsByCollection> {
-  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${mark(1)}`, values: [rightsRow] }
-  return row ? (JSON.parse(row.value as string) as RightsByCollection) : {}
+function* readRights(): Steps<RightsByCollection> {
+  return JSON.parse((yield* readMeta('rights')) ?? '{}')
 }
 
 /** Stores the rights of all fields. Those of undeclared fields are kept, as their values may still be stored. */
 export function* rememberRights(dialect: Dialect, collections: Iterable<Collection>): Steps<void> {
-  const before = yield* readRights(dialect)
+  const before = yield* readRights()
   const now = [...collections].map((one) => {
     const called = one.called ?? one.name
     return [called, { ...before[called], ...fieldRights(one.fields) }] as const
   })
   const value = JSON.stringify({ ...before, ...Object.fromEntries(now) })
-  if (value === JSON.stringify(before)) return
-  const text = `INSERT INTO ${metaTable} (name, value) VALUES (${dialect.mark(1)}, ${dialect.mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-  yield { text, values: [rightsRow, value] }
+  if (value !== JSON.stringify(before)) yield* writeMeta(dialect, 'rights', value)
 }
 
 /** The rights of fields by path; a nested field also has those of the fields around it. */

@@ -37,7 +37,7 @@ export function* inspectRows(
 
 /** Stores the counted misfits, if the rows were checked against the applied declaration. */
 function* recordMisfits(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
-  const known = yield* readMisfitMemory(dialect)
+  const known = yield* readMisfitMemory()
   const bounds = known && { ...known.bounds, ...declaredBounds(collections) }
   if (!known || JSON.stringify(bounds) !== JSON.stringify(known.bounds)) return
   const misfits = Object.fromEntries(

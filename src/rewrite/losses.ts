@@ -16,6 +16,7 @@ import { quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
+import { storedDocumentOf } from '../store/context.ts'
 import { valueAt } from '../store/dropped-copies.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 
@@ -168,12 +169,6 @@ function countLosses(lossy: LossyCollection, row: ResultRow, found: Map<string, 
     if (one.ids.length < maxNamed) one.ids.push(row.id as string)
   }
 }
-
-export const storedDocumentOf = (row: ResultRow): StoredDocument => ({
-  doc: row.doc as string,
-  hidden: (row.hidden ?? null) as string | null,
-  shape: Number(row.shape),
-})
 
 function lossHazard(lossy: LossyCollection, path: string, { rows, ids }: LossCount, isLeast: boolean): Hazard {
   const number = `${isLeast ? 'at least ' : ''}${rows} ${rows === 1 ? 'row holds' : 'rows hold'}`

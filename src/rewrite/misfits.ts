@@ -3,8 +3,8 @@ import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, union
 import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
 import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
 import { type Consent, type Hazard, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
+import { readMeta, writeMeta } from '../schema/shared-tables.ts'
 import { earlierReleaseSurvey, layoutName } from '../schema/state.ts'
-import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fitIndexColumns } from '../sql/index-width.ts'
 import { isConverted, storedVersionAt } from '../sql/stored-version.ts'
@@ -48,21 +48,16 @@ interface FieldToJudge {
 /** How long rows are counted, in milliseconds. */
 const maxCountingTime = 5000
 
-export function* readMisfitMemory({ mark }: Dialect): Steps<MisfitMemory | null> {
-  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${mark(1)}`, values: ['bounds'] }
-  return row ? (JSON.parse(row.value as string) as MisfitMemory) : null
+export function* readMisfitMemory(): Steps<MisfitMemory | null> {
+  return JSON.parse((yield* readMeta('bounds')) ?? 'null')
 }
 
-export function* writeMisfitMemory({ mark }: Dialect, memory: MisfitMemory): Steps<void> {
-  yield {
-    text: `INSERT INTO ${metaTable} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: ['bounds', JSON.stringify(memory)],
-  }
-}
+export const writeMisfitMemory = (dialect: Dialect, memory: MisfitMemory): Steps<void> =>
+  writeMeta(dialect, 'bounds', JSON.stringify(memory))
 
 /** The misfits of the former declaration, as its nodes describe them during a rolling upgrade. */
-export function* readFormerMisfits(dialect: Dialect): Steps<Misfits> {
-  return (yield* readMisfitMemory(dialect))?.former ?? {}
+export function* readFormerMisfits(): Steps<Misfits> {
+  return (yield* readMisfitMemory())?.former ?? {}
 }
 
 /** The bounds of all fields, in the form that the database stores. */
@@ -83,7 +78,7 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
   const bounds = declaredBounds(collections)
   const layout = layoutName(after)
   if (before === null) return { memory: { bounds, misfits: {}, layout, former: {} }, misfits: {}, narrowed: [] }
-  const known = yield* readMisfitMemory(dialect)
+  const known = yield* readMisfitMemory()
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
   const until = world.monotonic() + maxCountingTime
   for (const standing of readableCollections(collections, { before: before.layout, after }, dialect)) {

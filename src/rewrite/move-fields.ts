@@ -15,7 +15,7 @@ import {
 } from '../rows/collection.ts'
 import { updateText } from '../sql/compile.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
-import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import { refreshJoiningRows } from '../store/joined.ts'
 import { updateRemoteEntries } from '../store/placement.ts'
 import { type ResultRow, rowConflict, type Steps } from '../store/steps.ts'
@@ -35,11 +35,10 @@ export function* moveFields(
   { collection, shape }: PreparedCollection,
   row: ResultRow,
 ): Steps<void> {
-  const own = Number(row.shape)
+  const { doc, hidden: text, shape: own } = storedDocumentOf(row)
   if (own >= shape || !collection.movedValues) return
-  const text = (row.hidden ?? null) as string | null
   const { [keptForOthersKey]: _, ...hidden } = JSON.parse(text ?? '{}') as Members
-  const document = { ...hidden, ...(JSON.parse(row.doc as string) as Members) }
+  const document = { ...hidden, ...(JSON.parse(doc) as Members) }
   const place = `${collection.name}/${row.id}`
   const givenBy = (one: Members) => namingRowInErrors(place, () => collection.movedValues?.(own, one) ?? [])
   const views = olderViews(text, own).map(givenBy)
@@ -85,7 +84,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const keys = rowKeyValues(collection, key, cellar.dialect)
   const [row] = yield { text: shelf.texts.readForUpdate, values: keys }
   if (!row) throw new Error(`${says}, but ${place}, which would have the field now, does not exist. ${mendHint}`)
-  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const stored = storedDocumentOf(row)
   const mark = stored.shape === shape ? receivedIn(stored.hidden, shape) : { since: stored.shape, given: [] }
   yield* moveFields(giving, shelf, { ...row, ...key })
   const seen = namingRowInErrors(place, () => viewRow(collection, shape, stored))

@@ -13,9 +13,15 @@ import {
 import type { SurveyedChange } from '../schema/hazard.ts'
 import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
-import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
+import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
-import { type PreparedCollection, preparedCollection, type StoreContext, storeContext } from '../store/context.ts'
+import {
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  storeContext,
+  storedDocumentOf,
+} from '../store/context.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
@@ -100,14 +106,14 @@ function* rewriteRow(
 ): Steps<void> {
   const { collection, shape } = shelf
   const own = keys.map((name) => row[name] as string)
-  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
+  const stored = storedDocumentOf(row)
   const seen = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
   const texts = encodeDocument(collection, seen.document)
   const hidden = hiddenText(shelf, fill, stored, seen, texts)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
-  const set = names.map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
+  const set = equations(names, dialect)
   if (fill.again && stored.shape < shape) set.push('revision = revision + 1')
-  const where = [...keys, 'revision', 'shape'].map((name, i) => `${name} = ${dialect.mark(names.length + i + 1)}`)
+  const where = equations([...keys, 'revision', 'shape'], dialect, names.length + 1)
   yield {
     text: `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`,
     values: [

@@ -2,6 +2,7 @@
 import { readBatch } from '../schema/declared-rows.ts'
 import { linkTable, reservationTable } from '../sql/compile.ts'
 import { uniqueIndexName } from '../sql/layout.ts'
+import { rowKeyOf, storedDocumentOf } from '../store/context.ts'
 import { updateRemoteEntries } from '../store/placement.ts'
 import type { Steps } from '../store/steps.ts'
 import type { RefillContext } from './refill.ts'
@@ -27,10 +28,8 @@ export function* reserveValues(
   }
   const { rows, last } = yield* readBatch(collection, dialect, after)
   for (const row of rows) {
-    const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
-    const own = { account, parent, id: id as string }
-    const stored = { doc: row.doc as string, hidden: row.hidden as string | null, shape: Number(row.shape) }
-    const clash = yield* updateRemoteEntries(cellar, shelf, { key: own, time: 0 }, null, stored)
+    const written = { key: rowKeyOf(row), time: 0 }
+    const clash = yield* updateRemoteEntries(cellar, shelf, written, null, storedDocumentOf(row))
     if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Change them first.`)
   }
   return last

@@ -15,11 +15,11 @@ import type { UndropResult } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import type { SchemaComparison } from '../schema/state.ts'
 import { updateText } from '../sql/compile.ts'
-import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { equations, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
-import type { PreparedCollection, StoreContext } from '../store/context.ts'
+import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import {
-  deleteCopyStatement,
+  deleteCopiesStatement,
   findCopyTable,
   isRecord,
   readCopiesAfter,
@@ -29,7 +29,6 @@ import {
 import { updateRemoteEntries } from '../store/placement.ts'
 import type { Steps } from '../store/steps.ts'
 import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
-import { storedDocumentOf } from './losses.ts'
 
 /** Why a value is not restored. */
 const keptReasons = {
@@ -103,7 +102,7 @@ function* putBack(
   const { path } = target
   if (!isAsStrict(fieldRights(collection.fields)[path], JSON.parse(copy.rights) as FieldRights)) return 'rights'
   const [row] = yield { text: texts.readForUpdate, values: rowKeyValues(collection, key, cellar.dialect) }
-  const taken = deleteCopyStatement(collection, key, copy.field, cellar.dialect)
+  const taken = deleteCopiesStatement(collection, key, copy.field, cellar.dialect)
   if (!row) {
     yield taken
     return 'gone'
@@ -223,7 +222,7 @@ function* isUniqueTaken(
       name in own ? (own[name] ?? null) : (all[collection.columns.findIndex((one) => one.name === name)] ?? null),
     )
     if (values.includes(null)) continue
-    const same = columns.map((name, i) => `${quoted(name)} = ${dialect.mark(i + 1)}`)
+    const same = equations(columns.map(quoted), dialect)
     const text = `SELECT 1 AS found FROM ${quoted(collection.table)} WHERE ${same.join(' AND ')} AND id <> ${dialect.mark(columns.length + 1)} LIMIT 1`
     if ((yield { text, values: [...values, key.id] }).length > 0) return true
   }

@@ -5,7 +5,7 @@ import { type Collection, keyColumns, type Members, type StoredDocument, viewRow
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
-import { type PreparedCollection, type StoreContext, storeContext } from '../store/context.ts'
+import { type PreparedCollection, rowKeyOf, storeContext, storedDocumentOf } from '../store/context.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 
 /** A row converted to the declaration. */
@@ -37,12 +37,8 @@ export function readableCollections(
   { before, after }: LayoutChange,
   dialect: Dialect,
 ): ReadableCollection[] {
-  const { collections: shelves }: StoreContext = storeContext(
-    collections,
-    { layout: after, former: null },
-    dialect,
-    () => false,
-  )
+  const layouts = { layout: after, former: null }
+  const { collections: shelves } = storeContext(collections, layouts, dialect, () => false)
   return collections.flatMap((one) => {
     const was = formerTableOf(one, collections, before)
     const shelf = shelves.get(one.name)
@@ -81,10 +77,8 @@ export function* readEachRow(
   do {
     const { rows, last }: RowBatch = yield* readBatch(collection, dialect, after)
     for (const row of rows) {
-      const { account = null, parent = null, id } = row as Readonly<Record<string, string | null>>
-      const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null, shape: Number(row.shape) }
-      const seen = viewAsDeclared({ collection, shape }, stored)
-      if (!see({ collection, key: { account, parent, id: id as string }, ...seen })) return false
+      const seen = viewAsDeclared({ collection, shape }, storedDocumentOf(row))
+      if (!see({ collection, key: rowKeyOf(row), ...seen })) return false
     }
     after = last
   } while (after)

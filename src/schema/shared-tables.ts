@@ -129,12 +129,24 @@ export function reservationSteps({ name, was, is, converted }: ReservationChange
   return [...(is.reserved && (fresh || converted) ? [made] : []), ...(gone.length > 0 ? [freed] : [])]
 }
 
+/** The value of a row of `bylaw_meta`; undefined if there is none. */
+export function* readMeta(name: string): Steps<string | undefined> {
+  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${literal(name)}`, values: [] }
+  return row?.value as string | undefined
+}
+
+export function* writeMeta({ mark }: Dialect, name: string, value: string): Steps<void> {
+  yield {
+    text: `INSERT INTO ${metaTable} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: [name, value],
+  }
+}
+
 /** The secret of a store, made when its database is first opened. */
 export function* storeSecret({ mark }: Dialect, { fillRandom }: World): Steps<string> {
   yield {
     text: `INSERT INTO ${metaTable} (name, value) VALUES ('secret', ${mark(1)}) ON CONFLICT (name) DO NOTHING`,
     values: [Buffer.from(fillRandom(new Uint8Array(32))).toString('base64url')],
   }
-  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = 'secret'`, values: [] }
-  return row?.value as string
+  return (yield* readMeta('secret')) as string
 }

@@ -10,6 +10,7 @@ import type { Steps } from '../store/steps.ts'
 import type { Survey } from './hazard.ts'
 import { readOtherNodes } from './presence.ts'
 import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState } from './schema-change.ts'
+import { readMeta, writeMeta } from './shared-tables.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
 
 /** What a service stores: the rows of its collections, and the tables that its conventions need beside them. */
@@ -101,20 +102,17 @@ export function finishedLayout(layout: Layout): Layout {
 
 export function* readSchemaState(): Steps<SchemaState | null> {
   const rows = yield { text: `SELECT name, value FROM ${metaTable} WHERE name IN ('layout', 'former')`, values: [] }
-  const found = (name: string): Layout | null => {
-    const row = rows.find((one) => one.name === name)
-    return row ? (JSON.parse(row.value as string) as Layout) : null
-  }
+  const found = (name: string): Layout | null =>
+    JSON.parse((rows.find((one) => one.name === name)?.value ?? 'null') as string)
   const layout = found('layout')
   if (layout && layout.layout > (layout.open ? mergingLayoutVersion : layoutVersionOf(layout)))
     throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
   return layout && { layout, former: found('former') }
 }
 
-export function* writeSchemaState({ mark }: Dialect, { layout, former }: SchemaState): Steps<void> {
-  const text = `INSERT INTO ${metaTable} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-  yield { text, values: ['layout', JSON.stringify(layout)] }
-  if (former) yield { text, values: ['former', JSON.stringify(former)] }
+export function* writeSchemaState(dialect: Dialect, { layout, former }: SchemaState): Steps<void> {
+  yield* writeMeta(dialect, 'layout', JSON.stringify(layout))
+  if (former) yield* writeMeta(dialect, 'former', JSON.stringify(former))
   else yield { text: `DELETE FROM ${metaTable} WHERE name = 'former'`, values: [] }
 }
 
@@ -151,18 +149,13 @@ export function* recordPlan(
 }
 
 /** How many steps of an interrupted phase are done; 0 if it was not begun. */
-export function* readProgress({ mark }: Dialect, key: string): Steps<number> {
-  const [row] = yield { text: `SELECT value FROM ${metaTable} WHERE name = ${mark(1)}`, values: ['progress'] }
-  const [of, done] = ((row?.value as string | undefined) ?? '').split(' ')
+export function* readProgress(key: string): Steps<number> {
+  const [of, done] = (yield* readMeta('progress'))?.split(' ') ?? []
   return of === key ? Number(done) : 0
 }
 
-export function* writeProgress({ mark }: Dialect, key: string, done: number): Steps<void> {
-  yield {
-    text: `INSERT INTO ${metaTable} (name, value) VALUES (${mark(1)}, ${mark(2)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: ['progress', `${key} ${done}`],
-  }
-}
+export const writeProgress = (dialect: Dialect, key: string, done: number): Steps<void> =>
+  writeMeta(dialect, 'progress', `${key} ${done}`)
 
 /** Refuses a change or a start while nodes of an earlier release run another declaration, if writes would be lost. */
 export const earlierReleaseSurvey: Survey = function* ({ change: { before, after, merged }, dialect }) {

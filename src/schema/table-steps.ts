@@ -55,35 +55,39 @@ const isUniqueIndex = (name: string): boolean => name.startsWith('unique')
 /** The steps that are safe while old nodes run. */
 function expandSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
-  const steps: SchemaStep[] = []
   const relaxed = goneIndexes.filter(isUniqueIndex)
-  if (relaxed.length > 0)
-    steps.push(
-      dropIndexStep(difference, `drop unique indexes of ${one.name} that are no longer declared`, relaxed, 'expand'),
-    )
-  if (freshColumns.length > 0)
-    steps.push({
+  const again = is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)
+  const changed = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
+  const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
+  const columnTexts = freshColumns.map(
+    (name) =>
+      `ALTER TABLE ${quoted(is.table)} ADD COLUMN ${ifNotExists(dialect)}${quoted(name)} ${is.columns[name]?.type}`,
+  )
+  return [
+    ...dropIndexSteps(difference, `drop unique indexes of ${one.name} that are no longer declared`, relaxed, 'expand'),
+    ...stepsWithSql({
       about: `add ${freshColumns.join(', ')} to ${one.name}`,
       phase: 'expand',
-      sql: freshColumns.map(
-        (name) =>
-          `ALTER TABLE ${quoted(is.table)} ADD COLUMN ${ifNotExists(dialect)}${quoted(name)} ${is.columns[name]?.type}`,
-      ),
+      sql: columnTexts,
       note: `Takes no value from existing rows, so it only holds the table for an instant.${olderVersionNote(difference)}`,
-    })
-  if (is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)) {
-    const fill = { collection: one.name, again: true }
-    const note = 'The structure was used before; the rows get new revisions, so that no ETag of that time matches.'
-    steps.push({ about: `raise the revisions of ${one.name}`, phase: 'expand', sql: [], note, fill })
-  }
-  if (needsRowsAhead(difference)) steps.push(...aheadSteps(difference))
-  const otherwise = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
-  if (otherwise.length > 0)
-    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} whose definition changed`, otherwise, 'expand'))
-  const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
-  if (ready.length > 0) steps.push(indexStep(difference, `index ${one.name}`, ready, 'expand'))
-  return steps
+    }),
+    ...(again ? [raiseRevisionsStep(one)] : []),
+    ...(needsRowsAhead(difference) ? aheadSteps(difference) : []),
+    ...dropIndexSteps(difference, `drop indexes of ${one.name} whose definition changed`, changed, 'expand'),
+    ...indexSteps(difference, `index ${one.name}`, ready, 'expand'),
+  ]
 }
+
+/** A step that is needed only if it has statements. */
+const stepsWithSql = (step: SchemaStep): SchemaStep[] => (step.sql.length === 0 ? [] : [step])
+
+const raiseRevisionsStep = ({ name }: Collection): SchemaStep => ({
+  about: `raise the revisions of ${name}`,
+  phase: 'expand',
+  sql: [],
+  note: 'The structure was used before; the rows get new revisions, so that no ETag of that time matches.',
+  fill: { collection: name, again: true },
+})
 
 /** Explains columns that no current field has: they serve lists of older versions. */
 function olderVersionNote({ one, freshColumns }: TableDifference): string {
@@ -124,26 +128,24 @@ const backlogIndex = ({ table }: TableLayout): string => quoted(`lagging__${tabl
 /** The steps that wait until no old nodes run. */
 function contractSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, goneColumns, freshIndexes, goneIndexes } = difference
-  const steps: SchemaStep[] = []
-  if (is.shape !== was.shape) steps.push(...refillSteps(difference))
   const late = freshIndexes.filter(isUniqueIndex)
-  if (late.length > 0) steps.push(indexStep(difference, `build unique indexes of ${one.name}`, late, 'contract'))
   const idle = goneIndexes.filter((name) => !isUniqueIndex(name) && !freshIndexes.includes(name))
-  if (idle.length > 0)
-    steps.push(dropIndexStep(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'))
   const columns = goneColumns.map(
     (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${ifExists(dialect)}${quoted(name)}`,
   )
   const views = was.view === is.view ? [] : [dropView(is), is.view]
   const found = needsRowsAhead(difference) ? [`DROP INDEX IF EXISTS ${backlogIndex(is)}`] : []
-  if (columns.length + views.length + found.length > 0)
-    steps.push({
+  return [
+    ...(is.shape === was.shape ? [] : refillSteps(difference)),
+    ...indexSteps(difference, `build unique indexes of ${one.name}`, late, 'contract'),
+    ...dropIndexSteps(difference, `drop indexes of ${one.name} that serve no list`, idle, 'contract'),
+    ...stepsWithSql({
       about: `drop unused columns of ${one.name} and update its view`,
       phase: 'contract',
       sql: [...found, ...columns, ...views],
       note: 'Nodes of the former declaration cannot write afterwards.',
-    })
-  return steps
+    }),
+  ]
 }
 
 /** Says what happens to the values of fields that are no longer declared. */
@@ -163,32 +165,14 @@ function refillSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect } = difference
   const { refuse, validate } = dialect.floor(is.table, is.shape)
   const loss = lossNote(one, was)
-  const guard: SchemaStep[] =
-    refuse.length === 0
-      ? []
-      : [
-          {
-            about: `refuse writes of rows of ${one.name} in the former shape`,
-            phase: 'contract',
-            sql: refuse,
-            guards: true,
-            note: 'Writes of nodes of the former declaration are refused from here on, as their rows would lack new values.',
-          },
-        ]
-  const proof: SchemaStep[] =
-    validate.length === 0
-      ? []
-      : [
-          {
-            about: `check that no row of ${one.name} has the former shape`,
-            phase: 'contract',
-            sql: validate,
-            apart: true,
-            note: 'Reads the whole table without blocking others.',
-          },
-        ]
   return [
-    ...guard,
+    ...stepsWithSql({
+      about: `refuse writes of rows of ${one.name} in the former shape`,
+      phase: 'contract',
+      sql: refuse,
+      guards: true,
+      note: 'Writes of nodes of the former declaration are refused from here on, as their rows would lack new values.',
+    }),
     {
       about: `rewrite the rows of ${one.name}${loss}`,
       phase: 'contract',
@@ -196,17 +180,23 @@ function refillSteps(difference: TableDifference): SchemaStep[] {
       note: 'Runs in batches, each a short transaction; if it is stopped, the next run continues there.',
       fill: { collection: one.name, again: false, ...(needsRowsAhead(difference) && { latest: true }) },
     },
-    ...proof,
+    ...stepsWithSql({
+      about: `check that no row of ${one.name} has the former shape`,
+      phase: 'contract',
+      sql: validate,
+      apart: true,
+      note: 'Reads the whole table without blocking others.',
+    }),
   ]
 }
 
 /** Creates indexes; on dialects that change the schema online, while others read and write. */
-export function indexStep(
+export function indexSteps(
   { is, dialect }: Pick<TableDifference, 'is' | 'dialect'>,
   about: string,
   names: readonly string[],
   phase: StepPhase,
-): SchemaStep {
+): SchemaStep[] {
   const { online } = dialect
   const how = online ? 'CONCURRENTLY IF NOT EXISTS ' : ''
   const note = online
@@ -214,17 +204,18 @@ export function indexStep(
     : 'Writers wait until it is built.'
   const unique = names.some(isUniqueIndex) ? ' It fails if rows have equal values: change them first.' : ''
   const sql = names.map((name) => createIndexText(is, name, is.indexes[name] as readonly string[], how))
-  return { about, phase, sql, note: note + unique, ...(online && { apart: true }) }
+  return stepsWithSql({ about, phase, sql, note: note + unique, ...(online && { apart: true }) })
 }
 
-function dropIndexStep(
+function dropIndexSteps(
   { dialect: { online } }: TableDifference,
   about: string,
   names: readonly string[],
   phase: StepPhase,
-): SchemaStep {
+): SchemaStep[] {
   const sql = names.map((name) => `DROP INDEX ${online ? 'CONCURRENTLY ' : ''}IF EXISTS ${quoted(name)}`)
-  return { about, phase, sql, note: 'Lists that need it are slower from here on.', ...(online && { apart: true }) }
+  const note = 'Lists that need it are slower from here on.'
+  return stepsWithSql({ about, phase, sql, note, ...(online && { apart: true }) })
 }
 
 /** Recreates a table whose rows cannot be converted; refused unless it is empty. */

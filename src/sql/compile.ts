@@ -2,9 +2,9 @@
 import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
-import { type Dialect, quoted, rowKeyColumns } from './dialect.ts'
+import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'
 import { isSlot, type KeyRange, listParts } from './ranges.ts'
-import { orderTerm, statementBinding, whereClause } from './where.ts'
+import { orderTerm, type StatementBinding, statementBinding, whereClause } from './where.ts'
 
 export interface Statement {
   readonly text: string
@@ -70,10 +70,10 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
   const names = rowKeyColumns(collection, dialect)
   const columns = collection.columns.map(({ name }) => quoted(name))
   const stored = ['revision', 'shape', 'doc', 'hidden', ...columns]
-  const where = (from: number) => names.map((name, i) => `${name} = ${dialect.mark(from + i)}`).join(' AND ')
+  const where = equations(names, dialect).join(' AND ')
   const all = [...names, ...stored]
-  const read = `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where(1)}`
-  const exists = `SELECT 1 AS found FROM ${table} WHERE ${where(1)}`
+  const read = `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where}`
+  const exists = `SELECT 1 AS found FROM ${table} WHERE ${where}`
   const unchanged = `revision = ${dialect.mark(names.length + 1)}`
   return {
     read,
@@ -82,7 +82,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
     existsShared: exists + (dialect.rowLocks?.shared ?? ''),
     lockUnchanged: `${exists} AND ${unchanged}${dialect.rowLocks?.exclusive ?? ''}`,
     insert: `INSERT INTO ${quoted(collection.table)} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
-    remove: `DELETE FROM ${table} WHERE ${where(1)} AND ${unchanged} RETURNING revision${dialect.distribute ? ', shape, doc, hidden' : ''}`,
+    remove: `DELETE FROM ${table} WHERE ${where} AND ${unchanged} RETURNING revision${dialect.distribute ? ', shape, doc, hidden' : ''}`,
   }
 }
 
@@ -97,9 +97,7 @@ export function updateText(collection: Collection, moved: readonly number[], dia
   const { columns } = collection
   const names = ['shape', 'doc', 'hidden', ...moved.map((i) => quoted(columns[i]?.name as string))]
   const keys = [...rowKeyColumns(collection, dialect), 'revision']
-  const [set, where] = [names, keys].map((all, part) =>
-    all.map((name, i) => `${name} = ${dialect.mark(part * names.length + i + 1)}`),
-  ) as [string[], string[]]
+  const [set, where] = [equations(names, dialect), equations(keys, dialect, names.length + 1)]
   return `UPDATE ${tableByKey(collection, dialect)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
 }
 
@@ -138,14 +136,8 @@ export function listStatement(
   const places = plan.withPositions
     ? plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
     : ''
-  return selectStatement(
-    `${cut.withWriteOnly ? 'doc, shape, hidden' : 'doc, shape'}${places}`,
-    collection,
-    plan,
-    stretch,
-    cut,
-    dialect,
-  )
+  const what = `${cut.withWriteOnly ? 'doc, shape, hidden' : 'doc, shape'}${places}`
+  return selectStatement({ what, collection, plan, stretch, cut, dialect })
 }
 
 /** Finds out whether a key range has a row. */
@@ -154,72 +146,55 @@ export const probeStatement = (
   plan: ListRows,
   stretch: KeyRange,
   dialect: Dialect,
-): Statement => selectStatement('1 AS found', collection, plan, stretch, { offset: 0, limit: 1 }, dialect)
+): Statement =>
+  selectStatement({ what: '1 AS found', collection, plan, stretch, cut: { offset: 0, limit: 1 }, dialect })
 
-function selectStatement(
-  what: string,
-  collection: Collection,
-  plan: ListRows,
-  stretch: KeyRange,
-  cut: OffsetAndLimit,
-  dialect: Dialect,
-): Statement {
+/** The columns to select, and the rows of a key range to select them from. */
+interface Selection {
+  readonly what: string
+  readonly collection: Collection
+  readonly plan: ListRows
+  readonly stretch: KeyRange
+  readonly cut: OffsetAndLimit
+  readonly dialect: Dialect
+}
+
+function selectStatement(selection: Selection): Statement {
+  const { plan, cut, dialect } = selection
   const isFar = dialect.passesKeys && cut.offset !== 0 && !plan.order.some(({ reach }) => reach)
-  return isFar
-    ? selectViaKeys(what, collection, plan, stretch, cut, dialect)
-    : selectDirectly(what, collection, plan, stretch, cut, dialect)
+  return isFar ? selectViaKeys(selection) : selectDirectly(selection)
 }
 
 /** Skips rows by their keys alone, which the index contains, and fetches only the rows of the page. */
-function selectViaKeys(
-  what: string,
-  collection: Collection,
-  plan: ListRows,
-  stretch: KeyRange,
-  cut: OffsetAndLimit,
-  dialect: Dialect,
-): Statement {
+function selectViaKeys(selection: Selection): Statement {
+  const { what, collection, plan, stretch, dialect } = selection
   const key = keyColumns(collection)
-  const keys = selectDirectly(
-    key.map((name, i) => `${name} AS key${i}`).join(', '),
-    collection,
-    plan,
-    stretch,
-    cut,
-    dialect,
-  )
+  const keys = selectDirectly({ ...selection, what: key.map((name, i) => `${name} AS key${i}`).join(', ') })
   const same = key.map((name, i) => `own.${name} = key${i}`).join(' AND ')
-  const said = statementBinding(dialect, collection, plan)
-  const order = stretch.order.map((one) => orderTerm(one, said)).join(', ')
-  const sorted = order === '' ? '' : ` ORDER BY ${order}`
-  const text = `SELECT ${what} FROM (${keys.text}) AS place JOIN ${quoted(collection.table)} AS own ON ${same}${sorted}`
+  const order = orderClause(stretch, statementBinding(dialect, collection, plan))
+  const text = `SELECT ${what} FROM (${keys.text}) AS place JOIN ${quoted(collection.table)} AS own ON ${same}${order}`
   return { text, values: keys.values }
 }
 
-function selectDirectly(
-  what: string,
-  collection: Collection,
-  plan: ListRows,
-  stretch: KeyRange,
-  { offset, limit }: OffsetAndLimit,
-  dialect: Dialect,
-): Statement {
+const orderClause = ({ order }: KeyRange, binding: StatementBinding): string =>
+  order.length === 0 ? '' : ` ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')}`
+
+function selectDirectly({ what, collection, plan, stretch, cut: { offset, limit }, dialect }: Selection): Statement {
   const binding_ = statementBinding(dialect, collection, plan)
   const { bind, values, from, say } = binding_
   const parts = dialect.cutsParts && offset !== 0 ? [plan.where] : listParts(collection, plan, dialect)
   const merged = parts.length > 1
   const shown = merged ? what + stretch.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
-  const ordered = (say_: typeof say) => {
-    const terms = stretch.order.map((one) => orderTerm(one, { ...binding_, say: say_ }))
-    return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
-  }
   const all = parts
     .map(
       (where) => `SELECT ${shown} FROM ${from}${whereClause(collection, { ...plan, where }, stretch.bounds, binding_)}`,
     )
-    .map((text) => (merged && dialect.cutsParts ? `(${text}${ordered(say)} LIMIT 0 + ${Math.trunc(limit)})` : text))
+    .map((text) =>
+      merged && dialect.cutsParts ? `(${text}${orderClause(stretch, binding_)} LIMIT 0 + ${Math.trunc(limit)})` : text,
+    )
     .join(' UNION ALL ')
-  const order = ordered(merged ? (column) => `sorted${stretch.order.findIndex((one) => one.column === column)}` : say)
+  const sorted = (column: string) => `sorted${stretch.order.findIndex((one) => one.column === column)}`
+  const order = orderClause(stretch, merged ? { ...binding_, say: sorted } : binding_)
   // The limit is a literal: SQLite plans a statement again each time a bound limit is set, and PostgreSQL plans badly if it
   // does not know the limit. It is a sum: for a small literal, SQLite prefers to read and sort the whole table to an index
   // that leaves a little to sort.

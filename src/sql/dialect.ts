@@ -184,6 +184,10 @@ export const citusDialect: Dialect = {
   ],
 }
 
+/** Compares or assigns columns to the values from the n-th one on. */
+export const equations = (names: readonly string[], { mark }: Dialect, n = 1): string[] =>
+  names.map((name, i) => `${name} = ${mark(n + i)}`)
+
 /** The columns that identify a row, in the order of its primary key; on a sharded database the shard key comes first. */
 export const rowKeyColumns = (collection: Collection, { distribute }: Dialect): readonly string[] =>
   distribute ? ['home', ...keyColumns(collection)] : keyColumns(collection)

@@ -32,7 +32,7 @@ function joinClause({ by, collection, column, owned }: JoinedColumn, i: number):
   return `(${there}) AS other${i} ON led${i} = ${quoted(by)}${whose}`
 }
 
-type StatementBinding = ReturnType<typeof statementBinding>
+export type StatementBinding = ReturnType<typeof statementBinding>
 
 export function whereClause(
   collection: Collection,

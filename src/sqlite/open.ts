@@ -91,7 +91,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   if (serves === 'former')
     return {
       ground: { layout: state?.former as Layout, former: null },
-      misfits: runSteps(readFormerMisfits(sqliteDialect), run),
+      misfits: runSteps(readFormerMisfits(), run),
     }
   const surveyed = { ...site, change, dialect: sqliteDialect }
   const sighting = runSteps(findMisfits(surveyed), run)

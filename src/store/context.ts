@@ -16,6 +16,7 @@ import {
   rememberedColumn,
   type ShapeConversions,
   type DocumentTexts as Stored,
+  type StoredDocument,
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
@@ -148,15 +149,30 @@ export interface ViewedRow extends FoundRow {
   readonly shape: number
 }
 
+/** The stored document of a result row. */
+export const storedDocumentOf = ({ doc, hidden = null, shape }: ResultRow): StoredDocument => ({
+  doc: doc as string,
+  hidden: hidden as string | null,
+  shape: Number(shape),
+})
+
+/** The key of a result row that has the columns of its key. */
+export const rowKeyOf = ({ account = null, parent = null, id }: ResultRow): RowKey => ({
+  account: account as string | null,
+  parent: parent as string | null,
+  id: id as string,
+})
+
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(
   { collection, shape: own, alike }: Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>,
   row: ResultRow,
 ): ViewedRow {
-  const stored = { doc: row.doc as string, hidden: (row.hidden ?? null) as string | null }
-  const [shape, revision] = [Number(row.shape), Number(row.revision)]
+  const stored = storedDocumentOf(row)
+  const { shape } = stored
+  const revision = Number(row.revision)
   const same = alike.has(shape)
-  if (same && !hasKeptForOthers(stored.hidden)) return { is: 'found', ...stored, revision, view: null, shape }
+  if (same && !hasKeptForOthers(stored.hidden)) return { is: 'found', ...stored, revision, view: null }
   const seen = viewRow(collection, own, { ...stored, shape: same ? own : shape })
   return { is: 'found', ...encodeDocument(collection, seen.document), revision, view: seen, shape }
 }

@@ -1,14 +1,23 @@
 /** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
-import { type Collection, type DocumentTexts, keyColumns, storedNameOf } from '../rows/collection.ts'
+import { type Collection, type DocumentTexts, storedNameOf } from '../rows/collection.ts'
 import type { Statement } from '../sql/compile.ts'
-import { type Dialect, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import {
+  type Dialect,
+  equations,
+  quoted,
+  rowKeyColumns,
+  rowKeyValues,
+  rowShardKey,
+  shardCondition,
+} from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import type { StoreContext } from './context.ts'
 import type { Steps } from './steps.ts'
 
 const copyTable = 'bylaw_dropped'
+const copyKey = ['collection', 'holder', 'field']
 
 /** Identifies a row in a shared table. */
 export const holderOf = ({ account, parent, id }: Pick<RowKey, 'account' | 'parent' | 'id'>): string =>
@@ -66,8 +75,8 @@ export function copyStatement(collection: Collection, shape: number, copy: Dropp
     '0',
     time === null ? dialect.now : String(Math.trunc(time)),
   ]
-  const keys = [...home, ...keyColumns(collection), 'shape']
-  const where = keys.map((name, i) => `${name} = ${dialect.mark(texts.length + i + 1)}`).join(' AND ')
+  const keys = [...rowKeyColumns(collection, dialect), 'shape']
+  const where = equations(keys, dialect, texts.length + 1).join(' AND ')
   // A fill that replaces a former fill keeps the value that a client wrote.
   const isKept = `excluded.rest LIKE '=%' AND ${copyTable}.rest LIKE '=%' AND ${copyTable}.written = 0`
   const older = ['kind', 'value', 'rights', 'written'].map(
@@ -77,26 +86,30 @@ export function copyStatement(collection: Collection, shape: number, copy: Dropp
   return {
     text: `INSERT INTO ${copyTable} (${[...home, ...names].join(', ')}) SELECT ${[...home, ...values].join(', ')}
       FROM ${quoted(collection.table)} WHERE ${where}
-      ON CONFLICT (${[...home, 'collection', 'holder', 'field'].join(', ')}) DO UPDATE SET ${again.join(', ')}`,
+      ON CONFLICT (${[...home, ...copyKey].join(', ')}) DO UPDATE SET ${again.join(', ')}`,
     values: [...texts, ...rowKeyValues(collection, key, dialect), shape],
   }
 }
 
 const textType = ({ name }: Dialect): string => (name === 'sqlite' ? 'TEXT' : 'text')
 
-/** Deletes the copies of a row that is deleted. */
-export function deleteCopiesStatement(collection: Collection, key: RowKey, dialect: Dialect): Statement {
-  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
-  const text = `DELETE FROM ${copyTable} WHERE collection = ${dialect.mark(1)} AND holder = ${dialect.mark(2)}${at.text}`
-  return { text, values: [storedNameOf(collection), holderOf(key), ...at.values] }
+/** The copies of a row or, with a field, the one copy of that field. */
+function copiesCondition(collection: Collection, key: RowKey, field: string | null, dialect: Dialect): Statement {
+  const of = [storedNameOf(collection), holderOf(key), ...(field === null ? [] : [field])]
+  const at = shardCondition(rowShardKey(collection, key), of.length + 1, dialect)
+  const where = equations(copyKey.slice(0, of.length), dialect).join(' AND ')
+  return { text: ` WHERE ${where}${at.text}`, values: [...of, ...at.values] }
 }
 
-/** Marks a copy whose field was written after the value was dropped, so that the value is not restored over a newer one. */
-function markWrittenStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
-  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
-  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
-  const text = `UPDATE ${copyTable} SET written = 1 WHERE ${where}${at.text}`
-  return { text, values: [storedNameOf(collection), holderOf(key), field, ...at.values] }
+/** Deletes the copies of a row that is deleted, or the copy of a value that was restored. */
+export function deleteCopiesStatement(
+  collection: Collection,
+  key: RowKey,
+  field: string | null,
+  dialect: Dialect,
+): Statement {
+  const { text, values } = copiesCondition(collection, key, field, dialect)
+  return { text: `DELETE FROM ${copyTable}${text}`, values }
 }
 
 /** Deletes the copies whose retention is over, by a given time or by the clock of the database. */
@@ -137,8 +150,8 @@ export function watchedFields(
 }
 
 /**
- * Marks the copies of fields that an update changes. In a list any change counts, as its items are identified only by
- * position.
+ * Marks the copies of fields that an update changes, so that their values are not restored over newer ones. In a list any
+ * change counts, as its items are identified only by position.
  */
 export function* markWrittenFields(
   { dialect, dropped: watched }: Pick<StoreContext, 'dialect' | 'dropped'>,
@@ -152,7 +165,8 @@ export function* markWrittenFields(
   for (const { field, path } of fields) {
     const at = path.replace(/\.\*.*$/, '')
     if (JSON.stringify(valueAt(was, at)) === JSON.stringify(valueAt(is, at))) continue
-    yield markWrittenStatement(collection, key, field, dialect)
+    const { text, values } = copiesCondition(collection, key, field, dialect)
+    yield { text: `UPDATE ${copyTable} SET written = 1${text}`, values }
   }
 }
 
@@ -191,19 +205,11 @@ const batchSize = 200
 
 /** The next copies after a given one, in order, so that those of one row are adjacent. */
 export function* readCopiesAfter({ mark }: Dialect, after: readonly string[]): Steps<StoredCopy[]> {
-  const key = 'collection, holder, field'
+  const key = copyKey.join(', ')
   const text = `SELECT ${key}, kind, value, rights, rest, written FROM ${copyTable}
     WHERE (${key}) > (${[1, 2, 3].map(mark).join(', ')}) ORDER BY ${key} LIMIT ${batchSize}`
   const rows = yield { text, values: after }
   return rows.map(
     ({ collection, written, ...row }) => ({ ...row, called: collection, written: Number(written) > 0 }) as StoredCopy,
   )
-}
-
-/** Deletes a copy whose value was restored. */
-export function deleteCopyStatement(collection: Collection, key: RowKey, field: string, dialect: Dialect): Statement {
-  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
-  const where = ['collection', 'holder', 'field'].map((name, i) => `${name} = ${dialect.mark(i + 1)}`).join(' AND ')
-  const text = `DELETE FROM ${copyTable} WHERE ${where}${at.text}`
-  return { text, values: [storedNameOf(collection), holderOf(key), field, ...at.values] }
 }

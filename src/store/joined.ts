@@ -6,11 +6,12 @@ import { isCommitted } from '../flow/outcome.ts'
 import type { Create, Plan, RowJoin, Update } from '../flow/plan.ts'
 import { type Cell, type Collection, cellIn, keptForOthers, keyColumns, type Members } from '../rows/collection.ts'
 import type { Statement } from '../sql/compile.ts'
-import { type Dialect, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
+import { type Dialect, equations, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
 import {
   hiddenColumn,
   type PreparedCollection,
   preparedCollection,
+  rowKeyOf,
   type StoreContext,
   viewStoredRow,
 } from './context.ts'
@@ -38,12 +39,7 @@ export function* withJoinedRows(
   const outcome = yield* steps
   const read = function* (document: ParsedDocument): Steps<readonly (JoinedRow | null)[]> {
     const all: (JoinedRow | null)[] = []
-    for (const one of beside) {
-      const own = preparedCollection(cellar, one.collection)
-      const asked = joinedRowStatement(own, one, document, { account, dialect: cellar.dialect })
-      const row = asked === null ? undefined : (yield asked)[0]
-      all.push(row ? { doc: joinedTextOrNull(own, one, row) as string, revision: Number(row.revision) } : null)
-    }
+    for (const one of beside) all.push(yield* readJoinedRow(cellar, one, document, account))
     return all
   }
   const of = (doc: string) => read(JSON.parse(doc) as ParsedDocument)
@@ -70,6 +66,7 @@ export function* withJoinedRows(
   }
 }
 
+/** A page with the joined rows of its documents, by their ids. */
 function* withJoinedTexts(
   cellar: StoreContext,
   page: Page,
@@ -77,33 +74,14 @@ function* withJoinedTexts(
   account: string | null,
 ): Steps<Page> {
   const documents = JSON.parse(`[${page.data}]`) as ParsedDocument[]
-  return { ...page, documents, joined: yield* readJoinedTexts(cellar, beside, documents, account) }
-}
-
-/** The joined rows of all documents of a page, by their ids. */
-function* readJoinedTexts(
-  cellar: StoreContext,
-  beside: readonly RowJoin[],
-  docs: readonly ParsedDocument[],
-  account: string | null,
-): Steps<Map<string, string>[]> {
-  const all: Map<string, string>[] = []
+  const joined: Map<string, string>[] = []
   for (const one of beside) {
-    const known = new Map<string, string>()
     const own = preparedCollection(cellar, one.collection)
-    const keys = new Map(
-      docs.flatMap((doc): [string, RowKey][] => {
-        const key = joinedKey(own, one, doc, account)
-        return key ? [[key.id, key]] : []
-      }),
-    )
-    for (const [id, row] of yield* readRowsByKey(cellar, own, [...keys.values()])) {
-      const text = joinedTextOrNull(own, one, row)
-      if (text !== null) known.set(id, text)
-    }
-    all.push(known)
+    const keys = documents.flatMap((doc) => joinedKey(own, one, doc, account) ?? [])
+    const rows = yield* readRowsByKey(cellar, own, [...new Map(keys.map((key) => [key.id, key])).values()])
+    joined.push(new Map(rows.map(([id, row]) => [id, joinedText(one, viewStoredRow(own, row))])))
   }
-  return all
+  return { ...page, documents, joined }
 }
 
 /** Reads rows by key: in one query where round trips are expensive, else one by one with the prepared statement. */
@@ -111,12 +89,13 @@ function* readRowsByKey(
   { dialect }: StoreContext,
   { collection, texts }: PreparedCollection,
   keys: readonly RowKey[],
-): Steps<[id: string, row: ResultRow | undefined][]> {
-  const all: [string, ResultRow | undefined][] = []
+): Steps<[id: string, row: ResultRow][]> {
+  const all: [string, ResultRow][] = []
   if (!dialect.combines || keys.length < 2) {
     for (const key of keys) {
       const values = rowKeyValues(collection, key, dialect)
-      all.push([key.id, (yield { text: texts.read, values, autocommit: 'read' })[0]])
+      const [row] = yield { text: texts.read, values, autocommit: 'read' }
+      if (row) all.push([key.id, row])
     }
     return all
   }
@@ -145,19 +124,19 @@ function rowsByKeyStatement(collection: Collection, keys: readonly RowKey[], { m
   }
 }
 
-interface JoinContext {
-  readonly account: string | null
-  readonly dialect: Dialect
-}
-
-function joinedRowStatement(
-  own: PreparedCollection,
+/** The row that a document refers to; null if there is none. */
+function* readJoinedRow(
+  cellar: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
-  { account, dialect }: JoinContext,
-): Statement | null {
+  account: string | null,
+): Steps<JoinedRow | null> {
+  const own = preparedCollection(cellar, one.collection)
   const key = joinedKey(own, one, doc, account)
-  return key && { text: own.texts.read, values: rowKeyValues(own.collection, key, dialect), autocommit: 'read' }
+  if (key === null) return null
+  const values = rowKeyValues(own.collection, key, cellar.dialect)
+  const [row] = yield { text: own.texts.read, values, autocommit: 'read' }
+  return row ? { doc: joinedText(one, viewStoredRow(own, row)), revision: Number(row.revision) } : null
 }
 
 /** The key of the row that a document refers to; null if it refers to none. */
@@ -173,9 +152,6 @@ export function joinedKey(
   const owner = composite ? doc[fields[1]?.name as string] : null // the owner's id is the second field
   return { id, parent: (owner ?? null) as string | null, account }
 }
-
-const joinedTextOrNull = (own: PreparedCollection, one: RowJoin, row: ResultRow | undefined): string | null =>
-  row ? joinedText(one, viewStoredRow(own, row)) : null
 
 /** The document of a joined row, with its write-only fields if the plan asks for them. */
 export const joinedText = ({ withWriteOnly }: RowJoin, { doc, hidden }: Pick<FoundRow, 'doc' | 'hidden'>): string =>
@@ -205,8 +181,7 @@ export function* refreshJoiningRows(cellar: StoreContext, name: string, key: Row
       const whose = shared.length > 0 ? ` AND account = ${cellar.dialect.mark(2)}` : ''
       const text = `SELECT ${keyColumns(collection).join(', ')} FROM ${quoted(collection.table)} WHERE ${quoted(column)} = ${cellar.dialect.mark(1)}${whose}`
       const rows = yield { text, values: [key.id, ...shared] }
-      for (const { account = null, parent = null, id } of rows as readonly Readonly<Record<string, string | null>>[])
-        yield* writeOldNodeColumns(cellar, own, { account, parent, id: id as string }, true)
+      for (const row of rows) yield* writeOldNodeColumns(cellar, own, rowKeyOf(row), true)
     }
   }
 }
@@ -226,21 +201,15 @@ function* writeOldNodeColumns(
   const document = { ...JSON.parse(seen.hidden ?? '{}'), ...JSON.parse(seen.doc) } as Members
   const rows: (Members | null)[] = []
   for (const one of collection.joined?.(former.shape) ?? []) {
-    const other = preparedCollection(cellar, one.collection)
-    const asked = one.withWriteOnly
-      ? null
-      : joinedRowStatement(other, one, document, { account: key.account, dialect: cellar.dialect })
-    const text = asked && joinedTextOrNull(other, one, (yield asked)[0])
-    rows.push(one.withWriteOnly ? document : text === null ? null : JSON.parse(text))
+    const other = one.withWriteOnly ? null : yield* readJoinedRow(cellar, one, document, key.account)
+    rows.push(one.withWriteOnly ? document : other && JSON.parse(other.doc))
   }
   const hidden = hiddenColumn(own, seen, seen, rows)
   const known = { ...document, ...keptForOthers(hidden)[former.shape] } as Members
   const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
-  const set = names.map((name, i) => `${name} = ${cellar.dialect.mark(i + 1)}`)
+  const set = equations(names, cellar.dialect)
   if (counts) set.push('revision = revision + 1')
-  const where = rowKeyColumns(collection, cellar.dialect).map(
-    (name, i) => `${name} = ${cellar.dialect.mark(names.length + i + 1)}`,
-  )
+  const where = equations(rowKeyColumns(collection, cellar.dialect), cellar.dialect, names.length + 1)
   const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
   yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
 }

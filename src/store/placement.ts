@@ -15,7 +15,7 @@ import {
   viewRow,
 } from '../rows/collection.ts'
 import { linkTable, reservationTable, type Statement, tombstoneId } from '../sql/compile.ts'
-import { insertStatement, rowShardKey } from '../sql/dialect.ts'
+import { equations, insertStatement, rowShardKey } from '../sql/dialect.ts'
 import { isColocatedUnique, uniqueIndexName } from '../sql/layout.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import { holderOf } from './dropped-copies.ts'
@@ -153,7 +153,7 @@ function insertEntryStatement(
 }
 
 function deleteEntryStatement({ dialect }: StoreContext, { table, shardKey, key }: RemoteEntry): Statement {
-  const where = ['home', ...Object.keys(key)].map((name, i) => `${name} = ${dialect.mark(i + 1)}`)
+  const where = equations(['home', ...Object.keys(key)], dialect)
   return {
     text: `DELETE FROM ${table} WHERE ${where.join(' AND ')} RETURNING home`,
     values: [shardKey, ...Object.values(key)],

@@ -3,17 +3,16 @@
 import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
-import {
-  type Collection,
-  type Dependent,
-  keyColumns,
-  type StoredDocument,
-  storedNameOf,
-  viewRow,
-} from '../rows/collection.ts'
+import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
 import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
-import { insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
-import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
+import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import {
+  type PreparedCollection,
+  preparedCollection,
+  rowKeyOf,
+  type StoreContext,
+  storedDocumentOf,
+} from './context.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-keys.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
@@ -57,8 +56,8 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
     if (!gone) throw rowConflict(row.collection.name)
     cellar.onWrite?.({ collection: row.collection.name, key: row.key })
     if (cellar.dialect.distribute)
-      yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentIn(gone), null)
-    if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, cellar.dialect)
+      yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentOf(gone), null)
+    if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, null, cellar.dialect)
     yield* forgetReferrers(cellar, row.collection, row.key)
     yield* writeTombstone(cellar, row.collection, row.key, { revision: row.revision, time })
   }
@@ -143,7 +142,7 @@ function* findReferringByLinks(
       // The referring row may still be in the middle of its commit: the shard of its link committed first.
       const gone = old || (yield* readAbsentRow(cellar, own.collection, key, time)).revision > 0
       if (!gone) throw rowConflict(dependent.collection)
-    } else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentIn(there)).document).includes(row.key.id))
+    } else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentOf(there)).document).includes(row.key.id))
       rows.push({ collection: own.collection, key, revision: Number(there.revision) })
     if (rows.length >= most) break
   }
@@ -178,29 +177,20 @@ function* findReferringInLists(
     const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), batchSize, offset, ...whose] }
     found.push(
       ...rows
-        .filter((row) => ids(viewRow(collection, shape, storedDocumentIn(row)).document).includes(id))
+        .filter((row) => ids(viewRow(collection, shape, storedDocumentOf(row)).document).includes(id))
         .map((row) => rowToRemove(collection, row)),
     )
     if (rows.length < batchSize || found.length >= most) return found
   }
 }
 
-const storedDocumentIn = (row: ResultRow): StoredDocument => ({
-  doc: row.doc as string,
-  hidden: row.hidden as string | null,
-  shape: Number(row.shape),
-})
-
 const selectWithKey = (collection: Collection, columns: string): string =>
   `SELECT ${keyColumns(collection).join(', ')}, ${columns} FROM ${quoted(collection.table)}`
 
-const rowToRemove = (
-  collection: Collection,
-  { account = null, parent = null, id, revision }: ResultRow,
-): RowToRemove => ({
+const rowToRemove = (collection: Collection, row: ResultRow): RowToRemove => ({
   collection,
-  key: { id: id as string, parent: parent as string | null, account: account as string | null },
-  revision: Number(revision),
+  key: rowKeyOf(row),
+  revision: Number(row.revision),
 })
 
 const maxNamed = 10
@@ -211,7 +201,7 @@ export function* findAccounts(cellar: StoreContext, { collection: name, key }: F
   const { dialect } = cellar
   const names = keyColumns(collection).filter((one) => one !== 'account')
   const at = shardCondition(rowShardKey(collection, key), names.length + 1, dialect)
-  const where = names.map((one, i) => `${one} = ${dialect.mark(i + 1)}`).join(' AND ') + at.text
+  const where = equations(names, dialect).join(' AND ') + at.text
   const text = `SELECT account FROM ${quoted(collection.table)} WHERE ${where} ORDER BY account LIMIT ${maxNamed}`
   const rows =
     collection.account === null ? [] : yield { text, values: [...names.map((one) => key[one as 'id']), ...at.values] }
