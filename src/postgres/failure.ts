@@ -87,32 +87,21 @@ export const unknownOutcome = (cause: unknown): Problem =>
     { cause },
   )
 
-/** The fields whose values are in use already, by the name of the violated constraint. */
-export function postgresDuplicate(error: unknown, cellar: StoreContext): Duplicate | null {
+/**
+ * The fields whose values are in use already, by the name of the violated constraint. The error of a Citus shard has that
+ * name only in its message, followed by the number of the shard.
+ */
+export function postgresDuplicate(error: unknown, { dialect, collections }: StoreContext): Duplicate | null {
   if (sqlStateOf(error) !== '23505') return null
-  if (cellar.dialect.distribute) return duplicateOnShard(error, cellar)
-  const { table, constraint } = failureOf(error)
-  for (const { collection } of cellar.collections.values()) {
-    if (truncatedName(collection.table) !== table) continue
-    const unique = collection.uniques.find(
-      ({ columns }) => truncatedName(uniqueIndexName(collection, columns)) === constraint,
-    )
-    return unique
-      ? { is: 'duplicate', fields: unique.fields, collection: collection.name }
-      : { is: 'duplicate', fields: ['id'] }
-  }
-  return null
-}
-
-/** The error of a Citus shard has the constraint's name only in its message, followed by the number of the shard. */
-function duplicateOnShard(error: unknown, { collections }: StoreContext): Duplicate | null {
-  const name = /constraint "(.+)_\d+"/.exec(failureOf(error).message ?? '')?.[1]
-  if (name === undefined || name.startsWith('bylaw_')) return null
-  for (const { collection } of collections.values()) {
-    const unique = collection.uniques.find(
-      ({ columns }) => truncatedName(uniqueIndexName(collection, columns)) === name,
-    )
-    if (unique) return { is: 'duplicate', fields: unique.fields, collection: collection.name }
+  const { table, constraint, message = '' } = failureOf(error)
+  const onShard = dialect.distribute !== null
+  const name = onShard ? /constraint "(.+)_\d+"/.exec(message)?.[1] : constraint
+  const all = [...collections.values()].map(({ collection }) => collection)
+  const some = onShard ? all : all.filter((one) => truncatedName(one.table) === table)
+  if (some.length === 0 || (onShard && (name === undefined || name.startsWith('bylaw_')))) return null
+  for (const one of some) {
+    const unique = one.uniques.find(({ columns }) => truncatedName(uniqueIndexName(one, columns)) === name)
+    if (unique) return { is: 'duplicate', fields: unique.fields, collection: one.name }
   }
   return { is: 'duplicate', fields: ['id'] }
 }

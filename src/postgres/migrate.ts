@@ -1,8 +1,8 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
-import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
-import { reserveValues } from '../rewrite/reserve.ts'
+import { prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
+import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -10,6 +10,7 @@ import {
   type MigrationResult,
   type PlanResult,
   planReadiness,
+  type UndropResult,
 } from '../schema/migration.ts'
 import { readOtherNodes } from '../schema/presence.ts'
 import type { SchemaChange, SchemaState } from '../schema/schema-change.ts'
@@ -32,6 +33,7 @@ import type { SchemaStep } from '../schema/step.ts'
 import { leaseTable, metaTable, plainStatement } from '../sql/compile.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
+import { storeContext } from '../store/context.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { changeIndexConcurrently } from './concurrent-index.ts'
 import type { AskDatabase, Connection } from './connect.ts'
@@ -72,17 +74,13 @@ interface LeasedMigration extends MigrationContext {
   readonly lease: Lease
 }
 
-interface StepContext extends LeasedMigration {
-  readonly drops: AllowedDrops
-}
-
 /** If several nodes start at the same time, one migrates and the others wait and find nothing left to do. */
 export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
   return withSchemaLease(site, async (work) => {
     const { ask } = work
     const { change, state } = await comparePostgresSchema(ask, work)
     const { steps } = change
-    const drops = await admit(work, surveyedChange(work, change))
+    const drops = await admit(work, change)
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
     const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
     const seen = async () =>
@@ -114,16 +112,12 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
       if (waitsFor.length > 0) return { is: 'waiting', waitsFor }
     }
     const change = changeOfPlan(plan, before, collections)
-    const drops = await admit(work, surveyedChange(work, change))
-    await runPhase(
-      { ...work, drops },
-      { ...change, steps: is === 'ready' ? plan.steps : [] },
-      String(plan.number),
-      function* () {
-        if (is === 'ready') yield* writeSchemaState(postgresDialect, stateAfter(change, plan.phase, plan.to.open))
-        yield* recordPlan(postgresDialect, plan)
-      },
-    )
+    const drops = await admit(work, change)
+    const steps = is === 'ready' ? plan.steps : []
+    await runPhase({ ...work, drops }, { ...change, steps }, String(plan.number), function* () {
+      if (is === 'ready') yield* writeSchemaState(postgresDialect, stateAfter(change, plan.phase, plan.to.open))
+      yield* recordPlan(postgresDialect, plan)
+    })
     return { is: is === 'ready' ? 'done' : 'adopted' }
   })
 }
@@ -134,17 +128,13 @@ const surveyedChange = (site: MigrationContext, change: SchemaChange): SurveyedC
   dialect: dialectOf(change.after),
 })
 
-const admit = ({ ask, consent }: LeasedMigration, surveyed: SurveyedChange): Promise<AllowedDrops> =>
-  runStepsAsync(
-    admitChange(surveyed, consent, () => null),
-    ask,
-  )
+function admit(site: LeasedMigration, change: SchemaChange): Promise<AllowedDrops> {
+  const admission = admitChange(surveyedChange(site, change), site.consent, () => null)
+  return runStepsAsync(admission, site.ask)
+}
 
 /** Runs an action while no other node can change the schema. */
-export async function withSchemaLease<T>(
-  site: MigrationContext,
-  act: (work: LeasedMigration) => Promise<T>,
-): Promise<T> {
+async function withSchemaLease<T>(site: MigrationContext, act: (work: LeasedMigration) => Promise<T>): Promise<T> {
   const { connection, beating, pace, world } = site
   const { ask } = connection
   const tables = sharedTables(postgresDialect)
@@ -159,7 +149,12 @@ export async function withSchemaLease<T>(
 }
 
 /** Runs the steps of a phase that are not done yet, then what `end` records, in one transaction with the progress. */
-async function runPhase(work: StepContext, change: SchemaChange, is: string, end: () => Steps<void>): Promise<void> {
+async function runPhase(
+  work: LeasedMigration & { drops: AllowedDrops },
+  change: SchemaChange,
+  is: string,
+  end: () => Steps<void>,
+): Promise<void> {
   const key = `${is}:${layoutName(change.after)}`
   const begun = await runStepsAsync(readProgress(key), work.ask)
   const made = prepareRefills(surveyedChange(work, change), work.drops)
@@ -220,8 +215,24 @@ async function runSchemaStep(
   }
 }
 
+/** Restores dropped values batch by batch, each in a transaction. */
+export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> {
+  return withSchemaLease(site, async (work) => {
+    const { ask, collections } = work
+    const state = admitUndrop(await comparePostgresSchema(ask, work))
+    const shelves = storeContext(collections, state, dialectOf(state.layout), () => false)
+    const all: UndropResult[] = []
+    const some = (after: readonly string[] | null) =>
+      inFencedTransaction(work, () => runStepsAsync(undropBatch(shelves, after), ask))
+    for (let batch = await some(null); ; batch = await some(batch.after)) {
+      all.push(...batch.results)
+      if (batch.after === null) return all
+    }
+  })
+}
+
 /** A transaction that commits only if this node holds the lease; its short lock timeout keeps it from blocking others. */
-export function inFencedTransaction<T>({ ask, lease, world }: LeasedMigration, act: () => Promise<T>): Promise<T> {
+function inFencedTransaction<T>({ ask, lease, world }: LeasedMigration, act: () => Promise<T>): Promise<T> {
   return retryOnCodes(world, async () => {
     await ask(plainStatement('BEGIN'))
     try {

@@ -44,10 +44,10 @@ import {
   type MigrationContext,
   migratePostgres,
   readPostgresSchemaState,
+  undropPostgres,
 } from './migrate.ts'
 import { connectionPool } from './pool.ts'
 import { type PostgresStoreDeps, postgresStore } from './postgres.ts'
-import { undropPostgres } from './undrop.ts'
 
 const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Shared connections use a short lock timeout and callers retry, so one locked table cannot block other statements. */
@@ -73,23 +73,11 @@ export async function openPostgres(
     const short = distribute ? connect : connectShort
     const pool = connectionPool(
       { own: () => connect(address, requestTimeouts, world), shared: () => short(address, sharedTimeouts, world) },
-      {
-        connections: address.connections,
-        patience: maxConnectionWait,
-        coalesces: coalesces && !address.pooled,
-      },
+      { connections: address.connections, patience: maxConnectionWait, coalesces: coalesces && !address.pooled },
       world,
     )
-    const tells = caches && prepared.tells
-    return postgresStore({
-      ...prepared,
-      world,
-      pool,
-      patience,
-      caches,
-      tells,
-      times: address.pooled ? requestTimeouts : null,
-    })
+    const times = address.pooled ? requestTimeouts : null
+    return postgresStore({ ...prepared, world, pool, patience, caches, tells: caches && prepared.tells, times })
   })
 }
 
@@ -101,12 +89,8 @@ export async function openPostgresMigration(
   world: World = realWorld,
 ): Promise<Migration> {
   return explainErrors(url, async () => {
-    const site = await connectForMigration(parseConnectionUrl(url, world.environment), {
-      ...stored,
-      pace,
-      consent,
-      world,
-    })
+    const address = parseConnectionUrl(url, world.environment)
+    const site = await connectForMigration(address, { ...stored, pace, consent, world })
     const { ask } = site.connection
     try {
       return migrationOf(site, await comparePostgresSchema(ask, stored), url)
@@ -177,19 +161,11 @@ async function prepareStore(
     const { ground, misfits, isKept } = await prepareSchema(site, mode)
     const columns = mapCollections(collections, ground.layout).map(({ collection }) => collection)
     const blank = isKept ? null : await blankColumns(site.connection, columns)
-    const shelves = storeContext(
-      collections,
-      ground,
-      dialectOf(ground.layout),
-      (one, column) => blank?.has(`${one.name} ${column}`) === false,
-    )
+    const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
+    const shelves = storeContext(collections, ground, dialectOf(ground.layout), isFull)
     const tells = await canReadState({ ask }, columns)
-    const copies = isKept
-      ? {}
-      : await runStepsAsync(
-          prepareCopies(shelves, consent, () => null),
-          ask,
-        )
+    const preparation = prepareCopies(shelves, consent, () => null)
+    const copies = isKept ? {} : await runStepsAsync(preparation, ask)
     return {
       cellar: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
       expire: copyExpiry(shelves.dialect, copies, consent),
@@ -223,12 +199,8 @@ async function prepareSchema(
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {
-    reportSteps(
-      state,
-      collections,
-      await migratePostgres({ ...site, consent: withMisfitSurvey(consent, sighting) }),
-      consent,
-    )
+    const result = await migratePostgres({ ...site, consent: withMisfitSurvey(consent, sighting) })
+    reportSteps(state, collections, result, consent)
     await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
   } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
   return { ground: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }

@@ -150,14 +150,10 @@ function sharedConnections(
   function opened(lane: number): Promise<Connection> {
     const opening = connect()
     lanes[lane] = opening
-    opening.then(
-      (connection) => {
-        lanes[lane] = connection
-      },
-      () => {
-        lanes[lane] = null
-      },
-    )
+    const settle = (connection: Connection | null) => {
+      lanes[lane] = connection
+    }
+    opening.then(settle, () => settle(null))
     return opening
   }
 

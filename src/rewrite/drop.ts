@@ -208,12 +208,10 @@ export const fillMark = '='
 export const listPathOf = (path: string): string => path.replace(/\.\*.*$/, '')
 
 /** The error if a value was written between the survey and this step. */
-const lossNotAllowed = (lossy: LossyCollection, path: string, row: ResultRow): Error =>
+const lossNotAllowed = ({ collection }: LossyCollection, path: string, { id }: ResultRow): Error =>
   new Error(
-    `${lossyRowLabel(lossy, row)} holds a value in ${path}, which is not declared any more and was written meanwhile. Run this command again to see what would be lost.`,
+    `${collection.name}/${id} holds a value in ${path}, which is not declared any more and was written meanwhile. Run this command again to see what would be lost.`,
   )
-
-const lossyRowLabel = ({ collection }: LossyCollection, { id }: ResultRow): string => `${collection.name}/${id}`
 
 /** The list around a value without the value: undrop compares it, as items have only positions. Empty outside lists. */
 function restOfList({ collection, was }: LossyCollection, document: Members, path: string): string {

@@ -126,9 +126,8 @@ function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>
     fitIndexColumns(collection, columns, dialect, false).some((name) => name === own || name === `-${own}`)
-  return own && indexesOf(collection).some(isWhole)
-    ? (dialect.maxIndexBytes ?? Number.POSITIVE_INFINITY)
-    : Number.POSITIVE_INFINITY
+  const isHeld = own !== undefined && indexesOf(collection).some(isWhole)
+  return (isHeld ? dialect.maxIndexBytes : null) ?? Number.POSITIVE_INFINITY
 }
 
 function fieldsToJudge(
@@ -161,25 +160,21 @@ type ShapePart = readonly [
 
 /** Derives old bounds from the stored structure if the database has none: which fields there were, and their digits. */
 function boundsFromShape({ rules }: Collection, shape: string): Record<string, Bounds> {
-  const parts = JSON.parse(shape.replace(/^v\d+ /, '')) as ShapePart[]
-  const told = (part: ShapePart, bounds: Bounds): Bounds => {
-    const [, , , digits, inner] = part
-    const fields = Object.entries(bounds.fields ?? {}).flatMap(([name, one]) => {
-      const found = partNamed(inner, name, one)
-      return found ? [[name, told(found, one)]] : []
-    })
-    return {
-      ...bounds,
-      ...(digits && { precision: digits[0], scale: digits[1] }),
-      ...(bounds.item && inner[0] && { item: told(inner[0], bounds.item) }),
-      ...(bounds.fields && { fields: Object.fromEntries(fields) }),
-    }
-  }
-  const all = [...rules].flatMap(([name, { bounds }]) => {
-    const found = partNamed(parts, name, bounds)
-    return found ? [[name, told(found, bounds)]] : []
+  const told = ([, , , digits, inner]: ShapePart, bounds: Bounds): Bounds => ({
+    ...bounds,
+    ...(digits && { precision: digits[0], scale: digits[1] }),
+    ...(bounds.item && inner[0] && { item: told(inner[0], bounds.item) }),
+    ...(bounds.fields && { fields: allOf(inner, Object.entries(bounds.fields)) }),
   })
-  return Object.fromEntries(all)
+  const allOf = (parts: readonly ShapePart[], all: readonly (readonly [string, Bounds])[]): Record<string, Bounds> =>
+    Object.fromEntries(
+      all.flatMap(([name, bounds]) => {
+        const found = partNamed(parts, name, bounds)
+        return found ? [[name, told(found, bounds)]] : []
+      }),
+    )
+  const known = [...rules].map(([name, { bounds }]) => [name, bounds] as const)
+  return allOf(JSON.parse(shape.replace(/^v\d+ /, '')), known)
 }
 
 const partNamed = (parts: readonly ShapePart[], name: string, { was }: Bounds): ShapePart | undefined =>

@@ -10,18 +10,22 @@ import {
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
+import { readBatch } from '../schema/declared-rows.ts'
 import type { SurveyedChange } from '../schema/hazard.ts'
 import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
+import { linkTable, reservationTable } from '../sql/compile.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
-import type { TableLayout } from '../sql/layout.ts'
+import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
 import {
   type PreparedCollection,
   preparedCollection,
+  rowKeyOf,
   type StoreContext,
   storeContext,
   storedDocumentOf,
 } from '../store/context.ts'
+import { updateRemoteEntries } from '../store/placement.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
@@ -29,7 +33,7 @@ import { moveFields, namingRowInErrors } from './move-fields.ts'
 /** How many rows are rewritten at a time. */
 const batchSize = 500
 
-export interface RefillContext {
+interface RefillContext {
   /** Undefined if the current declaration is not the one that the rows are rewritten for. */
   readonly shelf: PreparedCollection | undefined
   readonly table: TableLayout | undefined
@@ -71,6 +75,34 @@ export function* refill(refilling: RefillContext, after: readonly string[] | nul
   }
   const last = rows.at(-1)
   return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+}
+
+/** Rebuilds the reservations and links of one batch of rows of a sharded database; returns the key of the last one, or null if no rows are left. */
+export function* reserveValues(
+  { shelf, dialect, cellar }: RefillContext,
+  after: readonly string[] | null,
+): Steps<readonly string[] | null> {
+  if (!shelf)
+    throw new Error(
+      'the resource has another form in this declaration. Carry this plan out with the declaration that it was made for.',
+    )
+  const { collection } = shelf
+  if (after === null) {
+    // Starts again from nothing, as an earlier run may have been interrupted.
+    for (const { columns } of collection.uniques)
+      yield {
+        text: `DELETE FROM ${reservationTable} WHERE name = ${dialect.mark(1)}`,
+        values: [uniqueIndexName(collection, columns)],
+      }
+    yield { text: `DELETE FROM ${linkTable} WHERE collection = ${dialect.mark(1)}`, values: [collection.name] }
+  }
+  const { rows, last } = yield* readBatch(collection, dialect, after)
+  for (const row of rows) {
+    const written = { key: rowKeyOf(row), time: 0 }
+    const clash = yield* updateRemoteEntries(cellar, shelf, written, null, storedDocumentOf(row))
+    if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Change them first.`)
+  }
+  return last
 }
 
 /** Without rows of old shapes, as in a new database, the plan can run with any declaration. */

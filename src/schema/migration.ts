@@ -62,10 +62,7 @@ export function planReadiness(
   state: SchemaState | null,
 ): 'ready' | 'adopted' {
   const now = state && layoutName(state.layout)
-  if (now === layoutName(to)) {
-    if (phase === 'contract') return state?.layout.open ? 'ready' : 'adopted'
-    return 'adopted'
-  }
+  if (now === layoutName(to)) return phase === 'contract' && state?.layout.open ? 'ready' : 'adopted'
   if (phase === 'expand' && now === from && state?.layout.open !== true) return 'ready'
   throw new Error(
     `Plan ${number} (${name}) cannot be carried out: the database is not in the state after the plan before it. ` +

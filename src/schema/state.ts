@@ -81,17 +81,9 @@ export function stateAfter(
 ): SchemaState {
   const former = steps.some(({ empty }) => empty) ? null : formerLayout(before)
   const alone = open && steps.some(({ still }) => still)
-  return phase === 'expand'
-    ? {
-        layout: {
-          ...after,
-          ...(open && merged.length > 0 && { layout: mergingLayoutVersion }),
-          open,
-          ...(alone && { alone }),
-        },
-        former,
-      }
-    : { layout: finishedLayout(after), former: null }
+  if (phase === 'contract') return { layout: finishedLayout(after), former: null }
+  const version = open && merged.length > 0 ? mergingLayoutVersion : after.layout
+  return { layout: { ...after, layout: version, open, ...(alone && { alone }) }, former }
 }
 
 /** A layout when all its steps are done. */

@@ -5,18 +5,16 @@ import type { SchemaStep } from './step.ts'
 export const targets = ['sqlite', 'postgres', 'citus', 'cockroach', 'yugabyte'] as const
 export type Target = (typeof targets)[number]
 
-/** Adapts steps to a target. Citus needs no change here: its different tables come from its own dialect. */
+/** How the steps for PostgreSQL are adapted. Citus needs no change here: its different tables come from its own dialect. */
+const adaptations: Partial<Record<Target, (text: string) => string>> = {
+  cockroach: (text) => text.replaceAll(' COLLATE "C"', ''),
+  yugabyte: rangeIndexText,
+}
+
+/** Adapts steps to a target. */
 export function stepsFor(target: Target, steps: readonly SchemaStep[]): readonly SchemaStep[] {
-  switch (target) {
-    case 'sqlite':
-    case 'postgres':
-    case 'citus':
-      return steps
-    case 'cockroach':
-      return steps.map((step) => asSeparateStep(step, (text) => text.replaceAll(' COLLATE "C"', '')))
-    case 'yugabyte':
-      return steps.map((step) => asSeparateStep(step, rangeIndexText))
-  }
+  const adapt = adaptations[target]
+  return adapt ? steps.map((step) => asSeparateStep(step, adapt)) : steps
 }
 
 /** These databases run schema changes as jobs outside transactions, so each statement must be safe to run twice. */

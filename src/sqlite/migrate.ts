@@ -92,11 +92,10 @@ const surveyedChange = (site: SqliteMigrationContext, change: SchemaChange): Sur
   dialect: sqliteDialect,
 })
 
-const admit = ({ run, consent, world }: SqliteMigrationContext, surveyed: SurveyedChange): AllowedDrops =>
-  runSteps(
-    admitChange(surveyed, consent, () => sqliteClock(run, world).now()),
-    run,
-  )
+function admit({ run, consent, world }: SqliteMigrationContext, surveyed: SurveyedChange): AllowedDrops {
+  const admission = admitChange(surveyed, consent, () => sqliteClock(run, world).now())
+  return runSteps(admission, run)
+}
 
 function runMigration(site: SqliteMigrationContext): MigrationResult {
   const { db, run } = site
@@ -159,10 +158,8 @@ function refillInBatches(site: SqliteMigrationContext): void {
   if (state?.layout.open !== true || runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run).length > 0)
     return
   const surveyed = surveyedChange(site, change)
-  const made = prepareRefills(
-    surveyed,
-    inTransaction(db, () => admit(site, surveyed)),
-  )
+  const drops = inTransaction(db, () => admit(site, surveyed))
+  const made = prepareRefills(surveyed, drops)
   for (const { guards, sql, fill } of change.steps) {
     if (guards) inTransaction(db, () => db.exec(sql.join(';')))
     let key: readonly string[] | null = null

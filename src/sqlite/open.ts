@@ -52,12 +52,8 @@ export function openSqlite(
     const { ground, misfits, isKept } = prepareSchema({ db, run, collections, tables, consent, world }, mode)
     const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
     const shelves = storeContext(collections, ground, sqliteDialect, isFull)
-    const copies = isKept
-      ? {}
-      : runSteps(
-          prepareCopies(shelves, consent, () => sqliteClock(run, world).due()),
-          run,
-        )
+    const preparation = prepareCopies(shelves, consent, () => sqliteClock(run, world).due())
+    const copies = isKept ? {} : runSteps(preparation, run)
     return sqliteStore({
       db,
       world,
@@ -97,10 +93,9 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')
     reportSteps(state, collections, migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }), consent)
-  runSteps(
-    mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting),
-    run,
-  )
+  const admission =
+    mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
+  runSteps(admission, run)
   return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
