@@ -1,36 +1,25 @@
 /** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The cellar. */
-import type { Misfits } from '../fields/bounds.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
-import { withBacklog } from '../rewrite/backlog.ts'
-import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
   admitDeclaration,
   emptyMisfitReport,
   findMisfits,
-  readFormerMisfits,
   rememberMisfits,
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
+import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { storeSecret } from '../schema/shared-tables.ts'
-import {
-  layoutName,
-  readAppliedPlans,
-  type SchemaComparison,
-  type StoredParts,
-  stateToOpenAsIs,
-} from '../schema/state.ts'
+import { readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import { type Layout, mapCollections } from '../sql/layout.ts'
-import { type StoreLayouts, storeContext } from '../store/context.ts'
+import { mapCollections } from '../sql/layout.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
@@ -67,7 +56,7 @@ export async function openPostgres(
   return explainErrors(url, async () => {
     const address = parseConnectionUrl(url, world.environment)
     const site = await connectForMigration(address, { collections, tables, pace: usual, consent, world })
-    const prepared = await prepareStore(site, mode)
+    const prepared = await readStoreParts(site, mode)
     const { distribute, coalesces } = prepared.cellar.dialect
     // With Citus the values decide which shards are queried, so a plan is not reused for other values.
     const short = distribute ? connect : connectShort
@@ -150,52 +139,33 @@ function closeConnections({ connection, beating }: MigrationContext): void {
 }
 
 /** Prepares everything that a store needs to know of its database, after its schema was compared or migrated. */
-// long because: all of it is read on one connection
-async function prepareStore(
+async function readStoreParts(
   site: MigrationContext,
   mode: SchemaMode,
 ): Promise<Omit<PostgresStoreDeps, 'world' | 'pool' | 'patience' | 'caches' | 'times'>> {
-  const { collections, consent, world } = site
+  const { collections, world } = site
+  const { ask } = site.connection
   try {
-    const { ask } = site.connection
-    const { ground, misfits, isKept } = await prepareSchema(site, mode)
-    const columns = mapCollections(collections, ground.layout).map(({ collection }) => collection)
-    const blank = isKept ? null : await blankColumns(site.connection, columns)
+    const schema = await prepareSchema(site, mode)
+    const { layout } = schema.ground
+    const columns = mapCollections(collections, layout).map(({ collection }) => collection)
+    const blank = schema.isKept ? null : await blankColumns(site.connection, columns)
     const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
-    const shelves = storeContext(collections, ground, dialectOf(ground.layout), isFull)
     const tells = await canReadState({ ask }, columns)
-    const preparation = prepareCopies(shelves, consent, () => null)
-    const copies = isKept ? {} : await runStepsAsync(preparation, ask)
-    return {
-      cellar: { ...withBacklog(shelves, ground, shelves.dialect), ...copies },
-      expire: copyExpiry(shelves.dialect, copies, consent),
-      secret: await runStepsAsync(storeSecret(postgresDialect, world), ask),
-      misfits,
-      name: layoutName(ground.layout),
-      tells,
-      clock: await postgresClock({ ask }, world),
-    }
+    const steps = prepareStore(site, schema, dialectOf(layout), isFull, () => null)
+    return { ...(await runStepsAsync(steps, ask)), tells, clock: await postgresClock({ ask }, world) }
   } finally {
     closeConnections(site)
   }
 }
 
-async function prepareSchema(
-  site: MigrationContext,
-  mode: SchemaMode,
-): Promise<{ ground: StoreLayouts; misfits: Misfits; isKept?: true }> {
+async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<PreparedSchema> {
   const { collections, consent } = site
   const { ask } = site.connection
-  const standing = await comparePostgresSchema(ask, site)
-  const { serves, change, state } = standing
-  const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
-  if (kept) return { ground: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
-  if (serves === 'former')
-    return {
-      ground: { layout: state?.former as Layout, former: null },
-      misfits: await runStepsAsync(readFormerMisfits(), ask),
-    }
+  const comparison = await comparePostgresSchema(ask, site)
+  const usable = await runStepsAsync(usableSchema(comparison, consent, mode), ask)
+  if (usable) return usable
+  const { change, state } = comparison
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {

@@ -1,14 +1,12 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
-import type { Misfits } from '../fields/bounds.ts'
 import { isWritePlan, type Plan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
-import type { ExpireCopies } from '../rewrite/copies.ts'
+import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { metaTable, plainStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
 import { mostTotals } from '../store/read-page.ts'
 import { runStepsAsync } from '../store/steps.ts'
@@ -20,13 +18,9 @@ import type { ConnectionPool } from './pool.ts'
 import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
 import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
 
-export interface PostgresStoreDeps {
+export interface PostgresStoreDeps extends PreparedStore {
   readonly world: World
   readonly pool: ConnectionPool
-  readonly cellar: StoreContext
-  readonly secret: string
-  /** Stored values that do not fit the declaration. */
-  readonly misfits?: Misfits
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly caches: boolean
@@ -35,15 +29,11 @@ export interface PostgresStoreDeps {
   /** Whether the state of the database can be read. */
   readonly tells: boolean
   readonly clock: PostgresClock
-  /** Names the declaration of this node, for nodes that change the schema. */
-  readonly name: string
-  /** Deletes copies of dropped values whose retention has ended. */
-  readonly expire?: ExpireCopies
 }
 
 // long because: its parts share the pool and what is known of it
 export function postgresStore(deps: PostgresStoreDeps): Store {
-  const { world, pool, patience, caches, times, name, clock, expire = null } = deps
+  const { world, pool, patience, caches, times, name, clock, expire } = deps
   const cellar = { ...deps.cellar, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
@@ -84,7 +74,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     secret: deps.secret,
     caches,
     clock,
-    misfits: deps.misfits ?? {},
+    misfits: deps.misfits,
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
     ready: () => unreadyReason(pool),

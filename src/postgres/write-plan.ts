@@ -115,7 +115,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    return await pool.use((connection) => inTransaction(writing, plan, connection, { steps, first: value }))
+    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value))
   } catch (error) {
     const taken = postgresDuplicate(error, cellar)
     if (!taken) throw error
@@ -123,18 +123,13 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
   }
 }
 
-/** The rest of a plan, starting with a statement. */
-interface RemainingSteps {
-  readonly steps: Steps<Outcome>
-  readonly first: Statement
-}
-
-/** Runs the rest of a plan; the transaction begins at the first statement that needs one. */
+/** Runs the rest of a plan, starting with a statement; the transaction begins at the first statement that needs one. */
 async function inTransaction(
   { begin, cellar }: PostgresWriteDeps,
   plan: WritePlan,
   connection: Connection,
-  { steps, first }: RemainingSteps,
+  steps: Steps<Outcome>,
+  first: Statement,
 ): Promise<Outcome> {
   let inside = false
   const run = async (statement: Statement): Promise<readonly ResultRow[]> => {

@@ -1,18 +1,19 @@
 /** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
 import { keyColumns } from '../rows/collection.ts'
 import { metaTable } from '../sql/compile.ts'
-import { type Dialect, quoted } from '../sql/dialect.ts'
+import { quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../store/context.ts'
 import { refill } from './refill.ts'
 
 /** Adds the backlog to a store context, if old nodes may write rows that lack columns or read columns that are gone. */
-export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts, dialect: Dialect): StoreContext {
-  const lag = backlogOf(cellar, layout, dialect)
+export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts): StoreContext {
+  const lag = backlogOf(cellar, layout)
   return lag ? { ...cellar, backlog: lag } : cellar
 }
 
-function backlogOf(cellar: StoreContext, { tables, open }: Layout, dialect: Dialect): Backlog | undefined {
+function backlogOf(cellar: StoreContext, { tables, open }: Layout): Backlog | undefined {
+  const { dialect } = cellar
   const beside = [...cellar.collections.values()].filter(concernsOldNodes)
   if (!open || beside.length === 0) return undefined
   const all = beside.filter(needsCatchUp)

@@ -128,19 +128,12 @@ function* needsCopyTable(
   return lossy.size > 0 && (yield* readOtherNodes(dialect, layoutName(change.after))).length > 0
 }
 
-/** A row in the new shape. */
-interface RewrittenRow {
-  readonly document: Members
-  /** Its hidden column. */
-  readonly hidden: string | null
-}
-
 /** Copies the values that a row loses when it is rewritten in the new shape. */
 export function* copyDroppedValues(
   { lossy: all, allowed, filling, rights, keep, time }: AllowedDrops,
   collection: Collection & ShapeConversions,
   row: ResultRow & StoredDocument,
-  { document, hidden }: RewrittenRow,
+  { document, hidden }: { readonly document: Members; readonly hidden: string | null },
   dialect: Dialect,
 ): Steps<void> {
   if (hasKeptForOthers(hidden)) return // nothing is lost yet: the hidden column keeps the values for old nodes

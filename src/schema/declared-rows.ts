@@ -25,16 +25,10 @@ export interface ReadableCollection {
   readonly name: string
 }
 
-/** The layout of a database, and the layout that it will have. */
-interface LayoutChange {
-  readonly before: Layout
-  readonly after: Layout
-}
-
-/** The collections with readable rows: not those whose table is new or recreated. */
+/** The collections with readable rows, given the layout of a database and the layout that it will have: not those whose table is new or recreated. */
 export function readableCollections(
   collections: readonly Collection[],
-  { before, after }: LayoutChange,
+  { before, after }: { readonly before: Layout; readonly after: Layout },
   dialect: Dialect,
 ): ReadableCollection[] {
   const layouts = { layout: after, former: null }

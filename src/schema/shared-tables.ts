@@ -95,19 +95,11 @@ function tableStatements({ name, columns, key, shardKey, indexes = [] }: Table, 
 export const shardKeyColumn = ({ distribute }: Dialect): string => (distribute ? 'home integer NOT NULL, ' : '')
 export const shardKeyPrefix = ({ distribute }: Dialect): string => (distribute ? 'home, ' : '')
 
-interface ReservationChange {
-  readonly name: string
-  readonly was: TableLayout
-  readonly is: TableLayout
-  /** Whether a version change converts the stored values. */
-  readonly converted: boolean
-}
-
 /**
  * On a sharded database, reserves the values of fields that become unique or are converted, for all rows. No node may run
  * meanwhile: its writes would miss reservations, or keep reservations of values that no row has.
  */
-export function reservationSteps({ name, was, is, converted }: ReservationChange) {
+export function reservationSteps(name: string, was: TableLayout, is: TableLayout, converted: boolean) {
   const [before, after] = [was.reserved ?? [], is.reserved ?? []]
   const gone = before.filter((one) => !after.includes(one))
   const fresh = after.some((one) => !before.includes(one))

@@ -42,10 +42,9 @@ export function tableChanges(
     freshIndexes: Object.keys(is.indexes).filter((name) => !same(name)),
     goneIndexes: Object.keys(was.indexes).filter((name) => !same(name)),
   }
-  const converted = isConverted(one, was)
   return [
     ...expandSteps(difference),
-    ...reservationSteps({ name: one.name, was, is, converted }),
+    ...reservationSteps(one.name, was, is, isConverted(one, was)),
     ...contractSteps(difference),
   ]
 }

@@ -2,7 +2,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
-import type { World } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
@@ -17,8 +16,6 @@ import {
   sqliteFailure,
 } from './failure.ts'
 import { rowName, type SqliteReadDeps } from './read-plan.ts'
-import type { Snapshot } from './snapshot.ts'
-import type { WriteCounts } from './write-counts.ts'
 
 const maxBatchSize = 500
 const mostRetries = 4
@@ -32,18 +29,7 @@ interface QueuedWrite {
   retries: number
 }
 
-interface BatchDeps {
-  readonly db: DatabaseSync
-  readonly run: RunStatement
-  readonly snapshot: Snapshot
-  readonly cellar: StoreContext
-  /** How long a write may wait for the lock of the file, in milliseconds. */
-  readonly patience: number
-  /** Counted after the commit. */
-  readonly counts: WriteCounts
-  readonly rows: SqliteReadDeps['rows']
-  readonly world: World
-}
+type BatchDeps = Omit<SqliteReadDeps, 'reader' | 'totals'> & { readonly db: DatabaseSync }
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes

@@ -2,32 +2,26 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Misfits } from '../fields/bounds.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
-import { withBacklog } from '../rewrite/backlog.ts'
-import { copyExpiry, prepareCopies } from '../rewrite/copies.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
   admitDeclaration,
   emptyMisfitReport,
   findMisfits,
-  readFormerMisfits,
   rememberMisfits,
   withMisfitSurvey,
 } from '../rewrite/misfits.ts'
+import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import { type Migration, type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { storeSecret } from '../schema/shared-tables.ts'
-import { layoutName, readAppliedPlans, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
+import { readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
-import type { Layout } from '../sql/layout.ts'
-import { type StoreLayouts, storeContext } from '../store/context.ts'
 import { runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import {
@@ -49,46 +43,22 @@ export function openSqlite(
 ): Store {
   return withFile(url, world, (db, file) => {
     const run = statementRunner(db)
-    const { ground, misfits, isKept } = prepareSchema({ db, run, collections, tables, consent, world }, mode)
-    const isFull = (one: Collection, column: string) => !isKept && run(blankStatement(one, column)).length === 0
-    const shelves = storeContext(collections, ground, sqliteDialect, isFull)
-    const preparation = prepareCopies(shelves, consent, () => sqliteClock(run, world).due())
-    const copies = isKept ? {} : runSteps(preparation, run)
-    return sqliteStore({
-      db,
-      world,
-      cellar: { ...withBacklog(shelves, ground, sqliteDialect), ...copies },
-      expire: copyExpiry(sqliteDialect, copies, consent),
-      secret: runSteps(storeSecret(sqliteDialect, world), run),
-      misfits,
-      file: file === ':memory:' ? null : file,
-      patience,
-      caches,
-      name: layoutName(ground.layout),
-    })
+    const site = { db, run, collections, tables, consent, world }
+    const schema = prepareSchema(site, mode)
+    const isFull = (one: Collection, column: string) => !schema.isKept && run(blankStatement(one, column)).length === 0
+    const due = () => sqliteClock(run, world).due()
+    const prepared = runSteps(prepareStore(site, schema, sqliteDialect, isFull, due), run)
+    return sqliteStore({ ...prepared, db, world, file: file === ':memory:' ? null : file, patience, caches })
   })
-}
-
-interface PreparedSchema {
-  readonly ground: StoreLayouts
-  readonly misfits: Misfits
-  /** Whether the database was opened as it is, without checks or changes. */
-  readonly isKept?: true
 }
 
 /** Migrates or checks the schema, and returns the layouts that the store works with. */
 function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): PreparedSchema {
   const { run, collections, consent } = site
-  const standing = compareSqliteSchema(site)
-  const { serves, change, state } = standing
-  const kept = consent.asItIs ? stateToOpenAsIs(standing) : null
-  if (kept) return { ground: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
-  if (serves === 'former')
-    return {
-      ground: { layout: state?.former as Layout, former: null },
-      misfits: runSteps(readFormerMisfits(), run),
-    }
+  const comparison = compareSqliteSchema(site)
+  const usable = runSteps(usableSchema(comparison, consent, mode), run)
+  if (usable) return usable
+  const { change, state } = comparison
   const surveyed = { ...site, change, dialect: sqliteDialect }
   const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')

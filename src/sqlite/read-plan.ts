@@ -29,7 +29,7 @@ export interface SqliteReadDeps {
   readonly counts: WriteCounts
   /** Rows by `rowName`; a write of another process clears them. */
   readonly rows: Remembered<FoundRow, null>
-  /** How long a list may take, in milliseconds. */
+  /** How long a list may take, and a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
   readonly world: World
 }

@@ -1,6 +1,5 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Misfits } from '../fields/bounds.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -8,11 +7,10 @@ import { isWritePlan, type Plan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import { pause, type World } from '../flow/world.ts'
-import type { ExpireCopies } from '../rewrite/copies.ts'
+import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, nodePresence } from '../schema/presence.ts'
 import { metaTable } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
-import type { StoreContext } from '../store/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
 import { mostTotals } from '../store/read-page.ts'
 import { type ResultRow, type RunStatement, runSteps } from '../store/steps.ts'
@@ -81,27 +79,19 @@ export function statementRunner(db: DatabaseSync): RunStatement {
 }
 
 /** What a store is opened with. */
-export interface SqliteStoreDeps {
+interface SqliteStoreDeps extends PreparedStore {
   readonly db: DatabaseSync
   readonly world: World
-  readonly cellar: StoreContext
-  readonly secret: string
-  /** How many rows do not fit the declaration. */
-  readonly misfits?: Misfits
   /** The file, which the reading thread opens too; null for a database in memory. */
   readonly file: string | null
   /** How long a plan may take, in milliseconds. */
   readonly patience: number
   readonly caches: boolean
-  /** Identifies the served declaration to processes that change the schema. */
-  readonly name: string
-  /** Deletes copies of dropped values whose retention is over. */
-  readonly expire?: ExpireCopies
 }
 
 // long because: its parts share the connection and the caches
 export function sqliteStore(deps: SqliteStoreDeps): Store {
-  const { db, world, file, patience, caches, name, expire = null } = deps
+  const { db, world, file, patience, caches, name, expire } = deps
   db.exec('PRAGMA busy_timeout = 0')
   const run = statementRunner(db)
   const time = sqliteClock(run, world)
@@ -174,7 +164,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     secret: deps.secret,
     caches,
     clock: time,
-    misfits: deps.misfits ?? {},
+    misfits: deps.misfits,
     mark,
     ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,

@@ -173,13 +173,8 @@ const equalColumns = (table: string, names: readonly string[], from: number): st
 const valueRows = (types: readonly string[], { mark }: Dialect): string =>
   `unnest(${types.map((type, i) => `${mark(i + 1)}::${type}[]`).join(', ')}) AS one (${types.map((_, i) => `c${i}`).join(', ')})`
 
-interface RequiredRow {
-  readonly collection: string
-  readonly id: string
-}
-
 /** The rows that must exist: the owner, and all references except one to the new row itself. */
-function requiredRows({ parent, references, collection, key }: Create): readonly RequiredRow[] {
+function requiredRows({ parent, references, collection, key }: Create): readonly NonNullable<Create['parent']>[] {
   const others = references.filter((one) => one.collection !== collection || one.id !== key.id)
   const all = [...(parent ? [parent] : []), ...others]
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]

@@ -51,6 +51,8 @@ export async function staged(t: TestContext): Promise<Stage> {
     file,
     cellar: shelves,
     secret: 'a secret',
+    misfits: {},
+    expire: null,
     caches: true,
     patience: 10_000,
     name: 'a name',

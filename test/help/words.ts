@@ -43,7 +43,6 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   'read-plan.ts': ['postgres', 'sqlite'],
   'migrate.ts': ['cli', 'postgres', 'sqlite'],
   'open.ts': ['postgres', 'sqlite', 'terminal'],
-  'undrop.ts': ['postgres', 'rewrite'],
   'contract.ts': ['cli', 'contract'],
   'keys.ts': ['auth', 'cli'],
   'verify.ts': ['cli', 'proof'],

@@ -1,0 +1,88 @@
+/** Prepare store: what both stores read of their database when it is opened. The cellar. */
+import type { Misfits } from '../fields/bounds.ts'
+import type { World } from '../flow/world.ts'
+import type { Collection } from '../rows/collection.ts'
+import type { Consent } from '../schema/hazard.ts'
+import { type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import { storeSecret } from '../schema/shared-tables.ts'
+import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Layout } from '../sql/layout.ts'
+import { type StoreContext, type StoreLayouts, storeContext } from '../store/context.ts'
+import { expireCopies, findCopyTable, readCopiedFields, watchedFields } from '../store/dropped-copies.ts'
+import type { Steps } from '../store/steps.ts'
+import { withBacklog } from './backlog.ts'
+import { rememberRights } from './drop.ts'
+import { readFormerMisfits } from './misfits.ts'
+
+/** The schema that a store works with. */
+export interface PreparedSchema {
+  readonly ground: StoreLayouts
+  /** Stored values that do not fit the declaration. */
+  readonly misfits: Misfits
+  /** Whether the database was opened as it is, without checks or changes. */
+  readonly isKept?: true
+}
+
+/** The schema that a store can work with as it is; null if it has to be migrated or checked first. */
+export function* usableSchema(
+  comparison: SchemaComparison,
+  { asItIs }: Consent,
+  mode: SchemaMode,
+): Steps<PreparedSchema | null> {
+  const { serves, change, state } = comparison
+  const kept = asItIs ? stateToOpenAsIs(comparison) : null
+  if (kept) return { ground: kept, misfits: {}, isKept: true }
+  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
+  if (serves !== 'former') return null
+  return { ground: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
+}
+
+/** What both stores are made from. */
+export interface PreparedStore extends Pick<PreparedSchema, 'misfits'> {
+  readonly cellar: StoreContext
+  readonly secret: string
+  /** Identifies the served declaration to processes that change the schema. */
+  readonly name: string
+  /** Deletes copies of dropped values whose retention is over, by a given time or by the clock of the database. */
+  readonly expire: ((due: number | null) => Steps<void>) | null
+}
+
+interface StoreSite extends StoredParts {
+  readonly consent: Consent
+  readonly world: World
+}
+
+export function* prepareStore(
+  { collections, consent, world }: StoreSite,
+  { ground, misfits, isKept }: PreparedSchema,
+  dialect: Dialect,
+  isFull: (collection: Collection, column: string) => boolean,
+  due: () => number | null,
+): Steps<PreparedStore> {
+  const shelves = storeContext(collections, ground, dialect, isFull)
+  const { retention = defaultRetention } = consent
+  const copies = isKept ? {} : yield* prepareCopies(shelves, retention, due)
+  return {
+    cellar: { ...withBacklog(shelves, ground), ...copies },
+    expire: copies.dropped && retention !== null ? (time) => expireCopies(dialect, retention, time) : null,
+    secret: yield* storeSecret(dialect, world),
+    misfits,
+    name: layoutName(ground.layout),
+  }
+}
+
+const defaultRetention = 30 * 24 * 60 * 60 * 1000
+
+/** Deletes expired copies of dropped values, and finds the fields whose writes are watched because of the others. */
+function* prepareCopies(
+  { dialect, collections: shelves }: StoreContext,
+  retention: number | null,
+  due: () => number | null,
+): Steps<Pick<StoreContext, 'dropped'>> {
+  const collections = [...shelves.values()].map(({ collection }) => collection)
+  yield* rememberRights(dialect, collections)
+  if ((yield findCopyTable(dialect)).length === 0) return {}
+  if (retention !== null) yield* expireCopies(dialect, retention, due())
+  return { dropped: watchedFields(collections, yield* readCopiedFields()) }
+}
