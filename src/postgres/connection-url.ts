@@ -131,19 +131,15 @@ function tlsOf(given: UrlParameters, environment: Environment): ConnectionParams
     const file = given.get(name) ?? environment[`PG${name.toUpperCase()}`]
     return file === undefined ? undefined : readFileSync(file, 'utf8')
   }
-  const [ca, cert, key] = [read('sslrootcert'), read('sslcert'), read('sslkey')]
-  const files = {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  }
+  const named = { ca: read('sslrootcert'), cert: read('sslcert'), key: read('sslkey') }
+  const files = Object.fromEntries(Object.entries(named).filter(([, file]) => file !== undefined))
   const usual = Object.keys(files).length === 0 ? 'disable' : 'verify-full'
   const mode = given.get('sslmode') ?? environment.PGSSLMODE ?? usual
   switch (mode) {
     case 'disable':
       return false
     case 'require':
-      return { ...files, rejectUnauthorized: ca !== undefined, checkServerIdentity: anyName }
+      return { ...files, rejectUnauthorized: named.ca !== undefined, checkServerIdentity: anyName }
     case 'verify-ca':
       return { ...files, rejectUnauthorized: true, checkServerIdentity: anyName }
     case 'verify-full':

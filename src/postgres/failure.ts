@@ -5,7 +5,7 @@ import { truncatedName } from '../sql/dialect.ts'
 import { uniqueIndexName } from '../sql/layout.ts'
 import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
-import { conflictProblem, isRowConflict } from '../store/steps.ts'
+import { conflictProblem, isRowConflict, unavailableProblem } from '../store/steps.ts'
 
 /** An error of the driver: its code is an SQLSTATE of PostgreSQL, or a code of the network. */
 interface DriverFailure {
@@ -63,14 +63,13 @@ const isOutage = (error: unknown): boolean =>
   ['25006', '28000', '28P01', '3D000'].includes(sqlStateOf(error))
 
 const tooLate = 'The store took too long; nothing was changed. Try again later, or ask for less.'
-const unavailable = 'The store cannot do this at the moment; nothing was changed. Try again later.'
 
 /** Maps an error of the database to the client error. */
 export function postgresFailure(error: unknown): unknown {
   if (codeOf(error) === '23514') return outdatedNodeProblem(error) // the floor against old nodes is the only CHECK
   if (isTimeout(error) || isStatementUnprepared(error)) return new Problem('timeout', tooLate, { cause: error })
   if (isRetryable(error)) return conflictProblem(error)
-  return isOutage(error) ? new Problem('dependency-unavailable', unavailable, { cause: error }) : error
+  return isOutage(error) ? unavailableProblem(error) : error
 }
 
 /** Another node is still carrying out a request with this key. R102. */
@@ -79,13 +78,6 @@ export const keyInProgress = (cause: unknown): Problem =>
     cause,
     headers: { 'Retry-After': '1' },
   })
-
-export const unknownOutcome = (cause: unknown): Problem =>
-  new Problem(
-    'dependency-unavailable',
-    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
-    { cause },
-  )
 
 /**
  * The fields whose values are in use already, by the name of the violated constraint. The error of a Citus shard has that

@@ -6,7 +6,7 @@ import type { Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
 import { claimTable } from '../store/idempotency-keys.ts'
 import { perform } from '../store/perform.ts'
-import { type ResultRow, rowConflict, runStepsAsync, type Steps } from '../store/steps.ts'
+import { type ResultRow, rowConflict, runStepsAsync, type Steps, unknownOutcome } from '../store/steps.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 import {
@@ -16,7 +16,6 @@ import {
   keyInProgress,
   postgresDuplicate,
   postgresFailure,
-  unknownOutcome,
 } from './failure.ts'
 import type { ConnectionPool } from './pool.ts'
 

@@ -16,7 +16,7 @@ export interface MisfitCounter {
 export const defaultNamed = 5
 
 /** A field to check; `wide` are the bounds that its values are known to fit, null if unknown. */
-interface JudgedField {
+export interface JudgedField {
   readonly name: string
   readonly wide: Bounds | null
 }

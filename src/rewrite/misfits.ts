@@ -9,7 +9,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { fitIndexColumns } from '../sql/index-width.ts'
 import { isConverted, storedVersionAt } from '../sql/stored-version.ts'
 import type { Steps } from '../store/steps.ts'
-import { type MisfitCounter, misfitCounter } from './misfit-counter.ts'
+import { type JudgedField, type MisfitCounter, misfitCounter } from './misfit-counter.ts'
 
 /** The bounds of the declaration applied last, and the rows that did not fit it, as the database stores them. */
 export interface MisfitMemory {
@@ -39,10 +39,8 @@ interface NarrowedField extends Misfit {
 }
 
 /** A field to check: it became narrower, its misfits may be gone, or nothing is known about its rows. */
-interface FieldToJudge {
-  readonly name: string
+interface FieldToJudge extends JudgedField {
   readonly why: 'narrower' | 'again' | 'unknown'
-  readonly wide: Bounds | null
 }
 
 /** How long rows are counted, in milliseconds. */

@@ -1,10 +1,9 @@
 /** Failure: classifies errors of SQLite and maps them to client errors. The cellar. */
-import { Problem } from '../errors/problem.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { StoreContext } from '../store/context.ts'
 import { outdatedNodeProblem } from '../store/old-nodes.ts'
-import { conflictProblem, isRowConflict } from '../store/steps.ts'
+import { conflictProblem, isRowConflict, unavailableProblem, unknownOutcome } from '../store/steps.ts'
 
 /** How long a write or a read waits for a lock of another process, in milliseconds. */
 export const maxLockWait = 5000
@@ -21,22 +20,12 @@ export const isCorruptFile = (error: unknown): boolean => [11, 26].includes(code
 export function sqliteFailure(error: unknown): unknown {
   if (codeOf(error) === 1811) return outdatedNodeProblem(error) // raised by the trigger that refuses rows of an old shape
   if (isRowConflict(error)) return conflictProblem(error)
-  if (!isOutage(error) && !isCorruptFile(error)) return error
-  return new Problem(
-    'dependency-unavailable',
-    'The store cannot do this at the moment; nothing was changed. Try again later.',
-    { cause: error },
-  )
+  return isOutage(error) || isCorruptFile(error) ? unavailableProblem(error) : error
 }
 
 /** Maps an error of the COMMIT itself. If the disk failed, the transaction may have been committed all the same. */
 export function sqliteCommitFailure(error: unknown): unknown {
-  if ((codeOf(error) & 0xff) !== 10 && !isCorruptFile(error)) return sqliteFailure(error)
-  return new Problem(
-    'dependency-unavailable',
-    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
-    { cause: error },
-  )
+  return (codeOf(error) & 0xff) === 10 || isCorruptFile(error) ? unknownOutcome(error) : sqliteFailure(error)
 }
 
 /** The fields of a violated unique constraint, parsed from SQLite's message. */

@@ -41,6 +41,21 @@ export const conflictProblem = (cause: unknown): Problem =>
     cause,
   })
 
+export const unavailableProblem = (cause: unknown): Problem =>
+  new Problem(
+    'dependency-unavailable',
+    'The store cannot do this at the moment; nothing was changed. Try again later.',
+    { cause },
+  )
+
+/** The refusal of a write that failed while it was committed. */
+export const unknownOutcome = (cause: unknown): Problem =>
+  new Problem(
+    'dependency-unavailable',
+    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
+    { cause },
+  )
+
 /** Runs steps without committing any write by itself, as others follow in the same transaction. */
 export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {
   let step = steps.next()
