@@ -110,8 +110,6 @@ function explanationText({ method, target }: ExplainedRequest, { steps, refusal 
     passes === null ? '-' : passes ? 'passes' : 'refuses',
     says,
   ])
-  const end = refusal
-    ? `The answer is ${refusal.status} ${refusal.type}.`
-    : 'No check that needs no content refuses it.'
+  const end = refusal ? `The answer is ${refusal.status} ${refusal.type}.` : 'All checks that need no content pass.'
   return `${styleText('bold', `${method} ${target}`)}\n\n${formatTable(rows)}\n\n${end}`
 }

@@ -27,7 +27,7 @@ export const keysCommand: Command = {
     declarationArgument,
   ],
   flags: {
-    name: { value: 'NAME', about: 'The name of the key, after its user.' },
+    name: { value: 'NAME', about: 'The name of the key, usually that of its user.' },
     scopes: { value: 'A,B', about: 'The scopes it has; none unless given.' },
     tier: { value: 'TIER', about: 'Its tier of quotas; the first one unless given.' },
     account: { value: 'ID', about: 'The account whose items it makes and sees.' },
