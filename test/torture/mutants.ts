@@ -66,7 +66,7 @@ import { claimTable } from '../sql/compile.ts'`,
           const taken = runSteps(takeClaim(cellar, plan, plan.claim), run)
           if (taken) return taken
           const { hash } = plan.claim
-          return pause(20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
+          return pause(world, 20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
             if (outcome.is !== 'created') run({ text: \`DELETE FROM \${claimTable} WHERE hash = ?1\`, values: [hash] })
             return outcome
           })
@@ -162,7 +162,7 @@ const postgres: Mutants = {
       const { claim } = plan
       const taken = await writing.pool.use(({ ask }) => runStepsAsync(takeClaim(writing.cellar, plan, claim), ask))
       if (taken) return taken
-      await pause(20)
+      await pause(writing.world, 20)
       const outcome = await tryWrite(writing, { ...plan, claim: null }, tries === 1)
       if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable} WHERE hash = $1\`, values: [claim.hash] }))
       return outcome`,
