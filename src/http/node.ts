@@ -272,9 +272,9 @@ async function* contentPieces(
   yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }
 
-/** Waits until there is something to read, or nothing more will come. */
+/** Waits until there is something to read, or nothing more will come; fails with the request where its client disconnects. */
 const readableOrEnded = (request: IncomingMessage): Promise<unknown> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     if (request.destroyed) return void resolve(null)
-    for (const event of ['readable', 'error', 'close']) request.once(event, resolve)
+    request.once('readable', resolve).once('close', resolve).once('error', reject)
   })
