@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { testWorld } from '../../test/help/world.ts'
 import { fileOf, openSqlite } from './open.ts'
 
 test('a URL names a file', () => {
@@ -45,14 +45,15 @@ test('a URL without a file is refused with a correct one', () => {
 test('a node that another one blocks registers soon', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'bylaw-attend-')), 'a.db')
   t.after(() => rmSync(dirname(file), { recursive: true }))
-  const store = openSqlite(`sqlite:${file}`, [], 'apply')
+  const world = testWorld()
+  const store = openSqlite(`sqlite:${file}`, [], 'apply', { world })
   const other = new DatabaseSync(file)
   const seen = (): number => other.prepare('SELECT node FROM bylaw_nodes').all().length
   other.exec('BEGIN IMMEDIATE')
   store.attend()
   assert.equal(seen(), 0)
   other.exec('COMMIT')
-  for (let i = 0; i < 100 && seen() === 0; i++) await pause(50)
+  await world.pass(1000)
   assert.equal(seen(), 1)
   await store.close()
   assert.equal(seen(), 0)

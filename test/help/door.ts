@@ -12,7 +12,7 @@ import { callerGate, type Log, type ServerContext } from '../../src/corridor/ser
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
+import { serviceWorld, trustedClock, type World } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
@@ -67,6 +67,8 @@ export interface Stage extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger
   readonly socketOnly?: boolean
   /** The time, where a test says what it is. */
   readonly now?: () => number
+  /** The World, where it is the test's own; only on SQLite, as a server answers in its own time. */
+  readonly world?: World
   /** The versions that are served before they are released; all unless given. */
   readonly preview?: readonly string[]
   /** What stands in the place of the store, made from it. */
@@ -119,16 +121,17 @@ const throughBoth =
     ? /./
     : /\/(?:1-[a-z-]+|2-negotiation|5-cors|5-credentials|5-tokens|7-[a-z]+|8-[a-z]+)\.test\.ts$/
 
-function hasTurn({ name, store }: (typeof turns)[number], { database, together, socketOnly }: Stage): boolean {
+function hasTurn({ name, store }: (typeof turns)[number], { database, together, socketOnly, world }: Stage): boolean {
   if (socketOnly && name !== 'node:http') return false
   if (name === 'fetch' && store === 'SQLite' && !throughBoth.test(process.argv[1] ?? '')) return false
-  if (database !== undefined) return store === 'SQLite'
+  if (database !== undefined || world !== undefined) return store === 'SQLite'
   return store !== 'Citus' || (!together && onCitus.test(process.argv[1] ?? ''))
 }
 
 /** A group of tests that is run once for each door and store, on a database of its own. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, stage: Stage = {}): void {
-  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...around } = stage
+  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = stage
+  const { world: given = realWorld, ...around } = more
   for (const { name, store: kind } of turns.filter((turn) => hasTurn(turn, stage))) {
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
@@ -139,9 +142,9 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
       let ground: Ground | undefined
       before(async () => {
         ground = await grounds[kind](service)
-        const opened = await openStore(service, database ?? ground.url, 'apply')
+        const opened = await openStore(service, database ?? ground.url, 'apply', {}, given)
         const store = replaced?.(opened) ?? opened
-        const world = serviceWorld(realWorld, now ? { ...store, clock: trustedClock(now) } : store)
+        const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
         const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
         const shown = { ...service, choice: previewVersions(service.choice, preview) }

@@ -10,7 +10,7 @@ import type { Outcome } from '../../src/flow/outcome.ts'
 import type { Create, Decide, RowWrite } from '../../src/flow/plan.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import { serviceWorld, type World } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { encodeRow } from '../../src/resources/document.ts'
 import type { Resource } from '../../src/resources/resource.ts'
@@ -36,10 +36,10 @@ export interface Stage {
 }
 
 /** A store on a file of its own, closed when the test is over. */
-export async function staged(t: TestContext): Promise<Stage> {
+export async function staged(t: TestContext, world: World = realWorld): Promise<Stage> {
   const file = freshFile(t)
   await openSqlite(`sqlite:${file}`, collections, 'apply').close()
-  const db = openFile(file, realWorld)
+  const db = openFile(file, world)
   const shelves = storeContext(
     collections,
     { layout: changeBetween(null, collections, sqliteDialect).after, former: null },
@@ -47,7 +47,7 @@ export async function staged(t: TestContext): Promise<Stage> {
   )
   const store = sqliteStore({
     db,
-    world: realWorld,
+    world,
     file,
     cellar: shelves,
     secret: 'a secret',
@@ -59,12 +59,12 @@ export async function staged(t: TestContext): Promise<Stage> {
   })
   const errors: { err?: unknown }[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const world = serviceWorld(realWorld, store)
+  const own = serviceWorld(world, store)
   const door = fetchDoor({
     service: api,
     store,
-    world,
-    authenticate: callerGate(api, store, world),
+    world: own,
+    authenticate: callerGate(api, store, own),
     log,
     open: () => true,
   })

@@ -1,30 +1,13 @@
 /** Part 8 of the contract: how many requests are handled at a time. */
 import assert from 'node:assert/strict'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
+import { type Guest, guest } from '../help/guest.ts'
 
 const resources = { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } } as const
 const narrow = service({ name: 'narrow', resources, settings: { limits: { concurrency: 2 } } })
 const wide = service({ name: 'wide', resources })
-
-const content = '{"text":"abc"}'
-const half = `POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${content.length}\r\n\r\n${content.slice(0, 5)}`
-
-/** A request that is inside and waits for the rest of its content. */
-async function guest(port: number): Promise<{ socket: Socket; finish: () => Promise<string> }> {
-  const socket = connect(port, '127.0.0.1')
-  await new Promise((resolve) => socket.write(half, resolve))
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  const finish = async (): Promise<string> => {
-    const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString('latin1'))))
-    socket.write(content.slice(5))
-    const text = await answer
-    socket.destroy()
-    return text
-  }
-  return { socket, finish }
-}
 
 doors(
   'concurrency',
@@ -64,8 +47,17 @@ doors(
     })
 
     spec('R185', 'a client that disconnects, or is refused, frees its place', async () => {
-      for (let i = 0; i < 5; i++) (await guest(door.port)).socket.destroy()
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      const entered = async (): Promise<Guest> => {
+        for (;;) {
+          const one = await guest(door.port)
+          if (one.told.startsWith('HTTP/1.1 100 ')) return one
+          one.socket.destroy()
+        }
+      }
+      for (let i = 0; i < 5; i++) (await entered()).socket.destroy()
+      const both = [await entered(), await entered()]
+      assert.equal((await door.send('GET', '/nope')).status, 503)
+      for (const { finish } of both) assert.match(await finish(), /^HTTP\/1\.1 201 /)
       for (let i = 0; i < 5; i++) assert.equal((await door.send('GET', '/nope')).status, 404)
       const [one, other] = [await guest(door.port), await door.send('GET', '/notes')]
       assert.equal(other.status, 200)

@@ -1,12 +1,14 @@
 /** Proves that a clock that is set does not make running nodes on SQLite count as gone, and lost ones as running. The cellar. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { Worker } from 'node:worker_threads'
 import { f } from 'bylaw'
-import { openStore } from '../../src/terminal/open.ts'
+import type { MigrationResult } from '../../src/schema/migration.ts'
+import { presenceInterval } from '../../src/schema/presence.ts'
+import { openSqliteMigration } from '../../src/sqlite/open.ts'
+import { collectionsOf, openStore, serviceTables } from '../../src/terminal/open.ts'
 import { freshFile, rows, things } from '../help/file.ts'
-import { applied, nodeOn } from '../help/places.ts'
+import { nodeOn } from '../help/places.ts'
+import { testWorld } from '../help/world.ts'
 
 const hour = 3_600_000
 const before = things({ name: f.text({ filter: true }) })
@@ -30,35 +32,37 @@ async function place(t: TestContext, nodes: Readonly<Record<string, number>>) {
   return { file, own: { url, rows: async (text: string) => rows(file, text), now: at(0) } }
 }
 
-/** Says once, a while after it was started, that a node runs. It has a thread of its own, as a start waits without an event loop. */
-async function speaking(t: TestContext, file: string, node: string): Promise<void> {
-  const worker = new Worker(
-    `const { parentPort, workerData } = require('node:worker_threads')
-    const { DatabaseSync } = require('node:sqlite')
-    const db = new DatabaseSync(workerData.file)
-    db.exec('PRAGMA busy_timeout = 5000')
-    parentPort.postMessage('ready')
-    setTimeout(() => {
-      db.exec(workerData.text)
-      db.close()
-    }, 500)`,
-    { eval: true, workerData: { file, text: `UPDATE bylaw_nodes SET seen = ${at(0)} WHERE node = '${node}'` } },
-  )
-  t.after(() => worker.terminate())
-  await once(worker, 'message')
+/** Migrates in a World of the test's own, where the waiting for nodes takes no time; `meanwhile` is done after half a second. */
+function migrated(url: string, meanwhile: () => void = () => {}) {
+  const world = testWorld()
+  const block = (time: number): void => {
+    const before = world.monotonic()
+    world.block(time)
+    if (before < 500 && world.monotonic() >= 500) meanwhile()
+  }
+  const stored = { collections: collectionsOf(after), tables: serviceTables }
+  const migration = openSqliteMigration(url, stored, {}, { ...world, block })
+  try {
+    return { made: migration.apply() as MigrationResult, waited: world.monotonic() }
+  } finally {
+    migration.close()
+  }
 }
 
 for (const hours of [-2, 2])
   test(`a node that was last heard ${Math.abs(hours)} hours ${hours < 0 ? 'ago' : 'ahead'} by a clock that was set since counts as running`, async (t) => {
     const { file, own } = await place(t, { running: hours })
-    await speaking(t, file, 'running')
-    assert.deepEqual((await applied(own, after)).waitsFor, ['running'])
+    const { made, waited } = migrated(own.url, () =>
+      rows(file, `UPDATE bylaw_nodes SET seen = ${at(0)} WHERE node = 'running'`),
+    )
+    assert.deepEqual([made.waitsFor, waited], [['running'], 500])
   })
 
 test('silent nodes that a change waits for count as stopped, with any clock', async (t) => {
   const { file, own } = await place(t, { past: -2, future: 2 })
-  const { waitsFor, left } = await applied(own, after)
-  assert.deepEqual([waitsFor, left], [[], []])
+  const { made, waited } = migrated(own.url)
+  assert.deepEqual([made.waitsFor, made.left], [[], []])
+  assert.ok(waited >= presenceInterval, 'they had the time to say something')
   assert.deepEqual(rows(file, 'SELECT * FROM bylaw_nodes'), [])
 })
 

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { collections, creation, holdsWrites, isThere, type Stage, staged, stateOf, turns } from '../help/stage.ts'
+import { testWorld } from '../help/world.ts'
 
 const json = { 'content-type': 'application/json' }
 const posted = ({ call }: Stage, name: string, text = '') =>
@@ -58,19 +59,16 @@ describe('a file that another connection writes to', () => {
   })
 
   test('is waited for no longer than five seconds, and then answers 503', async (t) => {
-    const stage = await staged(t)
+    const world = testWorld()
+    const stage = await staged(t, world)
     const other = holdsWrites(stage.file)
-    const now = performance.now.bind(performance)
-    let later = 0
-    t.mock.method(performance, 'now', () => now() + later)
     const first = posted(stage, 'first')
-    await turns(10)
-    later = 3000
+    await world.pass(3000)
     const second = posted(stage, 'second')
-    await turns(10)
-    later = 5500
+    await world.pass(2500)
     await refusedForNow(await first)
     other.letGo()
+    await world.pass(100)
     assert.equal((await second).status, 201)
     assert.equal(stage.errors.length, 1)
     assert.match(String(stage.errors[0]?.err), /database is locked/)

@@ -11,9 +11,10 @@ import { realWorld } from '../../src/flow/real-world.ts'
 import { threadReader } from '../../src/sqlite/thread-reader.ts'
 import type { Steps } from '../../src/store/steps.ts'
 import { freshFile, things } from '../help/file.ts'
+import { testWorld } from '../help/world.ts'
 
-/** Counts so far as a machine cannot count in a quarter of a second. */
-const endless = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000000) SELECT count(*) AS n FROM c`
+/** Counts for longer than a test takes to move its clock. */
+const endless = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000000) SELECT count(*) AS n FROM c`
 
 function* counting(text: string): Steps<unknown> {
   const [row] = yield { text, values: [] }
@@ -23,12 +24,15 @@ function* counting(text: string): Steps<unknown> {
 test('a statement that takes too long is refused, and another thread continues', async (t) => {
   const file = freshFile(t)
   new DatabaseSync(file).close()
-  const { run, close } = threadReader(file, realWorld)
+  const world = testWorld()
+  const { run, close } = threadReader(file, world)
   t.after(close)
-  assert.equal(await run(counting('SELECT 7 AS n'), performance.now() + 10_000), 7)
-  const late = run(counting(endless), performance.now() + 250)
-  const next = run(counting('SELECT 8 AS n'), performance.now() + 10_000)
-  await assert.rejects(late, { type: 'timeout' })
+  assert.equal(await run(counting('SELECT 7 AS n'), 10_000), 7)
+  const late = run(counting(endless), 250)
+  const next = run(counting('SELECT 8 AS n'), 10_000)
+  const refused = assert.rejects(late, { type: 'timeout' })
+  await world.pass(250)
+  await refused
   assert.equal(await next, 8)
 })
 
@@ -38,7 +42,7 @@ test('a read whose time is over before its turn is refused, and does not end the
   const { run, close } = threadReader(file, realWorld)
   t.after(close)
   await run(counting('CREATE TEMP TABLE mine (x)'), performance.now() + 10_000)
-  const first = run(counting(endless.replace('20000000', '100000')), performance.now() + 10_000)
+  const first = run(counting(endless.replace('1000000', '100000')), performance.now() + 10_000)
   const late = run(counting('SELECT 1 AS n'), performance.now())
   const next = run(counting('SELECT count(*) AS n FROM mine'), performance.now() + 10_000)
   await assert.rejects(late, { type: 'timeout' })
