@@ -57,8 +57,7 @@ const sqlite: Mutants = {
       {
         from: "import { batchedWrites } from './batch.ts'",
         to: `import { batchedWrites } from './batch.ts'
-import { takeClaim } from '../store/idempotency-keys.ts'
-import { claimTable } from '../sql/compile.ts'`,
+import { claimTable, takeClaim } from '../store/idempotency-keys.ts'`,
       },
       {
         from: write,
@@ -67,7 +66,7 @@ import { claimTable } from '../sql/compile.ts'`,
           if (taken) return taken
           const { hash } = plan.claim
           return pause(world, 20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
-            if (outcome.is !== 'created') run({ text: \`DELETE FROM \${claimTable} WHERE hash = ?1\`, values: [hash] })
+            if (outcome.is !== 'created') run({ text: \`DELETE FROM \${claimTable.name} WHERE hash = ?1\`, values: [hash] })
             return outcome
           })
         }
@@ -164,7 +163,7 @@ const postgres: Mutants = {
       if (taken) return taken
       await pause(writing.world, 20)
       const outcome = await tryWrite(writing, { ...plan, claim: null }, tries === 1)
-      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable} WHERE hash = $1\`, values: [claim.hash] }))
+      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable.name} WHERE hash = $1\`, values: [claim.hash] }))
       return outcome`,
       },
     ],
