@@ -112,7 +112,7 @@ describe('a broken promise is found:', () => {
     [
       'an id of others',
       bent('GET', (body) => ({ ...body, id: 'cus_1' }), /^\/orders\/[^/?]+$/),
-      /`id` is no id of orders/,
+      /`id` is not an id of orders/,
     ],
     [
       'a list that does not find',
