@@ -61,6 +61,33 @@ test('the count is the last line also if tests failed', () => {
   assert.deepEqual([code, lines.at(-1)], [1, '0 passed, 1 failed'])
 })
 
+test('a failure shows the difference that lies behind the thrown error, and those of all its errors', () => {
+  const { lines } = runOf(`import assert from 'node:assert/strict'
+import { test } from 'node:test'
+const failed = (...pair) => { try { assert.equal(...pair) } catch (error) { return error } }
+test('a property', () => {
+  throw new Error('Property failed after 3 tests', { cause: new Error('shrunk', { cause: failed('left 1', 'right 1') }) })
+})
+test('several at once', () => {
+  throw new AggregateError([failed('left 2', 'right 2'), failed('left 3', 'right 3')], 'two failed')
+})
+test('no error', () => { throw 'a text' })
+`)
+  const said = lines.map((line) => line.trim())
+  const heads = ['FAILED a property', 'FAILED several at once', 'FAILED no error'].map((head) => said.indexOf(head))
+  assert.ok(heads.every((at, i) => at >= 0 && at > (heads[i - 1] ?? -1)))
+  assert.match(said[(heads[0] ?? 0) + 1] ?? '', /^a\.test\.mjs:4$/)
+  for (const line of [
+    'Error: Property failed after 3 tests',
+    'caused by Error: shrunk',
+    'AggregateError: two failed',
+    'a text',
+  ])
+    assert.ok(said.includes(line), line)
+  for (const n of [1, 2, 3])
+    for (const line of [`+ 'left ${n}'`, `- 'right ${n}'`]) assert.ok(said.includes(line), line)
+})
+
 test('a run that demands all tests fails if one was skipped', () => {
   const { code, lines } = runOf(files, { BYLAW_TEST_ALL: '1' })
   assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])

@@ -66,8 +66,15 @@ function failure(run: Run, { name, nesting, file = '', line, details: { error } 
   if (error.failureType === 'subtestsFailed') return ''
   run.failed++
   const title = [...(run.titles.get(file) ?? []).slice(0, nesting), name].join(' > ')
-  const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause ?? error)
-  return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${cause.replace(/^/gm, '    ')}\n\n`
+  const reasons = causes(error.cause ?? error).join('\ncaused by ')
+  return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
+}
+
+/** What was thrown, then what lies behind it: the failed assertion of a property, and each error of an AggregateError, show their difference. */
+function causes(thrown: unknown): string[] {
+  if (!(thrown instanceof Error)) return [String(thrown)]
+  const { stack, message, cause, errors = [] } = thrown as Error & { readonly errors?: readonly unknown[] }
+  return [stack ?? message, ...[...errors, ...(cause === undefined ? [] : [cause])].flatMap(causes)]
 }
 
 interface Summary {
