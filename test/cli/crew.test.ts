@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { folder, notes, post, run, served } from '../help/command.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
 
 const cwd = folder({ 'api.ts': notes })
 
@@ -82,14 +82,6 @@ function asked(socket: Socket): Promise<string> {
   const answer = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))))
   socket.write(request)
   return answer
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 400; i++) {
-    if (await holds()) return
-    await pause(50)
-  }
-  assert.fail('it did not come about')
 }
 
 describe('bylaw serve --workers', { concurrency: 2 }, () => {

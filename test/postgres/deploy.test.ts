@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { folder, run, served } from '../help/command.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
 
 const api = (fields: string): string => `import { f, service } from 'bylaw'
 
@@ -85,6 +86,8 @@ test('a rolling deploy under load', async (t) => {
     }
   }
   const load = Promise.all([1, 2, 3, 4].map(client))
+  /** Waits until the clients have made more orders, as many as they are twice over. */
+  const more = (enough = known.size + 8) => until(() => known.size >= enough)
   const replace = async (i: number): Promise<void> => {
     const place = nodes[i]
     const fresh = await served(words, { cwd, env })
@@ -92,16 +95,16 @@ test('a rolling deploy under load', async (t) => {
     urls[i] = fresh.url
     assert.equal(await place?.stop(), 0)
   }
-  await pause(500)
+  await more()
   writeFileSync(join(cwd, 'api.ts'), after)
   const first = await bylaw('apply')
   assert.match(first.stdout, /These nodes run the former declaration/)
   await replace(0)
-  await pause(500)
+  await more()
   assert.match((await bylaw('apply')).stdout, /These nodes run the former declaration/)
   await replace(1)
   assert.match((await bylaw('apply')).stdout, /is as declared\.\n$/)
-  await pause(300)
+  await more()
   going = false
   await load
   assert.deepEqual(failures, [])

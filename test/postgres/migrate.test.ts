@@ -10,6 +10,7 @@ import pg from 'pg'
 import { leaseTimes } from '../../src/postgres/lease.ts'
 import { openPostgresMigration } from '../../src/postgres/open.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
 import { after, before, filled } from './stock.ts'
 
 async function place(t: TestContext, count: number, note?: string): Promise<string> {
@@ -97,7 +98,7 @@ describe('a change of the schema', () => {
       const began = performance.now()
       await sql(url, 'SELECT count(*) FROM things')
       late.push(performance.now() - began)
-      await pause(100)
+      await pause(100) // readers have to ask for longer than one try for the lock lasts
     }
     assert.ok(late.filter((ms) => ms > 900).length === 0, `readers waited ${late}`)
     await release()
@@ -133,11 +134,10 @@ describe('a change of the schema', () => {
     const release = await blocking(t, url, 'LOCK TABLE things IN SHARE MODE')
     const silent = apply(url, after, { term: 300, beat: 1e9 })
     silent.catch(() => {})
-    await pause(600)
+    const fence = async () => Number((await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases'))[0]?.fence)
+    await until(async () => (await fence()) === 2)
     const second = apply(url, after, { term: 30_000, beat: 5000 })
-    await pause(400)
-    const [held] = await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases')
-    assert.equal(held?.fence, 3, 'the table was made under the first number')
+    await until(async () => (await fence()) === 3) // the table was made under the first number
     await release()
     await assert.rejects(silent, /another node took over the migration/)
     assert.ok((await second).done.length > 0)
@@ -158,7 +158,7 @@ describe('a change of the schema', () => {
         said += chunk
       })
       const ended = once(child, 'exit')
-      const timer = setTimeout(() => child.kill('SIGKILL'), delay)
+      const timer = setTimeout(() => child.kill('SIGKILL'), delay) // at another moment each time, wherever it is
       const [code] = await ended
       clearTimeout(timer)
       if (code === 0) break
@@ -180,7 +180,7 @@ describe('a change of the schema', () => {
         env: { ...process.env, NODE_TEST_CONTEXT: undefined },
       })
     const [one, two] = [begun(), begun()]
-    const timer = setTimeout(() => one.kill('SIGKILL'), 900)
+    const timer = setTimeout(() => one.kill('SIGKILL'), 900) // at any moment: the outcome is the same
     const [[first], [second]] = await Promise.all([once(one, 'exit'), once(two, 'exit')])
     clearTimeout(timer)
     assert.equal(second, 0, `the first ended with ${first}`)

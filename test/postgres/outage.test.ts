@@ -2,12 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../help/until.ts'
 import { type Stand, stand, type Told, untilWell } from './stand.ts'
 
 let rounds = 0
 
 /** Reads and writes all the time; gives what was acknowledged and all statuses. */
-function busy({ call }: Stand): { readonly end: () => Promise<{ made: Map<string, string>; statuses: Set<number> }> } {
+function busy({ call }: Stand): {
+  /** Waits until the clients have made some more, as many as they are. */
+  readonly goesOn: () => Promise<void>
+  readonly end: () => Promise<{ made: Map<string, string>; statuses: Set<number> }>
+} {
   const made = new Map<string, string>()
   const statuses = new Set<number>()
   let going = true
@@ -27,6 +32,10 @@ function busy({ call }: Stand): { readonly end: () => Promise<{ made: Map<string
   }
   const clients = Array.from({ length: 4 }, (_, n) => client(n))
   return {
+    goesOn: () => {
+      const enough = made.size + clients.length
+      return until(() => made.size >= enough)
+    },
     end: async () => {
       going = false
       await Promise.all(clients)
@@ -41,11 +50,11 @@ function busy({ call }: Stand): { readonly end: () => Promise<{ made: Map<string
 
 async function survives(own: Stand, fall: () => Promise<void>): Promise<void> {
   const work = busy(own)
-  await pause(200)
+  await work.goesOn()
   await fall()
   assert.ok((await untilWell(() => own.call('GET', '/things?limit=1'))) < 2000, 'it is back by itself')
   await untilWell(() => own.call('POST', '/things', { name: `after ${performance.now()}` }))
-  await pause(100)
+  await work.goesOn()
   const { made } = await work.end()
   assert.ok(made.size > 0)
   for (const [id, name] of made) assert.equal((await own.call('GET', `/things/${id}`)).json.name, name)
@@ -61,7 +70,7 @@ test('a server that is stopped, killed or ended at once is waited for', { timeou
       assert.equal(gone.json.type, 'dependency-unavailable')
       assert.equal((await own.call('GET', '/readyz')).status, 503)
       assert.equal((await own.call('GET', '/healthz')).status, 200)
-      await pause(300)
+      await pause(300) // an outage lasts a while, with requests
       await own.server.start()
     })
   }
@@ -79,7 +88,7 @@ test('a connection that the server ends is replaced without a failure', { timeou
   await survives(own, async () => {
     for (let i = 0; i < 10; i++) {
       own.server.psql(end)
-      await pause(20)
+      await pause(20) // so that requests are under way again when the next one ends
     }
   })
   assert.deepEqual(await errorsBut503(own), [])

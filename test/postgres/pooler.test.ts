@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
@@ -109,14 +110,12 @@ test('no timeout stays in a connection, and all writes have them', { skip, timeo
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'timed' })
   for (let i = 0; i < 4; i++) assert.deepEqual(await sql(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }])
-  const holder = sql(
-    (server as Cluster).url,
-    `BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE; SELECT pg_sleep(8)`,
-  )
-  await pause(200)
+  const holder = new pg.Client((server as Cluster).url)
+  await holder.connect()
+  await holder.query(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const late = await own.call('PATCH', `/things/${json.id}`, { count: 1 })
   assert.deepEqual([late.status, late.json.type], [503, 'timeout'])
-  await holder
+  await holder.end()
 })
 
 test('a cached list is not used after a crash that the connections survive', {

@@ -9,6 +9,7 @@ import { databaseStateQuery } from '../../src/postgres/database-state.ts'
 import { cluster } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { without } from '../help/programs.ts'
+import { until } from '../help/until.ts'
 
 const api = service({
   name: 'shop',
@@ -23,7 +24,7 @@ test('a standby takes over', { skip: without('pg_basebackup'), timeout: 90_000 }
   t.after(standby.close)
   primary.psql(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
   primary.psql('SELECT pg_reload_conf()')
-  while (primary.psql('SELECT sync_state FROM pg_stat_replication') !== 'sync') await pause(50)
+  await until(() => primary.psql('SELECT sync_state FROM pg_stat_replication') === 'sync')
 
   assert.equal(standby.psql(databaseStateQuery.text), '', 'a standby does not tell which transactions are open')
   const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
@@ -54,16 +55,16 @@ test('a standby takes over', { skip: without('pg_basebackup'), timeout: 90_000 }
     }
   }
   const load = Promise.all([1, 2, 3, 4].map(client))
-  await pause(1000)
-  assert.ok(known.size > 0)
+  await until(() => known.size >= 8)
   await primary.stop('kill')
-  await pause(300)
+  await until(() => refused > 0)
   standby.psql('SELECT pg_promote()')
   const promoted = performance.now()
   const before = known.size
   while (known.size === before && performance.now() - promoted < 20_000) await pause(20)
   const took = Math.round(performance.now() - promoted)
-  await pause(1500)
+  const goingOn = known.size + 8
+  await until(() => known.size >= goingOn)
   going = false
   await load
   assert.deepEqual(odd, [])

@@ -4,6 +4,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { type Cluster, cluster } from '../help/cluster.ts'
+import { until } from '../help/until.ts'
 import { type Between, type Node, node, proxy } from './stand.ts'
 
 let server: Cluster
@@ -14,6 +15,15 @@ after(() => server.close())
 
 const count = (name: string): number => Number(server.psql(`SELECT count(*) FROM things WHERE by_name = '${name}'`))
 const keyed = (key: string) => ({ 'idempotency-key': key })
+/** Waits until the server works on nothing, so that what a node asked last is done, or never will be. */
+const idle = () => until(() => backends(`state = 'active'`) === 0)
+const lockIsAwaited = () => until(() => backends(`wait_event_type = 'Lock'`) > 0)
+const backends = (which: string): number =>
+  Number(
+    server.psql(
+      `SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND ${which}`,
+    ),
+  )
 const unknown = /not known whether this was done/
 
 /** A node behind a proxy that judges once what carries a word. */
@@ -49,7 +59,7 @@ test('a keyed creation that never arrived is not carried out later', async (t) =
   assert.equal(gone.status, 503)
   assert.match(gone.json.message, unknown)
   assert.ok(Number(gone.retryAfter) > 0)
-  await pause(50)
+  await idle()
   assert.equal(count('never-arrived'), 0)
   assert.equal((await call('POST', '/things', { name: 'never-arrived' }, keyed('key-2'))).status, 201)
 })
@@ -64,7 +74,7 @@ test('without a key the outcome is reported as unknown, and nothing is done twic
     const { status, json } = await call('POST', '/things', { name })
     assert.equal(status, 503)
     assert.match(json.message, unknown)
-    await pause(50)
+    await idle()
     assert.equal(count(name), made)
   }
 })
@@ -76,13 +86,13 @@ test('a change and a deletion whose answers are lost are not repeated', async (t
   const changed = await call('PATCH', `/things/${json.id}`, { name: 'changed-once' })
   assert.equal(changed.status, 503)
   assert.match(changed.json.message, unknown)
-  await pause(50)
+  await idle()
   assert.equal((await call('GET', `/things/${json.id}`)).json.name, 'changed-once')
   cut('COMMIT', 'cut behind')
   const removed = await call('DELETE', `/things/${json.id}`)
   assert.equal(removed.status, 503)
   assert.match(removed.json.message, unknown)
-  await pause(50)
+  await idle()
   assert.equal((await call('GET', `/things/${json.id}`)).status, 410)
 })
 
@@ -99,10 +109,10 @@ test('a commit on one machine alone counts as unknown', async (t) => {
   const { json } = await own.call('POST', '/things', { name: 'on all machines' })
   server.psql(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
   server.psql('SELECT pg_reload_conf()')
-  await pause(200)
+  await pause(200) // a process of the server takes the setting over, and nothing shows when it has
   const waits = own.call('POST', '/things', { name: 'on one machine' }, keyed('key-3'))
   const waiting = `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-  for (let i = 0; i < 100 && Number(server.psql(waiting)) === 0; i++) await pause(20)
+  await until(() => Number(server.psql(waiting)) > 0)
   const told = await waits
   server.psql('ALTER SYSTEM RESET synchronous_standby_names')
   server.psql('SELECT pg_reload_conf()')
@@ -158,7 +168,7 @@ test('locks of others are waited for, with a limit', { timeout: 60_000 }, async 
   const { json } = await own.call('POST', '/things', { name: 'held' })
   const holder = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const short = own.call('PATCH', `/things/${json.id}`, { count: 7 })
-  await pause(700)
+  await lockIsAwaited()
   await holder.end()
   assert.equal((await short).status, 200)
   const longer = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
@@ -182,7 +192,7 @@ test('a key that another node is still using is reported as in progress', { time
   const busy = await own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
   assert.deepEqual([busy.status, busy.json.type, busy.json.old_id], [409, 'idempotency-in-progress', undefined])
   const waits = own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))
-  await pause(200)
+  await lockIsAwaited()
   await other.end()
   assert.equal((await waits).status, 201)
 })
