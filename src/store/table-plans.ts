@@ -16,7 +16,7 @@ export function* performTablePlan(
   const autocommit = kind === 'find' ? 'read' : 'write'
   const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
   if (kind !== 'insert') return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
-  if (found.length > 0) return { is: 'rows', rows: [insertedRow(table, plan.values)] }
+  if (found.length > 0) return { is: 'rows', rows: [rowOf(table, plan.values)] }
   const { by = table.key } = plan.run
   const where = Object.fromEntries(by.map((name) => [name, name]))
   const { rows } = yield* performTablePlan(cellar, { ...plan, run: { do: 'find', table, where } })
@@ -24,16 +24,12 @@ export function* performTablePlan(
   return { is: 'present', rows }
 }
 
-const insertedRow = ({ columns }: Table, values: TablePlan['values']): TableRow => {
-  const row: Record<string, TableValue> = {}
-  for (const name in columns) row[name] = (values[name] ?? null) as TableValue
-  return row
-}
-
 /** The row as its table declares it: PostgreSQL sends large integers as text. */
-function rowOf({ columns }: Table, row: ResultRow): TableRow {
-  const own = row as Record<string, TableValue>
-  for (const name in columns)
-    if (typeof own[name] === 'string' && columns[name]?.startsWith('integer')) own[name] = Number(own[name])
-  return own
+function rowOf({ columns }: Table, values: ResultRow | TablePlan['values']): TableRow {
+  const row: Record<string, TableValue> = {}
+  for (const name in columns) {
+    const value = (values[name] ?? null) as TableValue
+    row[name] = typeof value === 'string' && columns[name]?.startsWith('integer') ? Number(value) : value
+  }
+  return row
 }

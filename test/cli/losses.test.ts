@@ -114,7 +114,7 @@ describe('stored values', { concurrency: 3 }, () => {
     assert.equal((await bylaw('keys', 'create', 'api.ts', '--name', 'ci')).code, 0)
     assert.match((await bylaw('keys', 'list', 'api.ts')).stdout, /ci +key_\w+ +in force/)
     assert.equal((await bylaw('versions', 'api.ts')).code, 0)
-    assert.match((await bylaw('explain', 'api.ts', 'GET', `/notes/${id}`)).stdout, /item +passes +not_\w+ is there/)
+    assert.match((await bylaw('explain', 'api.ts', 'GET', `/notes/${id}`)).stdout, /item +passes +not_\w+ exists/)
     const absent = await bylaw('explain', 'api.ts', 'GET', `/pens/${String(id).replace('not', 'pen')}`)
     assert.match(absent.stderr, /^bylaw: The database has no table for this resource yet/)
     assert.deepEqual([tables(), meta()], was)

@@ -77,9 +77,7 @@ async function nodeOn(t: TestContext, { url }: Place) {
     return { status: answer.status, json: JSON.parse(await answer.text()) }
   }
   const logged = async () =>
-    rowsIn(await store.execute(tablePlan({ do: 'find', table: log, where: {}, order: log.key }))).map((row) => ({
-      ...row,
-    }))
+    rowsIn(await store.execute(tablePlan({ do: 'find', table: log, where: {}, order: log.key })))
   return { send, logged }
 }
 
