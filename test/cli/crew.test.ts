@@ -50,6 +50,18 @@ function kept(url: string): Kept {
   return { ask, close: () => socket.destroy() }
 }
 
+/** Waits until each of two workers answers while the other one is stopped: a worker enters the database before it listens. */
+async function bothServe(file: string, url: string): Promise<void> {
+  await until(() => living(file).length === 2)
+  for (const pid of living(file)) {
+    process.kill(pid, 'SIGSTOP')
+    const several = Array.from({ length: 10 }, () => kept(url))
+    await Promise.any(several.map(({ ask }) => ask()))
+    process.kill(pid, 'SIGCONT')
+    for (const { close } of several) close()
+  }
+}
+
 /** Clients that ask on a new connection each time, or on one that is kept as long as the service keeps it, until they are stopped. */
 function clients(url: string, count: number): { readonly stop: () => Promise<{ answered: number; lost: number }> } {
   let going = true
@@ -113,7 +125,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
   test('ends every connection of a worker that is killed, and no connection of the others', async () => {
     const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./dead.db'], { cwd })
     for (let round = 0; round < 3; round++) {
-      await until(() => living('dead.db').length === 2)
+      await bothServe('dead.db', url)
       const [one = 0] = living('dead.db')
       const before = Array.from({ length: 40 }, () => kept(url))
       assert.ok((await Promise.all(before.map(({ ask }) => ask()))).every(Boolean))
