@@ -1,4 +1,4 @@
-/** Stay: what a request holds until its answer has left, not only until it is made. Part 8, overload. */
+/** Admission: the slots and the memory that a request holds until its answer has been sent. Part 8, overload. */
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
@@ -6,7 +6,7 @@ import { acquireCallerSlot, acquireSlot, makeRunningRequests, releaseNothing } f
 import { admitUnlessOverloaded, makeLoopState } from '../limits/overload.ts'
 import { type Admission, check } from './phase.ts'
 
-/** Refuses requests while the service has more to do than it can. R161, R185. */
+/** Refuses requests while the service is overloaded. R161, R185. */
 export const overloadPhase = check({
   name: 'overload',
   pass: ({ call, context: { service, world }, admission }) => {
@@ -33,7 +33,7 @@ export function releaseAdmission({ space, finish, leave }: Admission): void {
   leave()
 }
 
-/** Waits until there is room for an answer of about so many bytes; where there is room now, nobody waits. */
+/** Waits until there is memory for an answer of about this size; returns null, without waiting, if there is some now. */
 export function waitForMemory({ call, admission }: AdmittedCall, bytes: () => number): Promise<void> | null {
   const space = admission.memory.enter(bytes, call.gone)
   const take = (own: AnswerSpace): void => {
@@ -49,14 +49,14 @@ interface AdmittedCall {
   readonly admission: Admission
 }
 
-/** An answer that is there already, once there is room to send it. */
+/** Waits for memory before sending an answer that exists already. */
 export async function onceSendable(call: Call, reply: Reply, pass: Admission): Promise<Reply> {
   const bytes = reply.body?.length ?? 0
   if (bytes > smallAnswer && call.method !== 'HEAD') await waitForMemory({ call, admission: pass }, () => bytes)
   return reply
 }
 
-/** The answer with what its request holds, for the door to give back. Most answers hold nothing. */
+/** Hands what the request holds to its answer: the HTTP layer releases it after sending. Most answers hold nothing. */
 export function holdUntilSent({ method }: Call, reply: Reply, pass: Admission): Reply {
   const { leave, finish, space } = pass
   const bytes = method === 'HEAD' ? 0 : (reply.body?.length ?? 0)

@@ -1,4 +1,4 @@
-/** Answers reads from what is known: 304 where the client has it, 412 where it insists on something else, and lists that nobody wrote to. Part 7. */
+/** Cached answers: repeats lists until their collections change, and answers conditional reads with 304 or 412. Part 7. */
 import { isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -14,7 +14,7 @@ import { waitForMemory } from './admission.ts'
 import { encodeReply, isCodingAcceptable, replyCoding, splitCodedTag, tagOfCoding } from './coding.ts'
 import { type CachedAnswer, type CacheLookup, check, type Parts, phase, type Way } from './phase.ts'
 
-/** Finds out whether the last answer to the same request still holds. */
+/** Looks up the last answer to the same request, and whether it is still valid. */
 export const cachePhase = phase({
   name: 'cache',
   needs: ['route', 'identified', 'versioned'],
@@ -27,7 +27,7 @@ export const cachePhase = phase({
 
 const noLookup: CacheLookup = { key: '', mark: null, query: null, known: null }
 
-/** The query of an answer that holds no more is still that of the request. */
+/** The parsed query of an outdated answer can still be used, as the request is the same. */
 function lookupOf(way: CacheableWay, mark: string | null): CacheLookup {
   if (mark === null) return noLookup
   const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
@@ -35,7 +35,7 @@ function lookupOf(way: CacheableWay, mark: string | null): CacheLookup {
   return { key, mark, query: answers.latest(key)?.query ?? null, known: answers.get(key, mark) ?? null }
 }
 
-/** Answers with the last answer to the same request while it holds. */
+/** Repeats the last answer to the same request if it is still valid. */
 export const recallPhase = phase({
   name: 'recall',
   needs: ['lookup'],
@@ -48,7 +48,7 @@ export const recallPhase = phase({
   },
 })
 
-/** Remembers the answer, applies the conditions of a read to it, and encodes it. */
+/** Caches the answer, applies the preconditions of a read to it, and compresses it. */
 export const conditionsPhase = check({
   name: 'conditions',
   needs: ['route', 'identified', 'versioned', 'lookup', 'answer'],
@@ -69,7 +69,7 @@ export const conditionsPhase = check({
   },
 })
 
-/** The answer as it is, or what its conditions make of it. Malformed ones mean nothing on a read. R126, R128, R139. */
+/** Returns the answer or a 304, or throws a 412. Malformed preconditions are ignored on a read. R126, R128, R139. */
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, now: number): Reply {
   if (reply.status !== 200 || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
   const given = preconditionsOf(call, now)
@@ -90,13 +90,13 @@ export function applyPreconditions(call: Call, reply: Reply, coding: string | nu
   return tag === null ? reply : notModified(reply, tag)
 }
 
-/** If-Match compares strongly, a tag of any coding being one of the state. R122, R124. */
+/** If-Match compares strongly; the tag of any coding counts as a tag of the state. R122, R124. */
 function isTagListed(tags: Exclude<EntityTags, 'malformed'>, current: string | undefined): boolean {
   if (tags === '*') return true
   return tags.some(({ tag, weak }) => !weak && current === `"${splitCodedTag(tag)[0]}"`)
 }
 
-/** The tag of what the client has and may go on using; null where it has to be sent. R141, R142. */
+/** The tag of the answer that the client may keep using, '' if it has none; null if the answer must be sent. R141, R142. */
 function matchedTag(
   call: Call,
   { noneMatch, modifiedSince, now }: Preconditions,
@@ -119,7 +119,7 @@ function matchedTag(
 const headersOfUnchanged = ['Cache-Control', 'Vary', 'Content-Location', 'Expires', 'Link']
 const headersOfUntagged = [...headersOfUnchanged, 'Last-Modified']
 
-/** R140. Without a tag the time of the change is what the client asks with again. */
+/** R140. Without a tag the 304 carries Last-Modified, with which the client asks again. */
 function notModified({ headers }: Reply, tag: string): Reply {
   const told: Record<string, string> = tag === '' ? {} : { ETag: tag }
   for (const name of tag === '' ? headersOfUntagged : headersOfUnchanged) {
@@ -129,10 +129,10 @@ function notModified({ headers }: Reply, tag: string): Reply {
   return { status: 304, headers: told, body: null }
 }
 
-/** Lists are cached for as long as nothing was written to what they were read from. */
+/** A cached list is valid until one of the collections that it was read from changes. */
 interface AnswerCache {
   readonly answers: Remembered<CachedAnswer>
-  /** What was asked for once: most pages of a long list are not asked for again, and would only drive out others. */
+  /** Requests that were seen once: most pages of a long list are not requested again, and would only evict others. */
   readonly once: Memo<string, true>
   readonly callerNames: Memo<Caller, string>
 }
@@ -149,7 +149,7 @@ export const makeAnswerCache = (): AnswerCache => ({
 /** A request whose caller and version are known. */
 type CacheableWay = Way & Pick<Parts, 'identified' | 'versioned'>
 
-/** What one caller was answered is nothing to another one, nor to another version. R143, R196. */
+/** Answers differ between callers and between versions. R143, R196. */
 function cacheKeyOf(
   { call: { target }, identified: { caller }, versioned }: CacheableWay,
   names: AnswerCache['callerNames'],
@@ -158,7 +158,7 @@ function cacheKeyOf(
   return `${whose} ${versioned.carried.label} ${target}`
 }
 
-/** The state that a list is read from: that of its collection and of its owner's. Null for what is no list, or changes with time. */
+/** The state of all collections that a list is read from; null if the request is not a list, or its cursors expire. */
 function listMark(
   { method, content }: Call,
   { offer, resource, otherCollections = [] }: Route,
@@ -170,7 +170,7 @@ function listMark(
   return store.mark([name, ...(parent ? [parent.collection] : []), ...otherCollections]) ?? store.fetchMark?.() ?? null
 }
 
-/** Caches an answer that was asked for before. Its coded bodies are kept with it; together they are hardly longer. */
+/** Caches an answer at the second request for it. Its size counts twice, as its compressed bodies are kept with it. */
 export function rememberAnswer(
   { answers, once }: AnswerCache,
   { key, mark }: Pick<CacheLookup, 'key' | 'mark'>,
@@ -184,5 +184,5 @@ export function rememberAnswer(
   return known
 }
 
-/** The same answer, whose headers may be added to. */
+/** A copy of an answer, so that headers can be added to it. */
 const copyReply = ({ status, headers, body }: Reply): Reply => ({ status, headers: { ...headers }, body })

@@ -1,4 +1,4 @@
-/** Codes what is sent by what the client accepts, each coding with a tag of its own. Part 7, conditional read. */
+/** Content coding: compresses answers as the client accepts; each coding has its own tag. Part 7, conditional read. */
 import { promisify } from 'node:util'
 import {
   brotliCompress,
@@ -19,7 +19,7 @@ interface Encoder {
   readonly later: (body: string) => Promise<Buffer>
 }
 
-// The quick ways: a page of 40 kB takes 75 µs in 6.9 kB, where four times the time gives 6.0 kB.
+// The fastest levels: a page of 40 kB takes 75 µs and becomes 6.9 kB; four times the time gives 6.0 kB.
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const gzipOptions = { level: 1 }
@@ -36,7 +36,7 @@ const encoders: Readonly<Record<string, Encoder>> = {
   },
   gzip: { now: (body) => gzipSync(body, gzipOptions), later: (body) => promisify(gzip)(body, gzipOptions) },
 }
-/** Up to here a thread costs more than it takes off the loop: 60 to 100 µs to hand something over, a third of them in the loop. */
+/** Up to this length a thread does not pay: the handover takes 60 to 100 µs, a third of it on the event loop. */
 const mostInLoop = 65_536
 
 const encodeBody = ({ now, later }: Encoder, body: string): Buffer | Promise<Buffer> =>
@@ -46,11 +46,11 @@ const offeredCodings = Object.keys(encoders)
 
 type CodingQualities = ReadonlyMap<string, number>
 const noQualities: ReadonlyMap<string, number> = new Map()
-/** Pure: qualities by the text of the header; few different ones are sent. */
+/** Pure: qualities by the text of the header; clients send few different ones. */
 const qualitiesByHeader = new Memo<string, CodingQualities>(500)
 const longestKept = 200
 
-/** The qualities of an Accept-Encoding header; nothing if it cannot be parsed. */
+/** The qualities of an Accept-Encoding header; empty if it cannot be parsed. */
 function qualitiesOf(text: string): CodingQualities {
   const before = qualitiesByHeader.get(text)
   if (before) return before
@@ -72,7 +72,7 @@ function parseQualities(text: string): CodingQualities {
 
 const codingQuality = (coding: string, given: CodingQualities): number => given.get(coding) ?? given.get('*') ?? 0
 
-/** The best coding the client accepts; null where the answer goes out as it is. R146. */
+/** The best coding that the client accepts; null if the answer is sent uncompressed. R146. */
 export function acceptedCoding({ headers }: Call): string | null {
   const text = headers['accept-encoding']
   if (text === undefined || text === '' || headers['cache-control']?.toLowerCase().includes('no-transform')) return null
@@ -86,14 +86,14 @@ export function acceptedCoding({ headers }: Call): string | null {
   return best
 }
 
-/** Whether a tag of this coding (none for the plain one) may be answered with 304 now. R142. */
+/** Whether the client still accepts this coding ('' for uncompressed), so that its tag may be answered with 304. R142. */
 export function isCodingAcceptable({ headers }: Call, coding: string): boolean {
   const given = qualitiesOf(headers['accept-encoding'] ?? '')
   if (coding === '') return given.get('identity') !== 0 && !(given.get('*') === 0 && !given.has('identity'))
   return offeredCodings.includes(coding) && codingQuality(coding, given) > 0
 }
 
-/** The coding that an answer will be sent in; null where it is too short, or where coding is off. */
+/** The coding that an answer will be sent in; null if it is too short, coding is off, or the client accepts no coding. */
 export function replyCoding(call: Call, { body, headers }: Reply, { compression, resource }: Settings): string | null {
   const { minBytes } = compression
   if (typeof body !== 'string' || minBytes === null || !resource.compress || headers['Content-Encoding'] !== undefined)
@@ -102,13 +102,13 @@ export function replyCoding(call: Call, { body, headers }: Reply, { compression,
   return acceptedCoding(call)
 }
 
-/** An answer that is sent whatever the client has already. */
+/** Compresses an answer to which no preconditions apply. */
 export function encodeIfAccepted(call: Call, reply: Reply, settings: Settings): Promise<Reply> | Reply {
   const coding = replyCoding(call, reply, settings)
   return coding === null ? reply : encodeReply(call, reply, coding)
 }
 
-/** The answer as it is sent, coded once where it is kept. Headers of HEAD are those of GET, and its length is not known before coding. R10, R122. */
+/** Compresses an answer, or takes its body from `kept`. HEAD gets the headers of GET without compressing. R10, R122. */
 export async function encodeReply(
   call: Call,
   reply: Reply,
@@ -124,10 +124,10 @@ export async function encodeReply(
   return { ...reply, headers, body }
 }
 
-/** The tag of a coding: derived from the plain one, which it does not hide. R122. */
+/** The tag of a coding: the plain tag with the coding as a suffix. R122. */
 export const tagOfCoding = (etag: string, coding: string): string => `${etag.slice(0, -1)}+${coding}"`
 
-/** A tag without its coding, and the coding. */
+/** Splits a tag into the plain tag and the coding, '' if it has none. */
 export function splitCodedTag(tag: string): readonly [plain: string, coding: string] {
   const cut = tag.lastIndexOf('+')
   return cut < 0 ? [tag, ''] : [tag.slice(0, cut), tag.slice(cut + 1)]

@@ -1,4 +1,4 @@
-/** Corridor phase: what those who list, describe and explain the phases of the corridor know of each of them. R1. */
+/** Corridor phase: the facts about a phase that the listing, the description and `explain` read. R1. */
 import type { DescribedCorridor } from '../describe/refusals.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RequestContext } from '../flow/intent.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 
-/** A request that is explained and not carried out. */
+/** A request that is explained instead of carried out. */
 export interface ExplainedWay {
   readonly service: Service
   readonly store: Store
@@ -40,11 +40,11 @@ export interface CorridorPhase extends DescribedPhase {
   /** The parts of a request that it needs, and the one that it adds. */
   readonly needs?: readonly string[]
   readonly gives: string | null
-  /** Whether it is left out once there is an answer. */
+  /** Whether it is skipped once there is an answer. */
   readonly answers?: true
   readonly pass: (way: never) => unknown
   readonly explains?: readonly ExplainedCheck[]
-  /** Adds headers to every reply, that of a refusal in any phase included. */
+  /** Adds headers to every reply, including refusals of any phase. */
   readonly completes?: Completion
 }
 
@@ -52,7 +52,7 @@ export interface CorridorPhase extends DescribedPhase {
 export interface PhaseStep {
   readonly name: string
   readonly pass: (way: never) => unknown
-  /** Adds what it gave to the request; null if it gives nothing. */
+  /** Adds the part that the phase returned to the request; null if it adds no part. */
   readonly add: ((way: never, part: never) => void) | null
   readonly answers: boolean
 }
@@ -62,6 +62,6 @@ export type Completion = (reply: Reply, way: never) => void
 export interface Corridor {
   readonly phases: readonly CorridorPhase[]
   readonly steps: readonly PhaseStep[]
-  /** What adds headers to every reply, that of the last phase first. */
+  /** The functions that add headers to every reply, that of the last phase first. */
   readonly completions: readonly Completion[]
 }

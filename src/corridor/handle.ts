@@ -19,7 +19,7 @@ import { memoryPhase, renderPhase, storePhase } from './store-phases.ts'
 import { documentPhase, healthPhase } from './unversioned.ts'
 import { versionPhase } from './versioned-path.ts'
 
-/** What is checked before the route is known. */
+/** The phases up to the route. */
 export const placePhases = [
   messagePhase, //      400, 414, 417, 431
   healthPhase, //       503
@@ -32,7 +32,7 @@ export const placePhases = [
   methodPhase, //       405, 501
 ] as const
 
-/** What is checked of the caller. */
+/** The checks of the caller. */
 export const callerPhases = [
   credentialsPhase, //  400, 401, 429
   quotaPhase, //        401, 429
@@ -41,7 +41,7 @@ export const callerPhases = [
   accountPhase, //      403
 ] as const
 
-/** What is read of the request, carried out and answered. */
+/** The phases that read the request, carry it out and answer it. */
 export const answerPhases = [
   cachePhase,
   acceptPhase, //       406

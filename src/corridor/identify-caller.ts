@@ -1,4 +1,4 @@
-/** Finds out who calls without refusing a failed attempt yet, so that it can be counted first. Part 5; part 8, request counts. */
+/** Identify caller: authenticates, and counts a failed attempt before refusing it. Part 5; part 8, request counts. */
 
 import { refuseCredentialsInTarget } from '../auth/scheme.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
@@ -12,7 +12,7 @@ import type { ExplainedWay } from './corridor-phase.ts'
 import { check, type IdentifiedCaller, type Parts, phase, type Way } from './phase.ts'
 import type { ServerContext } from './server-context.ts'
 
-/** Who calls. R184. */
+/** Authenticates the caller. A 401 is returned instead of thrown, so that the attempt can be counted first. R184. */
 export function identifyCaller(
   call: Call,
   rule: AccessRule,
@@ -31,7 +31,7 @@ function failedAttempt(problem: unknown): IdentifiedCaller {
   throw problem
 }
 
-/** Refuses whoever is not known, after the attempt was counted against its address. R184. */
+/** Refuses an unauthenticated caller, after counting the attempt against its address. R184. */
 export async function admitIdentified(call: Call, house: ServerContext): Promise<void> {
   const { problem } = await identifyCaller(call, 'authenticated', house)
   if (!problem) return
@@ -65,7 +65,7 @@ function callerText({ account, scopes, tier }: Caller): string {
   return `${whose}, ${scopes.size === 0 ? 'no scopes' : [...scopes].join(' ')}${tier === null ? '' : `, tier ${tier}`}`
 }
 
-/** Counts the request, a failed attempt to say who calls included. */
+/** Counts the request, even if its authentication failed. */
 export const quotaPhase = check({
   name: 'quota',
   needs: ['identified', 'versioned'],
@@ -88,7 +88,7 @@ function admitRate(way: Way & Pick<Parts, 'identified'>, rate: Way['rate']): voi
   if (way.identified.problem) throw way.identified.problem
 }
 
-/** The quotas that apply, not what is left of them: only the serving nodes know that. R181. */
+/** The quotas that apply, but not how much of them is left: only the serving nodes know that. R181. */
 function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | null {
   if (!quotas) return null
   const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous

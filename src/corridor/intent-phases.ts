@@ -1,4 +1,4 @@
-/** Intent phases: read what a request wants of a route: representation, content, parameters, body. R1, R19. */
+/** Intent phases: check the representation and the content of a request, and parse its parameters and body. R1, R19. */
 import { refuseCredentialsInBody } from '../auth/scheme.ts'
 import { admitContent, negotiate } from '../endpoints/accept.ts'
 import { repeatProblem } from '../endpoints/item.ts'
@@ -71,7 +71,7 @@ export const intentPhase = phase({
   },
 })
 
-/** What is wanted. Where that cannot be read or has to be asked for, the target and its conditions come first. R1, R19. */
+/** The target is checked first only if parsing fails or the client waits for 100 Continue. R1, R19. */
 function parseIntent(
   asked: RequestContext,
   route: Route,
@@ -88,7 +88,7 @@ function parseIntent(
   }
 }
 
-/** What is wanted by a call that has content, or should have. */
+/** Parses a call that has content, or should have. */
 async function parseWithContent(
   asked: RequestContext,
   route: Route,

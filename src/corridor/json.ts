@@ -1,4 +1,4 @@
-/** Strict JSON: what a plain parser lets pass (repeated keys, lost precision, broken strings) is refused. Part 7, invalid data. */
+/** JSON, strict: refuses what JSON.parse accepts: repeated keys, lost precision, broken strings. Part 7, invalid data. */
 import { isUtf8 } from 'node:buffer'
 import { addViolation, escapePointer, shortName } from '../errors/pointer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
@@ -9,7 +9,7 @@ interface JsonLimits {
   readonly maxKeys: number
 }
 
-/** The object that the bytes are the text of. R43 to R46. */
+/** Parses bytes as one JSON object. R43 to R46. */
 export function parseObject(bytes: Buffer, bounds: JsonLimits): Record<string, unknown> {
   if (!isUtf8(bytes))
     throw new Problem('invalid-encoding', 'The content is not valid UTF-8.', { extra: { in: 'body' } })
@@ -34,7 +34,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** What the engine says of a broken text, without the piece of it that it quotes. */
+/** The error message of JSON.parse, without the piece of the content that it quotes. */
 function syntaxFault(message: string): string {
   const [, character] = /^Unexpected token '(.)'/su.exec(message) ?? []
   if (character !== undefined) return `${JSON.stringify(character)} is out of place`
@@ -44,7 +44,7 @@ function syntaxFault(message: string): string {
 
 const malformedJson = (message: string): Problem => new Problem('malformed-json', message, { extra: { in: 'body' } })
 
-/** Whether nothing needs a closer look: as many keys as were written, plain numbers, no escapes that can hide something. */
+/** A quick check that saves the scan: no repeated keys (as many colons as parsed keys), only short integers, no \u. */
 function isSound(text: string, value: unknown, { maxDepth, maxKeys }: JsonLimits): boolean {
   const escapes = text.includes('\\')
   if (escapes && text.includes('\\u')) return false
@@ -72,7 +72,7 @@ function endOfDigits(text: string, from: number): number {
   return end
 }
 
-/** How many keys all objects of a value have; -1 where one has too many. The depth is known to be bounded. */
+/** How many keys all objects of a value have together; -1 if one has more than `most`. The depth was checked before. */
 function keysIn(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 0
   const members: unknown[] = Array.isArray(value) ? value : Object.values(value)
@@ -94,7 +94,7 @@ interface Level {
   index: number
 }
 
-/** Goes once over a text that is known to be valid JSON. */
+/** Refuses repeated keys, inexact numbers and broken strings in a text that is known to be valid JSON. */
 function scan(text: string, { maxDepth, maxKeys }: JsonLimits): void {
   const escapes = text.includes('\\')
   const levels: Level[] = []
@@ -164,7 +164,7 @@ function addKey(levels: readonly Level[], level: Level, key: string, maxKeys: nu
   if (keys.add(key).size > maxKeys) throw malformedJson(`An object has more than ${maxKeys} keys.`)
 }
 
-/** Passes over a number; one that a double cannot hold exactly is refused. R44. */
+/** Skips a number; refuses one that a double cannot hold exactly. R44. */
 function skipNumber(text: string, from: number, levels: readonly Level[]): number {
   let end = from + 1
   let plain = true
@@ -182,13 +182,13 @@ function skipNumber(text: string, from: number, levels: readonly Level[]): numbe
 const isNumeric = (code: number): boolean =>
   (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d
 
-/** Whether a double gives back the number that was written. */
+/** Whether a double holds the number of the text exactly. */
 function isExact(raw: string): boolean {
   const value = Number(raw)
   return Number.isFinite(value) && canonicalNumber(raw) === canonicalNumber(String(value))
 }
 
-/** The digits of a number without zeros at their ends, and the power of ten of the last one. Linear, whatever the length. */
+/** The digits of a number without leading and trailing zeros, and the power of ten of the last digit. Takes linear time. */
 function canonicalNumber(text: string): string {
   const [mantissa = '', power = '0'] = text.toLowerCase().split('e')
   const [units = '', fraction = ''] = mantissa.replace('-', '').split('.')

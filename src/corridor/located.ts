@@ -1,4 +1,4 @@
-/** Located: the place and the route of a call, OPTIONS, and paths that lead elsewhere. Part 4, path rules and methods. */
+/** Located: finds the endpoint and the route of a call; answers OPTIONS and redirects. Part 4, path rules and methods. */
 import { refuseCredentialsInOptions } from '../auth/scheme.ts'
 import { locate, type RouteMatch } from '../endpoints/locate.ts'
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
@@ -23,7 +23,7 @@ export const pathPhase = phase({
   },
 })
 
-/** Says what is offered at a place. Behind it are the routes alone. */
+/** Answers OPTIONS at an endpoint; all later phases have a route. */
 export const optionsPhase = check({
   name: 'options',
   needs: ['match'],
@@ -54,7 +54,7 @@ export const methodPhase = phase({
   },
 })
 
-/** The place of a target, or the answer that sends to it. */
+/** The endpoint of a target, or the redirect to it. */
 export function findEndpoint(
   { target }: Call,
   { version, path }: VersionedPath,

@@ -1,4 +1,4 @@
-/** Checks the message itself, whatever it asks for: its form, its size, its expectation, its host. Part 8, limits. */
+/** Message: checks the form, size, expectation and host of a request before anything else. Part 8, limits. */
 import { redact } from '../auth/scheme.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
@@ -31,7 +31,7 @@ function admitMessage(call: Call, { limits }: Settings): void {
   admitHostLine(call) //      400
 }
 
-/** Behind such a message nothing can be trusted, so that its connection is closed. R18. */
+/** Closes the connection, as nobody can be sure where the next request in it begins. R18. */
 const malformedMessage = (message: string): Problem =>
   new Problem('malformed-request', message, { headers: { Connection: 'close' } })
 
@@ -45,7 +45,7 @@ function admitForm({ http, method, target }: Call): void {
   )
 }
 
-/** A message has one length that nobody can read in two ways. R18. */
+/** Refuses a message whose length a proxy could read differently (request smuggling). R18. */
 function admitFraming({ http, headers }: Call): void {
   const length = headers['content-length']
   if (length !== undefined && !/^\d+$/.test(length))
@@ -79,7 +79,7 @@ function admitExpectation({ http, headers: { expect } }: Call): void {
     'expectation-failed',
     'The only expectation that can be met is 100-continue. Leave the others out.',
     {
-      headers: { Connection: 'close' }, // whether its content will come, nobody knows
+      headers: { Connection: 'close' }, // the content may follow or not
     },
   )
 }
@@ -95,7 +95,7 @@ function isAuthority(text: string): boolean {
 const authorities = new Memo<string, true>(100)
 const longestKept = 300
 
-/** R17: one host, or in HTTP/1.0 none. */
+/** R17: exactly one Host line; HTTP/1.0 may leave it out. */
 function admitHostLine(call: Call): void {
   const given = headerLines(call, 'host')
   if (given.length > 1) throw invalidHost('The request has more than one Host line.')
@@ -113,7 +113,7 @@ const invalidHost = (fault: string): Problem =>
     headers: { Connection: 'close' },
   })
 
-/** Refuses a host that is not one of the service's; that of an absolute target counts more than the header. R17. */
+/** Refuses a host that is not one of the service's; the host of an absolute target overrides the header. R17. */
 function admitHost({ authority, headers }: Call, hosts: readonly string[] | undefined): void {
   if (!hosts) return
   const given = (authority ?? headers.host ?? '').toLowerCase()
@@ -124,7 +124,7 @@ function admitHost({ authority, headers }: Call, hosts: readonly string[] | unde
 
 const originPattern = /^https?:\/\/([^/?#]*)/i
 
-/** What a target that was sent asks for, and the authority it names, if it does. R17. */
+/** Splits a request target into the path with its query, and the authority, null if it names none. R17. */
 export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
   if (sent.startsWith('/')) return { target: sent, authority: null }
   const [whole, authority] = originPattern.exec(sent) ?? []
@@ -135,13 +135,13 @@ export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
 
 const requestIdPattern = /^[\w.-]{1,128}$/
 
-/** The Request-Id of a call: that of the client, where it is one and not a credential that went astray. R27. */
+/** The Request-Id of a call: the client's, unless it is malformed or looks like a credential. R27. */
 export const requestIdOf = (given: string | undefined, world: ServiceWorld): string =>
   given !== undefined && requestIdPattern.test(given) && redact(given) === given ? given : world.newRequestId()
 
 const traceparentPattern = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 
-/** The trace of a `traceparent`; an invalid one means nothing. Only versions to come may say more. R26. */
+/** The trace id of `traceparent`; null if it is invalid. Only versions after 00 may have more parts. R26. */
 export function traceOf({ headers: { traceparent } }: Call): { traceId: string } | null {
   if (traceparent === undefined) return null
   const [, version, traceId, more] = traceparentPattern.exec(traceparent) ?? []

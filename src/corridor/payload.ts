@@ -1,4 +1,4 @@
-/** Takes the content of a request in: counted, decoded, parsed. Part 8, body size. */
+/** Payload: reads the content of a request within its limit, decodes it and parses it. Part 8, body size. */
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import { codingsOf, contentTooLarge, declaredLength } from '../endpoints/accept.ts'
@@ -16,7 +16,7 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 }
 
-/** The object a request carries, a form as its text; null where the route takes none. Of what is here at once the declared length was checked. */
+/** The JSON object or form of a request; null if the route takes none. Complete content has its declared length. */
 export async function readPayload(call: Call, { content, resource, about }: Route): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return admitNoContent(call, settings)
@@ -66,11 +66,11 @@ async function readContent({ content }: Call, most: number): Promise<Buffer> {
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
-/** Content that breaks off, as its sender went away, is no failure of the service. */
+/** Content that breaks off because the client disconnected is not a failure of the service. */
 const brokenOffContent = (cause: unknown): Problem =>
   new Problem('malformed-request', 'The content broke off before its end.', { cause })
 
-/** Undoes the codings, the last one first; what comes out counts against the limit too. R33. */
+/** Undoes the codings, the last one first; the decoded size is limited too. R33. */
 async function decodeContent(bytes: Buffer, codings: readonly string[], most: number): Promise<Buffer> {
   let plain = bytes
   for (const coding of codings.toReversed()) {

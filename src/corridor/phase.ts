@@ -14,7 +14,7 @@ import type { QuotaStatus } from '../limits/quota.ts'
 import type { Completion, Corridor, CorridorPhase, PhaseStep } from './corridor-phase.ts'
 import type { ServerContext } from './server-context.ts'
 
-/** The version that serves a call, and its path without it. */
+/** The version that serves a call, and the path without the version. */
 export interface VersionedPath {
   readonly version: ServedVersion
   readonly carried: CarriedVersion
@@ -23,11 +23,11 @@ export interface VersionedPath {
 
 export interface IdentifiedCaller {
   readonly caller: Caller
-  /** The refusal if the credentials are invalid; the caller is anonymous then, and its address pays. */
+  /** The refusal if authentication failed; the caller is anonymous then, and its address is charged. */
   readonly problem?: Problem
 }
 
-/** A list that was answered, and the answer as it was coded. */
+/** A list answer with its query, and its body in each coding that was sent. */
 export interface CachedAnswer {
   readonly query: ListQuery | null
   readonly reply: Reply
@@ -37,15 +37,15 @@ export interface CachedAnswer {
 export interface CacheLookup {
   /** Names the request among those of all callers. */
   readonly key: string
-  /** The state of what a list is read from; null if the answer is not cached. */
+  /** The state of the collections that a list is read from; null if the answer must not be cached. */
   readonly mark: string | null
   /** The query of the last answer to the same request. */
   readonly query: ListQuery | null
-  /** That answer, if it still holds. */
+  /** That answer, if it is still valid. */
   readonly known: CachedAnswer | null
 }
 
-/** What a request is, once all phases have passed; each part is added by one phase. */
+/** The parts of a request; each is added by one phase. */
 export interface Parts {
   readonly versioned: VersionedPath
   readonly match: RouteMatch
@@ -56,15 +56,15 @@ export interface Parts {
   readonly query: ListQuery | null
   readonly intent: Intent
   readonly outcome: Outcome
-  /** The answer, before the conditions of the request and its coding. */
+  /** The answer before preconditions and compression. */
   readonly answer: Reply
 }
 
 export type PartName = keyof Parts
 
-/** What a request holds until its answer has left. */
+/** What a request holds until its answer has been sent. */
 export interface Admission {
-  /** Its slot among all requests, and among those of its caller. */
+  /** `leave` releases its slot among all requests, `finish` that among the requests of its caller. */
   leave: () => void
   finish: () => void
   readonly memory: AnswerMemory
@@ -78,11 +78,11 @@ export type Way = { -readonly [Name in PartName]: Parts[Name] | null } & {
   readonly context: ServerContext
   readonly corridor: Corridor
   readonly admission: Admission
-  /** The reply; the phases behind the one that gave it are left out. */
+  /** The reply; once it is set, later phases are skipped. */
   reply: Reply | null
   /** The route or place whose notices the reply carries. */
   noticed: Route | Endpoint | null
-  /** How long each phase took; null if nobody wants to know. */
+  /** How long each phase took; null if `serverTiming` is off. */
   readonly timing: string[] | null
 }
 
@@ -107,7 +107,7 @@ export const check = <const Needs extends PartName = never>(
   own: Omit<Phase<Needs, never>, 'gives' | 'pass'> & { readonly pass: (way: Known<Needs>) => unknown },
 ): Phase<Needs, never> => ({ ...own, gives: null })
 
-/** The phases in an order in which each part is there before it is needed; another order does not compile. */
+/** Checks the order of phases: a phase that needs a part which no earlier phase adds does not compile. */
 type Ordered<Phases, Given extends PartName = never> = Phases extends readonly [infer First, ...infer Rest]
   ? First extends Phase<infer Needs, infer Gives>
     ? [Exclude<Needs, Given>] extends [never]
@@ -116,7 +116,7 @@ type Ordered<Phases, Given extends PartName = never> = Phases extends readonly [
     : never
   : Phases
 
-/** Prepares the phases: what runs for every request has objects of one shape, and few of them. */
+/** Prepares the phases. All steps are objects of one shape, which the engine reads fastest. */
 export const corridorOf = <const Phases extends readonly CorridorPhase[]>(
   ...phases: Phases & Ordered<Phases>
 ): Corridor => ({

@@ -1,4 +1,4 @@
-/** Turns whatever was thrown into an answer: a Problem as it is, anything else as a failure that says nothing. Part 7. */
+/** Refuse: turns anything thrown into an answer: a Problem as it is, anything else as an error without details. Part 7. */
 
 import { ConversionError, conversionErrorIn } from '../changes/conversion-error.ts'
 import { wantsProblem } from '../endpoints/accept.ts'
@@ -13,7 +13,7 @@ import type { Service } from '../service.ts'
 import { traceOf } from './message.ts'
 import type { ServerContext } from './server-context.ts'
 
-/** What is refused by whom. */
+/** The parts of the server context that a refusal uses. */
 type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed' | 'world'>
 
 export function refuse(
@@ -25,7 +25,7 @@ export function refuse(
   try {
     return renderRefusal(call, house, thrown, edition)
   } catch (cause) {
-    return renderRefusal(call, house, cause, edition) // a Problem that cannot be written down is a failure itself
+    return renderRefusal(call, house, cause, edition) // a Problem that cannot be rendered is a failure itself
   }
 }
 
@@ -49,7 +49,7 @@ function renderRefusal(call: Call, house: RefusalContext, thrown: unknown, editi
   return reply
 }
 
-/** What was thrown inside; of a conversion, what the change itself threw. */
+/** The original error; for a failed conversion, the error that the change threw. */
 function causeOf({ cause }: Problem, thrown: unknown): unknown {
   const found = cause ?? thrown
   return found instanceof ConversionError ? found.cause : found
@@ -61,7 +61,7 @@ function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<st
   return { version: edition?.label, resource: cause.resource, id: cause.id }
 }
 
-/** Writes a failure to the log; that of one row in one version once a minute, as every list that holds the row fails. */
+/** Logs a failure; that of one row in one version once a minute, as every list that holds the row fails. */
 function report(call: Call, house: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
   const { log, world } = house
   const { version, resource, id } = about
@@ -72,7 +72,7 @@ function report(call: Call, house: RefusalContext, { type, message }: Problem, a
   else log.error({ ...line, ...about }, message)
 }
 
-/** A refusal under the name that its type has in a version. */
+/** The Problem with the name that its type has in the version. */
 function inNamesOfVersion(problem: Problem, edition: ServedVersion | null): Problem {
   const type = edition?.errorNames.get(problem.type) ?? problem.type
   if (type === problem.type) return problem
@@ -87,7 +87,7 @@ function inNamesOfVersion(problem: Problem, edition: ServedVersion | null): Prob
   })
 }
 
-/** What a failure was caused by, as the nested error it is. R157. */
+/** The cause of a failure as a nested error, for development. R157. */
 function causeDetails(cause: unknown): Record<string, unknown> {
   const message = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   return { cause: { message, type: 'internal-error', types: ['internal-error', 'server-error', 'error'] } }
@@ -96,7 +96,7 @@ function causeDetails(cause: unknown): Record<string, unknown> {
 const notShowable = 'The item cannot be shown in this version.'
 const notConvertible = 'An item that was stored by an older version cannot be converted to the newest one.'
 
-/** A type that nobody declared, or that says no more than "error", says nothing about itself. R150, R160. */
+/** Replaces a Problem of an undeclared type, or of the root type, by an internal error without details. R150, R160. */
 function declaredProblem(thrown: unknown, { errors }: Pick<Service, 'errors'>): Problem {
   const failed = thrown instanceof Problem ? null : conversionErrorIn(thrown)
   if (failed)
@@ -145,10 +145,10 @@ function errorReply(
 const sendablePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** A request as a URI: its UUID, or whatever text the client chose. R158. */
+/** The Request-Id as a URI: a UUID, or the text that the client chose. R158. */
 const requestUri = (id: string): string => (uuidPattern.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)
 
-/** Whether a line of this name is due: once a minute. Of very many names some are forgotten. */
+/** Whether a line of this name may be logged: once a minute. If there are very many names, some are forgotten. */
 function isLogDue({ state }: ServiceWorld, name: string, now: number): boolean {
   const times = state.of(makeLogTimes, null)
   const last = times.get(name)

@@ -1,4 +1,4 @@
-/** Completes the headers of answers: what caches and browsers are told, and what every answer carries. Part 7, conditional read. */
+/** Reply headers: for caches and browsers, and those of every answer. Part 7, conditional read. */
 import { addCorsHeaders } from '../auth/cors.ts'
 import type { Call } from '../flow/call.ts'
 import { Memo } from '../flow/memo.ts'
@@ -8,7 +8,7 @@ import { elapsedSince } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 import type { ServerContext } from './server-context.ts'
 
-/** Completes the headers of an answer of a route. R29, R143 to R145. */
+/** Adds the headers that every answer of a route has. R29, R143 to R145. */
 export function completeHeaders(method: string, route: Route, reply: Reply): Reply {
   const { headers, body } = reply
   if (body) {
@@ -23,14 +23,14 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   return reply
 }
 
-/** Whether an answer is the same whoever asks. */
+/** Whether an answer is the same for all callers. */
 const isSameForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.hasScopedFields
 
 export const varyByCaller = (auth: Settings['auth']): string => `Accept-Encoding, ${credentialHeaders(auth).join(', ')}`
 
 const standardCredentialHeaders: readonly string[] = ['Authorization']
 
-/** The headers that say who calls. */
+/** The headers that carry credentials. */
 export const credentialHeaders = ({ apiKeyHeader }: Settings['auth']): readonly string[] =>
   apiKeyHeader === null ? standardCredentialHeaders : [...standardCredentialHeaders, apiKeyHeader]
 
@@ -42,7 +42,7 @@ export function addVary(headers: Record<string, string>, names: readonly string[
   }
 }
 
-/** How long an answer may be used without asking again: not at all, unless declared. R143. */
+/** How long caches may use an answer without revalidating it: not at all, unless declared. R143. */
 function cacheControl(route: Route): string {
   const { scope, maxAge } = route.resource.settings.cache
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
@@ -51,7 +51,7 @@ function cacheControl(route: Route): string {
   return maxAge === null && scope === null ? age : `public, ${age}`
 }
 
-/** The last headers of every answer, by whichever door it leaves. R10, R26, R27, R143, R176. */
+/** Adds the headers of every answer, of node:http and fetch alike. R10, R26, R27, R143, R176. */
 export function stampReply(call: Call, reply: Reply, { service, world }: ServerContext, started: number): void {
   const { headers, body } = reply
   addCorsHeaders(call, reply, service.settings)
@@ -63,10 +63,10 @@ export function stampReply(call: Call, reply: Reply, { service, world }: ServerC
     headers['Content-Length'] = String(Buffer.byteLength(body))
 }
 
-/** Pure: dates by their second; many answers leave in one second. */
+/** Pure: dates by their second; many answers are sent in one second. */
 const dates = new Memo<number, string>(4)
 
-/** The engine's own date can be behind by a second, R130. */
+/** Not the date of node:http, which can be behind by a second. R130. */
 function replyDate(now: number): string {
   const second = Math.floor(now / 1000)
   return dates.get(second) ?? dates.set(second, new Date(now).toUTCString())

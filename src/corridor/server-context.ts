@@ -1,4 +1,4 @@
-/** House: what the corridor needs besides the call. Part 1. */
+/** Server context: everything that the corridor needs besides the call. Part 1. */
 import { type Authenticate, makeAuthenticate } from '../auth/authenticate.ts'
 import type { AuthVerdict } from '../auth/verdict.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -10,7 +10,7 @@ import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
 import type { Corridor } from './corridor-phase.ts'
 
-/** Where what is not sent is written down. */
+/** The log, for details that are not sent to clients. */
 export interface Log {
   readonly error: (about: object, message: string) => void
   readonly warn: (about: object, message: string) => void
@@ -20,35 +20,35 @@ export interface Log {
 export interface ServerContext {
   readonly service: Service
   readonly store: Store
-  /** Counts what is spent of quotas, where the store does not. R184. */
+  /** Counts the use of quotas, unless the store does. R184. */
   readonly ledger?: Ledger
-  /** The proxies that are believed when they say where a call comes from. R184. */
+  /** The proxies whose forwarded client addresses are trusted. R184. */
   readonly proxies?: readonly Network[]
   readonly world: ServiceWorld
-  /** Finds out who calls. */
+  /** Identifies the caller. */
   readonly authenticate: Authenticate
   readonly log: Log
-  /** Whether the house takes guests; false while it closes. */
+  /** Whether the server takes requests; false while it stops. */
   readonly open: () => boolean
-  /** The hosts that it answers for; all where there are none. R17. */
+  /** The hosts that it answers for; all hosts if it is missing. R17. */
   readonly hosts?: readonly string[]
-  /** The full numbers of versions, where contracts were locked. R187. */
+  /** The full numbers of versions, if contracts were locked. R187. */
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
   /** The phases of a request; the standard ones unless given. */
   readonly corridor?: Corridor
-  /** Whether callers are shown what a failure was caused by: for development alone. R157. */
+  /** Whether clients see the causes of failures: only in development. R157. */
   readonly exposed?: boolean
 }
 
-/** What callers can be known by, besides the tokens that the declaration names. */
+/** The ways to identify callers, besides the tokens that the declaration names. */
 export interface CallerSources {
-  /** What API keys are sealed with, the first one seals new ones; none where no keys are taken. */
+  /** The secrets that API keys are hashed with; the first one hashes new keys. Empty if keys are not accepted. */
   readonly peppers?: readonly string[]
-  /** Callers that are known from the start, by their API key. */
+  /** Fixed callers by their API key. */
   readonly known?: ReadonlyMap<string, Caller>
 }
 
-/** Finds out who calls a service. */
+/** Makes the function that identifies the callers of a service. */
 export function callerGate(
   { settings, challenge }: Service,
   store: Store,
@@ -60,7 +60,7 @@ export function callerGate(
   return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
 }
 
-/** What judges tokens is brought in only where they are taken: it holds 10 MB. */
+/** Loads the token verifier only if tokens are accepted: it takes 10 MB. */
 function lazyTokenJudge(tokens: TokenSettings, world: ServiceWorld): (token: string) => Promise<AuthVerdict> {
   const { issued } = world
   const judged = Promise.all([import('../auth/token.ts'), import('../auth/jwks.ts')]).then(

@@ -1,4 +1,4 @@
-/** Store phases: carry out what a request wants, and render what came of it. Part 4, methods. */
+/** Store phases: carry out a request on the store, and render the outcome. Part 4, methods. */
 import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
@@ -16,7 +16,7 @@ import type { ExplainedWay } from './corridor-phase.ts'
 import { check, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
 
-/** Waits until there is memory for the answer, by what answers of the route needed before. */
+/** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
   name: 'memory',
   needs: ['route', 'intent'],
@@ -53,7 +53,7 @@ export const renderPhase = phase({
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
     learnSize(admission.memory, route, intent, bytes)
-    // Only a read may still be refused for want of memory: a write is done.
+    // Only a read may still wait for memory, and be refused: a write is committed.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)
     return room ? room.then(() => reply) : reply
@@ -106,7 +106,7 @@ async function otherAccounts({ store }: ExplainedWay, { collection, key }: Read)
   return whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
 }
 
-/** Why an item is missing, including that it belongs to another account, which clients are not told. */
+/** Why an item is missing, even if it belongs to another account, which is secret to clients. */
 function absenceText({ collection, key }: Read, found: ReadResult, accounts: readonly string[]): string {
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`

@@ -1,4 +1,4 @@
-/** What stands apart from the resources: whether the process lives and can serve, and documents about the service. Part 1; part 13. */
+/** Unversioned paths: /healthz and /readyz, and documents about the service. Part 1; part 13. */
 import { hash } from 'node:crypto'
 import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/scheme.ts'
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
@@ -76,14 +76,14 @@ function documentReply(call: Call, house: ServerContext, corridor: Corridor): Pr
 const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
 const pointerPaths = ['/', '/.well-known/api-catalog']
 
-/** Whom a path that stands apart is answered to, for those who explain it; null where resources answer. */
+/** For `explain`: who may read an unversioned path; null if the path belongs to the resources. */
 export function unversionedRule(target: string, { documents, settings }: Service): 'public' | 'authenticated' | null {
   const path = target.split('?', 1)[0] as string
   if (descriptionPath.test(path)) return settings.openapi.public ? 'public' : 'authenticated'
   return ['/healthz', '/readyz', ...pointerPaths].includes(path) || documents.has(path) ? 'public' : null
 }
 
-/** The root, and the catalog: where the descriptions are. R214. */
+/** Answers the root and the API catalog, which link to the descriptions. R214. */
 async function pointerReply(call: Call, path: string, house: ServerContext): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
   const { service, world } = house
@@ -97,7 +97,7 @@ async function pointerReply(call: Call, path: string, house: ServerContext): Pro
   return reply
 }
 
-/** The description of a version, of the newest one where none is named. Whoever may not see it is told nothing of versions. R214, R218. */
+/** The description of a version, by default the newest. If it is private, others learn nothing of versions. R214, R218. */
 async function descriptionReply(
   call: Call,
   label: string | null,
@@ -125,7 +125,7 @@ function describedVersion({ choice }: Service, label: string | null, now: number
   )
 }
 
-/** Made when it is first asked for, and by what is only then loaded. */
+/** Made at the first request, which also loads the code for it. */
 async function descriptionText(
   { service, numbers, store }: ServerContext,
   label: string,
@@ -137,14 +137,14 @@ async function descriptionText(
   return openapiText(service, label, corridor, version === undefined ? { misfits } : { version, misfits })
 }
 
-/** A document as it is kept: its text, its tag, and what it was coded as. */
+/** A cached document: its text, its tag, and its body in each coding that was sent. */
 interface CachedDocument {
   readonly text: string
   readonly tag: string
   readonly encoded: Map<string, Buffer>
 }
 
-/** By the name of the document, which tells all that its text depends on; in characters. */
+/** Cached by name, which includes everything that the text depends on. The size is in characters. */
 const makeDocumentCache = (caches: boolean) => new Remembered<Promise<CachedDocument>, null>(caches ? 16_777_216 : 0)
 
 function cachedDocument(
@@ -161,8 +161,8 @@ function cachedDocument(
   })()
   own.put(name, null, made, 1)
   made.then(
-    ({ text }) => own.put(name, null, made, 2 * text.length), // its coded bodies are kept with it
-    () => own.delete(name), // it is tried again
+    ({ text }) => own.put(name, null, made, 2 * text.length), // its compressed bodies are kept with it
+    () => own.delete(name), // so that the next request tries again
   )
   return made
 }
@@ -170,7 +170,7 @@ function cachedDocument(
 interface DocumentSource {
   readonly name: string
   readonly text: string | (() => Promise<string>)
-  /** Whether it is only for callers that are known. */
+  /** Whether it is only for authenticated callers. */
   readonly closed?: boolean
 }
 

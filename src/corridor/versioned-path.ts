@@ -1,4 +1,4 @@
-/** Versioned path: the version that a call is of, and its path without it. Part 9, versions. */
+/** Versioned path: finds the version of a call, and its path without the version. Part 9, versions. */
 import { locate } from '../endpoints/locate.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { Call } from '../flow/call.ts'
@@ -20,7 +20,7 @@ const callPath = ({ target }: Call): string => {
   return end < 0 ? target : target.slice(0, end)
 }
 
-/** What a call says of its version; where that is not served any more, the way to another one is told. R188, R204. */
+/** Reads the version that a call names; the refusal of a retired version links to its successor. R188, R204. */
 function namedVersionOf(call: Call, service: Service, now: number): NamedVersion {
   const toward = (label: string, path: string) => successorUrl(service, label, path, now)
   return readVersion(call, { path: callPath(call), queried: versionsInQuery(call.target), now, toward }, service.choice)
@@ -36,11 +36,11 @@ function chooseVersion(
   return { version: editions.get(own.label) as ServedVersion, carried: own, path }
 }
 
-/** The version that serves a call of a caller, in one step. */
+/** The version that serves a call of a known caller. */
 export const versionedPathOf = (call: Call, caller: Caller, service: Service, now: number): VersionedPath =>
   chooseVersion(namedVersionOf(call, service, now), caller, service, now)
 
-/** The same place in the version to move to, where it is there; the way to one that has ended itself goes on to the next. R201. */
+/** The URL of the same path in the next version that has not ended; null if that has no such path. R201. */
 function successorUrl(service: Service, label: string, path: string, now: number): string | null {
   const { notices, editions, choice } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
@@ -53,7 +53,7 @@ function successorUrl(service: Service, label: string, path: string, now: number
   return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
 }
 
-/** Whether a path leads to a place. One with a malformed escape was refused, and its refusal comes here to be labelled. */
+/** Whether a path has an endpoint; false for a malformed escape, whose refusal gets version notices too. */
 function isLocated(tree: ServedVersion['tree'], path: string): boolean {
   try {
     return locate(tree, path) !== null
@@ -90,7 +90,7 @@ export const versionPhase = phase({
   completes: addNotices,
 })
 
-/** A failed attempt counts against the quota, whatever was asked for. */
+/** Counts a failed authentication against the quota before refusing it. */
 async function identifiedEarly(way: Way): Promise<Caller> {
   const { call, context } = way
   const { caller, problem } = await identifyCaller(call, 'public', context)
@@ -100,7 +100,7 @@ async function identifiedEarly(way: Way): Promise<Caller> {
   throw problem
 }
 
-/** A version that the path names is another URL: what is said of it there is not said of this operation. */
+/** The refusals that an operation lists. A version in the path belongs to another URL, so its refusals are not listed. */
 function versionRefusals({ choice: { carriers, usual, ended } }: Service): RefusalType[] {
   return [
     ...(carriers.some((one) => one !== 'path') ? ['unsupported-version', 'version-conflict'] : []),
@@ -110,7 +110,7 @@ function versionRefusals({ choice: { carriers, usual, ended } }: Service): Refus
   ]
 }
 
-/** Adds the version of a reply, and the notices of what ends. R145, R193, R198. */
+/** Adds the version of a reply, and its deprecation notices. R145, R193, R198. */
 function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: Way): void {
   if (reply !== null && versioned === null) return // a document outside the versions
   const { choice, settings, going, notices } = context.service

@@ -1,4 +1,4 @@
-/** Chooses the representation by Accept, and says what content a route takes. Part 4, path rules. */
+/** Accept: negotiates the representation, and refuses content that a route does not take. Part 4, path rules. */
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
@@ -21,7 +21,7 @@ interface MediaType {
   readonly parameters: readonly (readonly [name: string, value: string])[]
 }
 
-/** A media type with its parameters, names and type in lower case; null where the text is none. */
+/** Parses a media type; the type and the names of parameters become lower case. Null if the text is malformed. */
 function parseMediaType(text: string): MediaType | null {
   mediaTypePattern.lastIndex = 0
   const type = mediaTypePattern.exec(text)?.[1]
@@ -39,7 +39,7 @@ function parseMediaType(text: string): MediaType | null {
   return { type: type.toLowerCase(), parameters }
 }
 
-/** The media ranges of an Accept header; null where it cannot be read and so means anything. R30. */
+/** The media ranges of an Accept header; null if it is malformed, and so accepts everything. R30. */
 function mediaRanges(text: string): MediaRange[] | null {
   const found: MediaRange[] = []
   for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
@@ -63,7 +63,7 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 
 const jsonType = 'application/json'
 
-/** Refuses where JSON is not acceptable. R31. */
+/** Refuses a client that does not accept JSON. R31. */
 export function negotiate({ headers }: Call): void {
   const { accept } = headers
   if (accept === undefined || accept === '*/*' || accept === jsonType) return
@@ -75,20 +75,20 @@ export function negotiate({ headers }: Call): void {
   )
 }
 
-/** Whether errors are wanted in the form of RFC 9457: it has to be named. R158. */
+/** Whether the client accepts errors in the form of RFC 9457, which it must name explicitly. R158. */
 export function wantsProblem({ headers }: Call): boolean {
   const { accept } = headers
   if (accept === undefined || !accept.toLowerCase().includes('problem+json')) return false
   return (mediaRanges(accept) ?? []).some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
 }
 
-/** The length of the content as declared; 0 where there is none, null where it will show. */
+/** The declared length of the content; 0 if there is no content, null if the transfer is chunked. */
 export function declaredLength({ headers }: Call): number | null {
   if (headers['transfer-encoding'] !== undefined) return null
   return Number(headers['content-length'] ?? 0)
 }
 
-/** Refuses content whose type, coding or declared length cannot be taken. R32, R33, R178. */
+/** Refuses content by its type, coding or declared length. R32, R33, R178. */
 export function admitContent(call: Call, route: Route): void {
   const length = declaredLength(call)
   if (route.content.length === 0) return
@@ -100,7 +100,7 @@ export function admitContent(call: Call, route: Route): void {
   if (length !== null && length > most) throw contentTooLarge(most)
 }
 
-/** A QUERY has to say what its content is, even if there is none. R15. */
+/** QUERY requires Content-Type even without content. R15. */
 function admitQuery({ method, headers }: Call, { content }: Route): void {
   if (headers['content-type'] !== undefined) return
   const message = `This method needs Content-Type: ${content.join(' or ')}.`
@@ -128,7 +128,7 @@ function admitType(call: Call, { content }: Route): void {
   }
 }
 
-/** What is taken, under the name that the method has for it. R15, R32. */
+/** The accepted media types, in the headers that the method has for them. R15, R32. */
 function acceptHeaders(content: readonly string[], method: string): Record<string, string> {
   const types = content.join(', ')
   if (method === 'PATCH') return { Accept: types, 'Accept-Patch': types }
@@ -144,7 +144,7 @@ export function codingsOf({ headers }: Call): string[] {
     .filter((one) => one !== '' && one !== 'identity')
 }
 
-const mostCodings = 3 // each one is decoded in full, so that a pile of them would be work without end
+const mostCodings = 3 // each one is decoded in full, so many of them would be a cheap attack
 
 function admitCoding(call: Call, { resource }: Route): void {
   const { codings } = resource.settings.request

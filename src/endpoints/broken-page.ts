@@ -1,4 +1,4 @@
-/** Broken: the refusal of a page that holds an item which its version cannot show, with the ways around that item. Part 9, versions. */
+/** Broken page: refuses a page with an item that the version cannot show, and links around the item. Part 9, versions. */
 
 import { ConversionError, documentId } from '../changes/conversion-error.ts'
 import { Problem } from '../errors/problem.ts'
@@ -12,7 +12,7 @@ import { targetPath } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cellIn } from '../rows/collection.ts'
 
-/** Makes the answer with a page, or the refusal where one of its items cannot be shown. */
+/** Makes the answer with a page, or the refusal if one of its items cannot be converted. */
 export function orBrokenPage(today: Resource, intent: Intent, page: Page, make: () => Reply): Reply {
   try {
     return make()
@@ -21,7 +21,7 @@ export function orBrokenPage(today: Resource, intent: Intent, page: Page, make: 
   }
 }
 
-/** A page is never shown without the item, as its total would say another number: it is refused, and leads around the item. */
+/** Refuses the whole page: leaving out the item would contradict the total. */
 function brokenPageProblem(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
   const around = linkHeader(linksAround(failure.at, today, intent, page))
   const message =
@@ -34,8 +34,8 @@ function brokenPageProblem(failure: ConversionError, today: Resource, intent: In
 }
 
 /**
- * Links to the pages that end ahead of a row and begin behind it, as far as the list can be asked for them. The one ahead has
- * the rows of this page alone, as those before them may hold another row that cannot be shown.
+ * Links to the pages that end before a row and begin after it, if a pagination style allows them. The one before has
+ * only rows of this page, as earlier rows may include another one that cannot be shown.
  */
 function linksAround(at: number, today: Resource, intent: Intent, page: Page): Record<string, string> {
   const query = intent.query as ListQuery
@@ -56,7 +56,7 @@ function linksAround(at: number, today: Resource, intent: Intent, page: Page): R
     const prev = size === 0 ? {} : { prev: to({ limit: size, offset: ahead - size }) }
     return behind > maxOffset ? prev : { ...prev, next: to({ limit, offset: behind }) }
   }
-  // Pages begin at multiples of their size: only those of one item lead around every item.
+  // Pages begin at multiples of their size, so only pages of one item can begin right after any item.
   const prev = ahead === 0 ? {} : { prev: to({ page_size: 1, page: ahead }) }
   return behind > maxOffset ? prev : { ...prev, next: to({ page_size: 1, page: behind + 1 }) }
 }
@@ -74,7 +74,7 @@ function windowUrls(
   }
 }
 
-/** The place of a row in the order; null where its document alone does not say it. */
+/** The position of a row for a cursor; null if the order uses values that its document does not contain. */
 function rowPosition(at: number, today: Resource, { order }: ListQuery, { data }: Page): Position | null {
   const document = (JSON.parse(`[${data}]`) as Record<string, unknown>[])[at] ?? {}
   const { columns, fields } = today.collection

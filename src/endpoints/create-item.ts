@@ -120,7 +120,7 @@ function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: R
   return { ...asked, key, time, claim, document }
 }
 
-/** An id that is made with a key lies where the key does. */
+/** An id generated under an idempotency key gets the shard of that key. */
 function newRowKey(
   resource: Resource,
   document: Document,
@@ -147,19 +147,19 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }
 
-/** Why nothing was made. An id that the service itself made, in use or deleted, is no fault of the caller. R36, R152. */
+/** Why a creation failed. An id of a custom generator that is or was in use is an internal error. R36, R152. */
 function creationFailure(scene: EndpointContext, { key }: Intent, outcome: Outcome): Error {
   const { name, settings } = scene.representation.today
   const clash =
     outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')
     return new Error(`The generator of ${name} made ${key.id}, which is or was in use.`)
-  // Where nobody is told of deletions, a chosen id that was deleted is just not free. R134
+  // If deletions are secret, a deleted id is refused like one in use. R134
   const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
   return writeRefusal(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
 }
 
-/** A document with what the service itself puts in. */
+/** Adds the fields that the service sets: id, parent and timestamps. */
 export function stampDocument(
   resource: Resource,
   document: Document,

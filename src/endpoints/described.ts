@@ -1,11 +1,11 @@
-/** What documents say of operations: the answers, headers and refusals that several operations share. Part 13; part 4. */
+/** Described: the answers, headers and refusals that the descriptions of several operations share. Part 13; part 4. */
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, RequestHeader, Route } from '../flow/route.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { EndpointContext } from './item.ts'
 
 const tagHeaders = ({ settings }: Resource): readonly string[] => (settings.etag.mode === 'off' ? [] : ['ETag'])
-/** The headers that say which state of an item was answered. */
+/** The validators of an item. */
 const describedTags = (resource: Resource): readonly string[] => [...tagHeaders(resource), 'Last-Modified']
 
 export const describedPage = (resource: Resource): DescribedAnswer => ({
@@ -61,13 +61,13 @@ export const conditionTypes = ({ settings }: Resource): readonly RefusalType[] =
   ...(settings.concurrency.required ? ['precondition-required'] : []),
 ]
 
-/** The refusals of a caller who lacks the scopes of fields. */
+/** The refusals of a caller without the scopes of fields. */
 export const scopeTypes = ({ members }: Resource, takesScope: (member: Member) => boolean): readonly RefusalType[] =>
   members.some(takesScope) ? ['credentials-missing', 'insufficient-scope'] : []
 
 export const writesRestricted = ({ write }: Member): boolean => write.length > 0
 
-/** The refusal of values that have to be unique, those of the own row and of rows that are written with it. */
+/** The refusal of values that must be unique, in the own row and in rows that are written with it. */
 export const uniqueTypes = (
   { resource, representation, stored }: EndpointContext,
   ...more: readonly boolean[]

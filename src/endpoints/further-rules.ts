@@ -1,10 +1,10 @@
-/** Borders: what a request changes in rows beyond its own takes the rights that changing them directly takes. Part 5, authentication. */
+/** Further rules: changing other rows requires the same rights as changing them directly. Part 5, authentication. */
 import { type Caller, permits } from '../flow/caller.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { EndpointContext } from './item.ts'
 
-/** The rule of an operation; undefined where nothing says who may, so that nobody may. */
+/** The rule of an operation; undefined if none is declared, so that nobody is permitted. */
 type RuleOrNone = AccessRule | undefined
 
 /** The collections whose rows can be removed with a row of a resource, each with the rule of removing them. R138. */
@@ -21,14 +21,14 @@ export function cascadeRules({ representation, stored }: EndpointContext): Reado
   return found
 }
 
-/** The rules of which one is enough to change a row of a resource, as far as this version or the newest one offers it. */
+/** The rules of PATCH and PUT, if this version or the newest one offers them; a caller needs one of them to change a row. */
 export function changeRules({ resources }: EndpointContext, today: Resource): readonly RuleOrNone[] {
   const here = [...resources.values()].find(({ collection }) => collection.name === today.name)
   const offered = new Set([...today.methods, ...(here?.methods ?? [])])
   return (['change', 'replace'] as const).filter((one) => offered.has(one)).map((one) => ruleFor(today.access, one))
 }
 
-/** Whether a caller may write a field of a version that rows of another resource have today. */
+/** Whether a caller may write a field that a later version moved to another resource. */
 export function mayWriteMovedField(
   scene: EndpointContext,
   caller: Caller,
@@ -38,7 +38,7 @@ export function mayWriteMovedField(
   return scopes.every((one) => caller.scopes.has(one)) && changeRules(scene, today).some((one) => permits(caller, one))
 }
 
-/** What a write of fields can take besides the rule of its operation, for those who describe it. */
+/** The rules and scopes that a write of fields can require besides the rule of its operation, for descriptions. */
 export function writeRules(scene: EndpointContext): readonly RuleOrNone[] {
   const { representation } = scene
   const moved = representation.moved.flatMap(({ today, fields }) => [

@@ -1,4 +1,4 @@
-/** What the stories of items share: addresses, answers that carry an item, and the refusals of a store. Part 4, endpoints. */
+/** Item: the addresses, answers and refusals that the routes of items share. Part 4, endpoints. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { Representation } from '../changes/representation.ts'
@@ -22,9 +22,9 @@ import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
 import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View } from './view.ts'
 
-/** What a story is made from. */
+/** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
-  /** The resource, and all of them, as the version has them; their collections are those of today. */
+  /** The resource, and all resources, as the version declares them; their collections are the current ones. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
   /** All resources as they are stored. */
@@ -33,19 +33,19 @@ export interface EndpointContext {
   readonly writer: RowWriter
   /** How a caller sees the resource. */
   readonly view: (caller: Pick<Caller, 'scopes' | 'account'>) => View
-  /** How a caller is asked for more rights. R169. */
+  /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
-  /** How the version sends and takes what is stored. */
+  /** Converts between stored documents and those of the version. */
   readonly representation: Representation
 }
 
-/** The resource, as the version has it, that the store knows by a name. */
+/** The version's resource that is stored in a collection. */
 const resourceByCollection = (
   { resources }: Pick<EndpointContext, 'resources'>,
   collection: string,
 ): Resource | undefined => [...resources.values()].find((one) => one.collection.name === collection)
 
-/** The key of the addressed item; a text that cannot be one is not looked up. R9. */
+/** The key of the addressed item; an id that cannot exist is refused without a query. R9. */
 export function itemKey({ resource }: EndpointContext, { params, caller }: RequestContext): RowKey {
   const id = params[params.length - 1] as string
   const parent = resource.collection.composite ? (params[0] as string) : null
@@ -64,7 +64,7 @@ export function itemRead(scene: EndpointContext, asked: RequestContext): Read {
 /** Whether a caller may read the items of a resource, as it is stored. */
 export const mayRead = (caller: Caller, { access }: Resource): boolean => permits(caller, ruleFor(access, 'read'))
 
-/** What a caller may write to a row: of the own resource, or of another one that has fields of it. */
+/** The fields that a caller may write to a row of this resource, or of another one to which fields have moved. */
 export const itemPermissions = (
   { challenge, resource, representation }: EndpointContext,
   { caller }: Pick<RequestContext, 'caller'>,
@@ -76,7 +76,7 @@ export const itemPermissions = (
     restrictedFieldRefusal(field, 'write', scopes, { caller, challenge, auth: resource.settings.auth }),
 })
 
-/** The fields of a body whose values not everybody is shown, or that such values are made of. R169. */
+/** The fields of a body that are write-only, readable only with a scope, or converted to such fields. R169. */
 export function restrictedFields(
   { resource, representation }: EndpointContext,
   isConcealed = isRestricted,
@@ -91,7 +91,7 @@ export function restrictedFields(
 
 const isRestricted = ({ writeOnly, read }: Member): boolean => writeOnly || read !== null
 
-/** The owner below which a path goes, if it does. */
+/** The owner in a path; null if the path has none. */
 export function ownerOf(
   { resource, resources }: EndpointContext,
   id: string | null,
@@ -102,7 +102,7 @@ export function ownerOf(
   return { collection: owner.collection.name, id }
 }
 
-/** The canonical URL of an item, in the version that is asked. R4, R49. */
+/** The canonical URL of an item, with the version as the request named it. R4, R49. */
 export function itemPath({ name, parent }: Resource, key: ItemAddress, { prefix, query }: CarriedVersion): string {
   const own = `/${name}/${encodeURIComponent(key.id)}`
   const path = key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
@@ -116,7 +116,7 @@ interface ItemRow {
   readonly document?: Readonly<Record<string, unknown>>
 }
 
-/** An answer that carries an item: the stored text as it is, or as the version has it. */
+/** An answer with an item: the stored text, or its conversion to the version. */
 export function itemReply(
   scene: EndpointContext,
   caller: Caller,
@@ -140,7 +140,7 @@ export function itemReply(
   return { status, headers, body: seenIn(view, told), changed }
 }
 
-/** Throws where the version of the request cannot show what it is about to write, so that a 500 leaves nothing stored. */
+/** Throws before the write if the version cannot show the new document, so that nothing is stored after a 500. */
 export function admitConvertible(
   scene: EndpointContext,
   caller: Caller,
@@ -156,7 +156,7 @@ export function admitConvertible(
   )
 }
 
-/** Pure: days by their text in documents; rows are of few days, and making a date costs more. */
+/** Pure: days by their text in documents. Few days occur, and formatting a date is slow. */
 const httpDays = new Memo<string, { readonly begins: number; readonly text: string }>(1000)
 
 function httpDayOf(text: string): { readonly begins: number; readonly text: string } {
@@ -168,13 +168,13 @@ function httpDayOf(text: string): { readonly begins: number; readonly text: stri
 
 const dayLength = 86_400_000
 
-/** A time of a document as an HTTP date; null until no other change can have the same date. R130. */
+/** A document's timestamp as an HTTP date; null as long as another change could get the same date. R130. */
 function httpDate(text: string, now: number): string | null {
   const { begins, text: date } = httpDayOf(text.slice(0, 10))
   return begins + 2 * dayLength <= now || isSettled(text, now) ? `${date}${text.slice(11, 19)} GMT` : null
 }
 
-/** The refusal of what is not there, or no longer. R132, R135. */
+/** The refusal of an item that does not exist or was deleted. R132, R135. */
 export function absentItem(scene: EndpointContext, { is, collection, id }: AbsentRow): Problem {
   const resource = resourceByCollection(scene, collection) as Resource
   if (is === 'missing') return missingItem(resource, id)
@@ -191,10 +191,10 @@ const shortId = (id: string): string => (id.length > 100 ? `${id.slice(0, 100)}â
 
 export const isAbsent = (outcome: Outcome): outcome is AbsentRow => outcome.is === 'missing' || outcome.is === 'gone'
 
-/** What a store refused of a write, as a problem. */
+/** The store's refusal of a write as a Problem. */
 export function writeRefusal(scene: EndpointContext, outcome: Outcome, { id }: ItemAddress): Problem {
   if (isAbsent(outcome)) return absentItem(scene, outcome)
-  // R110: an id that is taken in another account does not exist for the caller.
+  // R110: an id that another account uses does not exist for the caller.
   if (outcome.is === 'duplicate' && outcome.fields.length === 0) return missingItem(scene.resource, id)
   if (outcome.is === 'duplicate') return duplicateProblem(scene, outcome)
   if (outcome.is === 'unmet') return missingReferencesProblem(scene, outcome)
@@ -233,7 +233,7 @@ function missingReferencesProblem(scene: EndpointContext, { references, collecti
   )
 }
 
-/** The refusal of a repeat, with the way to what was made. R96 */
+/** The refusal of a reused idempotency key, with the URL of the item that was created. R96 */
 export function repeatProblem(
   scene: Pick<EndpointContext, 'resource' | 'resources'>,
   own: Claim,
@@ -244,7 +244,7 @@ export function repeatProblem(
   return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, scene.resource.settings)
 }
 
-/** The first answer once more, where it is kept; else a repeat is refused. R98 */
+/** Replays the first answer if it is kept, otherwise refuses the repeat. R98 */
 export function replayReply(
   scene: EndpointContext,
   { claim, carried }: Intent,
@@ -255,11 +255,11 @@ export function replayReply(
   if (answer === null) throw repeatProblem(scene, claim as Claim, known, carried)
   const reply = render(known, answer)
   reply.headers['Idempotency-Replayed'] = 'true'
-  delete reply.headers['Last-Modified'] // the first answer came too soon after the change to carry it
+  delete reply.headers['Last-Modified'] // the first answer did not have it, as it was made in the second of the change
   return reply
 }
 
-/** Refuses where the target, or the owner of what is to be made, is not there. */
+/** Refuses the request if its item, or the owner in its path, does not exist. */
 export function admitPresent(scene: EndpointContext, target: ReadResult | null): void {
   if (target && isAbsent(target)) throw absentItem(scene, target)
 }

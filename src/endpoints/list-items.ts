@@ -77,7 +77,7 @@ function listDescription(scene: EndpointContext): OperationDescription {
   }
 }
 
-/** The refusals of a list. One of an older version cannot sort by what another resource has now. */
+/** The refusals of a list. An older version may be unable to sort by a field that has moved to another resource. */
 const listRefusals = ({ resource, representation }: EndpointContext): readonly RefusalType[] => [
   ...scopeTypes(resource, ({ read }) => read !== null),
   ...(representation.joined.length > 0 ? ['not-implemented'] : []),
@@ -106,7 +106,7 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
   return joined.length === 0 ? list : { ...list, joined }
 }
 
-/** What the list accepts, in the names of its version. */
+/** The filters and sorts of the list, by the names of its version. */
 function listRulesOf({ resource, resources, view, representation }: EndpointContext): ListRules {
   const own = listRules(resource, resources, view(nobody).major)
   const { today, ask, order } = representation
@@ -115,7 +115,7 @@ function listRulesOf({ resource, resources, view, representation }: EndpointCont
 
 const newestListRules = (today: Resource): ListRules => listRules(today, new Map([[today.name, today]]))
 
-/** The columns of fields that only callers with a scope see, with that field and that scope. */
+/** The columns of fields that need a scope to be read, with the field and the scope. */
 const restrictedColumns = ({
   today: { byName, collection },
   names,
@@ -128,7 +128,7 @@ const restrictedColumns = ({
     }),
   )
 
-/** What a caller does not see says nothing by where rows stand and which of them are there. R169. */
+/** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
 function admitRestrictedFields(
   { caller, query }: Pick<RequestContext, 'caller' | 'query'>,
   { byName, settings: { auth } }: Resource,
@@ -190,7 +190,7 @@ function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, wor
   }
 }
 
-/** The tag of a list is made of what it shows. R148. */
+/** The tag of a list is a digest of its body. R148. */
 function listTag(mode: 'strong' | 'weak', body: string): string {
   const tag = hash('sha1', body, 'base64url').slice(0, 22)
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
@@ -198,7 +198,7 @@ function listTag(mode: 'strong' | 'weak', body: string): string {
 
 const queryMediaType = 'application/x-www-form-urlencoded'
 
-/** The list of GET, asked for by a call whose content stands where the query string would. R15. */
+/** QUERY: the same list as GET, with the parameters in the content. R15. */
 export function queryItemsRoute(scene: EndpointContext): Route {
   const route = listItemsRoute(scene)
   const { about, resource } = route
@@ -229,10 +229,10 @@ const misplacedVersion = queryViolation(
   'version is not a parameter of the content; name it in the path, in the query of the URL or in the header.',
 )
 
-/** Parameters stand in the content or in the URL, not in both; the version is none of them. */
+/** Makes the equivalent GET. Parameters are in the content or in the URL, not in both; `version` must be in the URL. */
 function asGetCall({ call, body }: RequestContext): Call {
   const [form, own] = [String(body?.form ?? ''), searchOf(call.target)]
-  if (parsePairs(form).some(([name]) => name === 'version')) throw invalidQuery([misplacedVersion]) // it is chosen before
+  if (parsePairs(form).some(([name]) => name === 'version')) throw invalidQuery([misplacedVersion]) // already chosen
   if (parsePairs(form).length > 0 && parsePairs(own).some(([name]) => name !== 'version'))
     throw new Problem(
       'invalid-query',

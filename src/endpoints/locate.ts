@@ -1,4 +1,4 @@
-/** Finds the place of a path, segment by segment and without resolving anything. Part 4, path rules. */
+/** Locate: finds the endpoint of a path, segment by segment, without resolving dot segments. Part 4, path rules. */
 import { Problem } from '../errors/problem.ts'
 import type { Endpoint, RouteTree } from '../flow/route.ts'
 
@@ -7,7 +7,7 @@ export interface RouteMatch {
   readonly params: readonly string[]
 }
 
-/** The place of a raw path, or null where none is declared. R6, R8. */
+/** The endpoint of a raw path; null if there is no such path. R6, R8. */
 export function locate(tree: RouteTree, path: string): RouteMatch | null {
   const params: string[] = []
   let branch: RouteTree | null = tree
@@ -44,7 +44,7 @@ interface GrowingTree {
   endpoint: Endpoint | null
 }
 
-/** Builds the tree of all places from their templates, `/orders/{id}` and the like. */
+/** Builds the tree of all endpoints from their templates, such as `/orders/{id}`. */
 export function routeTreeOf(places: readonly Endpoint[]): RouteTree {
   const root: GrowingTree = { literal: new Map(), param: null, endpoint: null }
   for (const place of places) {

@@ -1,11 +1,11 @@
-/** Says what can be done at a URL: OPTIONS, and Allow where something else was tried. Part 4, methods. */
+/** Options: the methods of a URL, for OPTIONS and for refusals with Allow. Part 4, methods. */
 import { Problem } from '../errors/problem.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 
 const methodOrder = ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A place with its routes. */
+/** An endpoint with its routes. */
 export function endpointOf(template: string, routes: readonly Route[]): Endpoint {
   const methods = new Map(routes.map((route) => [route.method, route]))
   const get = methods.get('GET')
@@ -22,7 +22,7 @@ export function endpointOf(template: string, routes: readonly Route[]): Endpoint
 const acceptHeader = (name: string, route: Route | undefined): Record<string, string> =>
   route ? { [name]: route.content.join(', ') } : {}
 
-/** A place without routes, that only says what is offered. */
+/** An endpoint without routes, only to answer OPTIONS and to refuse methods. */
 export const endpointWithoutRoutes = (template: string, allow: string): Endpoint => ({
   template,
   methods: new Map(),
@@ -32,7 +32,7 @@ export const endpointWithoutRoutes = (template: string, allow: string): Endpoint
 
 export const optionsReply = ({ options }: Endpoint): Reply => ({ status: 204, headers: { ...options }, body: null })
 
-/** The methods of all places together, for `OPTIONS *` and for methods that no place knows. R13. */
+/** The methods of all endpoints together, for `OPTIONS *` and for unknown methods. R13. */
 export const allMethods = (places: readonly Endpoint[]): string =>
   methodOrder.filter((method) => method === 'OPTIONS' || places.some(({ methods }) => methods.has(method))).join(', ')
 

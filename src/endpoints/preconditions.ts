@@ -1,4 +1,4 @@
-/** Entity tags and the conditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
+/** Preconditions of a request, evaluated in the order of HTTP. Part 4, methods; part 7, conditional read. */
 
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -27,7 +27,7 @@ function parseTags(text: string | undefined): EntityTags | null {
   return end === text.length && found.length > 0 ? found : 'malformed'
 }
 
-/** The conditions of a call; null where it has none, as most have. */
+/** The preconditions of a call; null if it has none. */
 export function preconditionsOf({ headers }: Call, now: number, secret = ''): Preconditions | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
@@ -50,7 +50,7 @@ const datePatterns = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<clock>[\d:]{8}) (?<year>\d{4})$/,
 ]
 
-/** An HTTP date, in its present form or one of the two old ones, in seconds. Unparsable ones are ignored. R130. */
+/** Parses an HTTP date, in the current form or one of the two obsolete ones, to seconds; null if it is malformed. R130. */
 function parseHttpDate(text: string | undefined): number | null {
   if (text === undefined) return null
   const parts = datePatterns.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
@@ -58,7 +58,7 @@ function parseHttpDate(text: string | undefined): number | null {
   const { day = '', month, year = '', clock } = parts
   const exact = `${day.replace(' ', '0')} ${month} ${year.length > 2 ? year : year < '70' ? `20${year}` : `19${year}`} ${clock} GMT`
   const time = Date.parse(exact)
-  return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // the parser takes 31 February
+  return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // Date.parse accepts 31 February
 }
 
 const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
@@ -66,7 +66,7 @@ const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | n
     ? true
     : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
 
-/** Refuses a write whose conditions the present row does not meet. R124 to R129. */
+/** Refuses a write if the current row does not meet its preconditions. R124 to R129. */
 export function admitConditionalWrite(given: Preconditions | null, seen: FoundRow | null, view: View): void {
   if (seen && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
     throw preconditionRequired()
@@ -89,7 +89,7 @@ export function admitConditionalWrite(given: Preconditions | null, seen: FoundRo
     throw preconditionFailed('If-None-Match', seen, view, given)
 }
 
-/** When a row, or another row that the answer is made of, was last changed, as documents write times. */
+/** When a row, or a joined row of its answer, was last changed, as a timestamp of documents. */
 export function lastChange(doc: string, beside: FoundRow['joined'] = []): string {
   let last = updatedAtIn(doc)
   for (const one of beside) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
@@ -97,16 +97,16 @@ export function lastChange(doc: string, beside: FoundRow['joined'] = []): string
 }
 
 const oneSecond = 1000
-/** How far the clock of another node may be behind, which may then still write in a second that is over here. */
+/** How far the clock of another node may be behind: it may still write in a second that has ended on this node. */
 const skew = 2 * oneSecond
 
-/** Whether the second of a last change is over on every node, so that no other change can have the same date. */
+/** Whether the second of the last change has ended on every node, so that no other change can get the same date. */
 export const isSettled = (changed: string, now: number): boolean =>
   Date.parse(`${changed.slice(0, 19)}Z`) + oneSecond + skew <= now
 
 /**
  * Whether something may have changed since a date. Dates count whole seconds, so that of two changes in one second they
- * show only the first: a date of the present second proves nothing, and neither does a change that is not settled. R130.
+ * show only the first: a date in the current second proves nothing, nor does a change that is not settled. R130.
  */
 export function isChangedSince(date: number | null, changed: string, now: number): boolean {
   if (date === null) return false
@@ -137,7 +137,7 @@ function preconditionRequired(): Problem {
   )
 }
 
-/** On a creating POST only `If-None-Match: *` means something, and the collection is always there. R128. */
+/** The target of a creating POST is the collection: `If-None-Match: *` fails, `If-Match: *` holds. R128. */
 export function admitConditionalCreate(given: Preconditions | null): void {
   for (const [name, one] of [
     ['If-Match', given?.match],

@@ -39,7 +39,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
   }
 }
 
-/** A repeated removal is as good as the first, whatever the conditions. R133. */
+/** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */
 function admitRemoval(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
   if (seen.is === 'found') admitConditions(scene, asked, seen)
   const { collection, settings } = scene.resource
@@ -61,7 +61,7 @@ function removeDescription({ title, settings, collection: { dependents } }: Reso
   }
 }
 
-/** The refusal of a removal that would take rows along which the caller may not remove. */
+/** The refusal of a removal that would also remove rows that the caller may not remove. */
 function cascadeRefusal(
   { challenge, resource }: EndpointContext,
   going: ReturnType<typeof cascadeRules>,

@@ -90,7 +90,7 @@ function planReplace(
   return { ...updated(intent, seen, before, after), ...movedFieldWrites(scene, { ...intent, body }, after) }
 }
 
-/** What a PUT that leaves it out says of fields that other rows have today: the same as of its own. R111. */
+/** The defaults of moved fields that a PUT leaves out, if the caller may write them: as for fields of the own row. R111. */
 function omittedMovedFields(scene: EndpointContext, { caller }: Intent): Document {
   const { resource, representation } = scene
   const { scopes } = caller
@@ -105,11 +105,11 @@ function omittedMovedFields(scene: EndpointContext, { caller }: Intent): Documen
   return Object.fromEntries(own.map(({ name, absent: usual }) => [name, usual]))
 }
 
-/** Whether PUT creates what is not there. R110. */
+/** Whether PUT creates missing items. R110. */
 const createsOnPut = ({ settings, methods, collection, parent }: Resource): boolean =>
   settings.resource.putCreates && methods.includes('create') && (collection.composite || !parent)
 
-/** Whether PUT may make what is not there: only where and by whom POST could, and never what was deleted. R110, R136. */
+/** PUT may create only what this caller could create with POST, and a deleted item only with `putRevives`. R110, R136. */
 function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller): void {
   const { resource } = scene
   const own = seen.collection === resource.collection.name

@@ -1,4 +1,4 @@
-/** The places of each version: which URLs its resources have, and which methods each of them. Part 4, endpoints. */
+/** Served versions: the URLs of the resources in each version, and the methods of each URL. Part 4, endpoints. */
 
 import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
@@ -19,7 +19,7 @@ import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
 import { viewsOf } from './view.ts'
 
-/** R4: a child that is unique alone has its own item URLs and a flat list, one with a composite key stands below its parent only. */
+/** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
   const { name, parent, key, collection } = scene.resource
   const otherCollections = scene.representation.joined.map((one) => one.collection)
@@ -50,7 +50,7 @@ interface DeclaredService extends ServiceLists {
   /** The resources as they are stored. */
   readonly today: ReadonlyMap<string, Resource>
   readonly settings: Settings
-  /** How a caller is asked for more rights. R169. */
+  /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
 }
 
@@ -97,13 +97,13 @@ function servedVersion(
   }
 }
 
-/** Whether items are sent, answered or asked for otherwise since then. */
+/** Whether a step changes how items are sent, shown, filtered or sorted. */
 const changesFields = (step: ChangeStep): boolean => {
   const { shown, filters, sorts } = step.change
   return changesDocuments(step) || [shown, filters, sorts].some((one) => one !== undefined)
 }
 
-/** A resource as a version has it: where nothing changed since, it is that of today. */
+/** A resource as a version has it: the current one if nothing has changed since. */
 function contextOf(
   { label, declaration }: VersionAt<VersionedDeclaration>,
   today: Resource,

@@ -1,20 +1,20 @@
-/** Entity tags: what two answers share that are the same, byte for byte. Part 7, conditional read. */
+/** Tag: entity tags, equal only for answers that are equal byte for byte. Part 7, conditional read. */
 import { createHmac } from 'node:crypto'
 import type { JoinedRow } from '../flow/found-row.ts'
 import type { View } from './view.ts'
 
-/** A row, and the others that its answer is made of. */
+/** A row, and the joined rows that its answer is made from. */
 export interface TaggedRow {
   readonly revision: number
   readonly joined?: readonly (JoinedRow | null)[]
 }
 
-/** The secret that tags are made with: the last one is the store's own, which all nodes of a database have. */
+/** The secret for tags: the last one, which belongs to the store and is the same on all its nodes. */
 export const tagSecret = ({ secrets }: { readonly secrets: readonly string[] }): string => secrets.at(-1) ?? ''
 
 /**
- * The plain tag of a row in a view: the revision, the major version, what else decides its bytes, and a seal of whose row
- * it is and which other rows the answer is made of. R121.
+ * The plain tag of a row in a view: revision, major version, a hash of the view, and a keyed digest of the account
+ * and the joined rows. R121.
  */
 export function tagOf(view: View, { revision, joined = [] }: TaggedRow, secret: string): string {
   return `${revision.toString(36)}-${view.major}-${view.hash}${rowsSeal(view, joined, secret)}`
@@ -23,7 +23,7 @@ export function tagOf(view: View, { revision, joined = [] }: TaggedRow, secret: 
 export const etag = (view: View, row: TaggedRow, secret: string): string =>
   `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, secret)}"`
 
-/** Two tags name the same state when all but the view and the coding agrees. R121, R122. */
+/** Two tags name the same state if they differ at most in the hash of the view and the coding. R121, R122. */
 export function isSameState(given: string, current: string): boolean {
   const at = current.lastIndexOf('-') + 1
   const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
@@ -31,8 +31,8 @@ export function isSameState(given: string, current: string): boolean {
 }
 
 /**
- * Rows are named and never read for a seal: they may hold what nobody is shown, and a digest of it could be tried out.
- * Under the secret not even the names can be.
+ * A keyed digest of the account and the joined rows. It covers ids and revisions but no content: hidden values could be
+ * guessed by trying digests. The secret key protects the ids in the same way.
  */
 function rowsSeal(view: View, rows: readonly (JoinedRow | null)[], secret: string): string {
   const { account, joined: resources } = view

@@ -7,34 +7,34 @@ import type { Resource } from '../resources/resource.ts'
 
 export interface View {
   readonly major: number
-  /** Names what decides the bytes besides the revision: shape, visible fields and what stands for missing ones, links. R121. */
+  /** A hash of all that decides the bytes besides the revision: shape, visible fields, later changes. R121. */
   readonly hash: string
   readonly mode: 'strong' | 'weak' | 'off'
-  /** Whether writes need a condition. R129. */
+  /** Whether writes need a precondition. R129. */
   readonly required: boolean
-  /** The fields that are not shown. */
+  /** The fields that the caller may not read. */
   readonly unreadable: ReadonlySet<string>
-  /** The fields of today that nothing is made from for this caller. */
+  /** The stored fields that the caller may not read: no shown field is converted from them. */
   readonly masked: ReadonlySet<string>
-  /** The other rows that an answer is completed from, with the same for each. */
+  /** The joined resources, each with its masked fields. */
   readonly joined: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
-  /** Whose rows are shown; null where rows belong to nobody. */
+  /** The account whose rows are shown; null if rows do not belong to accounts. */
   readonly account: string | null
-  /** The seal of the account in tags, made once for the secret of a store. R121. */
+  /** The cached digest of the account in tags. R121. */
   readonly seal: AccountSeal
 }
 
-/** What a version shows: the resource as it has it, the one of today that it is made from, and how it is made. */
+/** Everything that a view is made from: the version's resource, the stored resource, and the changes between them. */
 export interface ViewSource {
   readonly resource: Resource
   readonly today: Resource
   readonly major: number
   readonly changes: readonly object[]
-  /** The resources, as they are stored, of the other rows that an answer is completed from. */
+  /** The stored resources of joined rows. */
   readonly joined: readonly Resource[]
 }
 
-/** What was sealed last. */
+/** The last digest, with the secret and the account that it was made for. */
 interface AccountSeal {
   secret: string
   account: string | null
@@ -42,10 +42,10 @@ interface AccountSeal {
 }
 
 const noSeal: AccountSeal = { secret: '', account: null, text: '' }
-/** How many views of different callers are kept. */
+/** How many views of different callers are cached. */
 const mostKnown = 1000
 
-/** How callers see a resource: all of them alike, unless fields need a scope. */
+/** Makes the function that returns a caller's view; views differ by scopes and account. */
 export function viewsOf(showing: ViewSource): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
   const byScopes = viewsByScopes(showing)
   if (showing.today.collection.account === null) return byScopes
@@ -97,7 +97,7 @@ function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlyS
   }
 }
 
-/** Documents that an older version is made from: what the caller does not see is null, so that nothing is made from it. */
+/** Sets the fields that the caller may not read to null, before documents are converted to an older version. */
 export function maskDocuments({ masked }: Pick<View, 'masked'>, docs: string): string {
   if (masked.size === 0 || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
@@ -105,18 +105,18 @@ export function maskDocuments({ masked }: Pick<View, 'masked'>, docs: string): s
   return JSON.stringify(documents).slice(1, -1)
 }
 
-/** The same of the other rows that an answer is completed from, by their places. */
+/** The same for the joined rows of an item, in their order. */
 export const maskJoined = (view: View, rows: readonly (JoinedRow | null)[] = []): readonly (string | null)[] =>
   rows.map((row, i) => row && maskDocuments({ masked: view.joined[i]?.muted ?? new Set() }, row.doc))
 
-/** The same of those that a page is completed from, by their ids. */
+/** The same for the joined rows of a page, by id. */
 export const maskJoinedPages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
   rows.map((all, i) => {
     const muted = view.joined[i]?.muted ?? new Set()
     return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, maskDocuments({ masked: muted }, row)]))
   })
 
-/** Documents, joined by commas, as they are shown: the stored text as it is where nothing is veiled. */
+/** Removes the fields that the caller may not read from documents that are joined by commas. */
 export function omitUnreadable({ unreadable }: View, docs: string): string {
   if (unreadable.size === 0 || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]

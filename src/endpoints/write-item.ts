@@ -1,4 +1,4 @@
-/** What replacing, changing and removing share: read, decide, write in one step. Part 4, methods. */
+/** Write item: what PUT, PATCH and DELETE share: read, decide and write in one transaction. Part 4, methods. */
 
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { withOlderNames } from '../changes/queries.ts'
@@ -33,18 +33,18 @@ import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
 import { tagSecret } from './tag.ts'
 
-/** What a write says of itself, besides what all writes of items say. */
+/** The description of a write, without the parts that are the same for all writes of items. */
 export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> & Partial<OperationDescription>
 
 interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
     Partial<Pick<Route, 'at'>> {
-  /** What the key of a request claims, where the method takes keys. */
+  /** The claim of an idempotency key, if the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
-  /** Refuses by what is there and by the conditions of the request. */
+  /** Throws if the row does not allow the request: it is missing, or a precondition fails. */
   readonly admit: (asked: RequestContext, seen: ReadResult) => void
-  /** The write that follows from what is there, once it is admitted. */
+  /** The write that follows from the current row, after `admit`. */
   readonly decide: (intent: Intent, seen: ReadResult) => RowWrite
   readonly about: WriteDescription
 }
@@ -88,7 +88,7 @@ export function writeItemRoute(
   }
 }
 
-/** Refuses by the conditions of a request. */
+/** Checks the preconditions of a request. */
 export const admitConditions = (scene: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
   admitConditionalWrite(
     preconditionsOf(asked.call, asked.world.now(), tagSecret(asked.world)),
@@ -112,20 +112,20 @@ function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, h
   return reply
 }
 
-/** The answer to a change of what was there before: without its content for a caller who may change the item and not read it. R168. */
+/** The answer to a change: without content for a caller that may change the item but not read it. R168. */
 function changedReply({ representation: { today } }: EndpointContext, { call, caller }: Intent, reply: Reply): Reply {
   const short = preferMinimal(call, reply, 204)
   return mayRead(caller, today) ? short : { ...short, status: 204, body: null }
 }
 
-/** A PUT answer without content, or with `etag.onPut: verbatim` any, names a tag only for what was stored as it was sent. R123. */
+/** A PUT answer without content (with `etag.onPut: verbatim` any) has a tag only if the item was stored as sent. R123. */
 function dropUnstoredTags({ settings }: Resource, { call, body }: Intent, reply: Reply): void {
   const bare = preferMinimal(call, reply, 204) !== reply || settings.etag.onPut === 'verbatim'
   if (bare && JSON.stringify(body) !== reply.body)
     for (const name of ['ETag', 'Last-Modified']) delete reply.headers[name]
 }
 
-/** What a request of an older version writes to other rows, which have fields of it today. */
+/** The writes to other rows for fields of an older version that have moved to other resources. */
 export function movedFieldWrites(
   scene: EndpointContext,
   intent: Intent,
@@ -136,7 +136,7 @@ export function movedFieldWrites(
   if (others.length === 0) return {}
   const effects = others.flatMap(({ by, today, patch }): RowChange[] => {
     const id = document[by]
-    if (typeof id !== 'string') return [] // the row itself keeps what no other one has
+    if (typeof id !== 'string') return [] // without a linked row, the row itself keeps the moved values
     const key = { id, parent: null, account: intent.caller.account }
     const names = (field: string) => scene.representation.names(field, today.name)
     const hand = versionPermissions({ names }, itemPermissions(scene, intent, today))
@@ -165,7 +165,7 @@ export function movedFieldWrites(
   return { effects }
 }
 
-/** Refuses to write a field to a row that the caller could not change directly. R169. */
+/** Refuses to write a moved field to a row that the caller could not change directly. R169. */
 function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Resource, field: string): void {
   const rules = changeRules(scene, today)
   if (rules.some((one) => permits(caller, one))) return
@@ -175,8 +175,8 @@ function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Reso
 }
 
 /**
- * Makes the write of a request to its own row. A write-only value that is sent counts as a change, in older versions also what such
- * a value is made of, and every write of a caller who may not read the item: a tag that stays would tell a right guess from a wrong one.
+ * Makes the write of a request to its own row. Even if nothing differs it is a change, if the request sends a write-only
+ * value (or a field converted to one), or the caller may not read the item: an unchanged tag would confirm a guessed value.
  */
 export function updatePlanner(
   scene: EndpointContext,
