@@ -1,30 +1,30 @@
-/** Call: what came in, as a door took it down. Part 1. */
+/** Call: a request as it was received, over node:http or fetch. Part 1. */
 
 export interface Call {
   readonly method: string
   /** The target as it was sent, without an origin: a path with its query, `*`, or the authority of CONNECT. */
   readonly target: string
-  /** The authority of a target that was sent with its origin; it takes the place of `Host`. */
+  /** The authority of an absolute target; it overrides `Host`. */
   readonly authority: string | null
   /** The version of HTTP, as `1.1`. */
   readonly http: string
-  /** Header values by lower-case name; repeated lines are joined or, where HTTP forbids a list, the first one. */
+  /** Header values by lower-case name; repeated lines are joined, or the first one counts if HTTP forbids a list. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The header as it came, names and values in turn. */
+  /** The header lines as received: names and values alternate. */
   readonly raw: readonly string[]
   /** The Request-Id that the answer carries. */
   readonly id: string
-  /** The content as it comes in; null where the message has none. */
+  /** The content as it arrives; null if the message has none. */
   readonly content: Content | null
-  /** Where the call came from. */
+  /** The address of the client. */
   readonly address: string
-  /** Whether its client has left, so that nobody waits for the answer. */
+  /** Whether the client has disconnected. */
   readonly gone?: () => boolean
 }
 
 /** Content, piece by piece. */
 export interface Content extends AsyncIterable<Uint8Array> {
-  /** All of it, where it is here already, so that nobody waits for it. */
+  /** The whole content if it has arrived already, otherwise null. */
   readonly readIfComplete?: () => Uint8Array | null
 }
 
@@ -38,11 +38,11 @@ export function headerLines({ raw }: Call, name: string): string[] {
   return found
 }
 
-/** The version that serves a call, and what links begin and end with, so that they keep it as it was named. R49. */
+/** The version that serves a call, and the parts of the URL that named it, which links repeat. R49. */
 export interface CarriedVersion {
   readonly label: string
-  /** `/v1`, where the path named it. */
+  /** `/v1` if the path named it, otherwise empty. */
   readonly prefix: string
-  /** `version=v1`, where the query named it. */
+  /** `version=v1` if the query named it, otherwise empty. */
   readonly query: string
 }

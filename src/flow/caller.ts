@@ -1,20 +1,20 @@
-/** Caller: who sent a request, as far as it was proven. Part 5. */
+/** Caller: the authenticated sender of a request, or the anonymous one. Part 5. */
 import type { AccessRule } from '../resources/declaration.ts'
 
 export interface Caller {
-  /** Names the caller among all of them; empty where nobody is known. */
+  /** Identifies the caller; empty if it is anonymous. */
   readonly id: string
-  /** The account that rows belong to; null where the caller has none. */
+  /** The account whose rows the caller sees; null if it has none. */
   readonly account: string | null
   readonly scopes: ReadonlySet<string>
-  /** The set of quotas that the caller has. */
+  /** The name of the caller's set of quotas. */
   readonly tier: string | null
-  /** The features that the caller has, which its version may follow from. */
+  /** The caller's features, which can choose its version. */
   readonly features: ReadonlySet<string>
 }
 
 export const nobody: Caller = { id: '', account: null, scopes: new Set(), tier: null, features: new Set() }
 
-/** Whether a rule lets a caller do what it is for; without a rule nobody may. */
+/** Whether a rule permits a caller; without a rule no caller is permitted. */
 export const permits = ({ id, scopes }: Caller, rule: AccessRule | undefined): boolean =>
   rule === 'authenticated' ? id !== nobody.id : rule === 'public' || (rule !== undefined && scopes.has(rule))

@@ -1,7 +1,7 @@
-/** Credential: an API key as it is stored, without what it is shown as. Part 5, authentication. */
+/** Credential: an API key as it is stored, which does not include the key itself. Part 5, authentication. */
 import type { Caller } from './caller.ts'
 
-/** What a key or a token says of its holder. */
+/** The claims of a key or token about its holder. */
 export interface Holder {
   readonly account: string | null
   readonly scopes: readonly string[]
@@ -11,20 +11,20 @@ export interface Holder {
 
 export interface Credential extends Holder {
   readonly id: string
-  /** What the key is called; while one takes the place of another, two have the same name. */
+  /** The name of the key; during a rotation the old and the new key have the same name. */
   readonly name: string
-  /** What the key is sealed as, from which it cannot be told. R172. */
+  /** The keyed hash of the key, from which it cannot be recovered. R172. */
   readonly hash: string
   readonly created: number
   readonly expires: number | null
   readonly revoked: number | null
 }
 
-/** Whether a text can name an account or a subject: it is kept, compared and indexed as it is. */
+/** Whether a text can name an account or a subject, which is stored, compared and indexed unchanged. */
 export const isIdentity = (text: string): boolean =>
   text !== '' && text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
 
-/** A holder as a caller: an account acts as one, whichever of its credentials it uses. R100. */
+/** A holder as a caller: all credentials of an account are the same caller. R100. */
 export const callerOf = (name: string, { account, scopes, tier, features }: Holder): Caller =>
   Object.freeze({
     id: account === null ? name : `account:${account}`,

@@ -1,5 +1,5 @@
 /** Found row: a row as the store read it, and how it is addressed. Part 1. */
-/** Another row that was asked for: its text, and its revision, which names the state that the text is of. */
+/** A joined row: its document, and the revision of that document. */
 export interface JoinedRow {
   readonly doc: string
   readonly revision: number
@@ -11,28 +11,28 @@ export interface FoundRow {
   readonly doc: string
   readonly hidden: string | null
   readonly revision: number
-  /** The other rows that were asked for; null for one that is not there. */
+  /** The joined rows; null for a row that does not exist. */
   readonly joined?: readonly (JoinedRow | null)[]
-  /** The text, read, where they were looked for by it. */
+  /** The parsed document, if it was parsed to find the joined rows. */
   readonly document?: Readonly<Record<string, unknown>>
 }
 
-/** Nothing there, or no longer. `collection` says which of the rows on the way is not there. */
+/** A row that does not exist (`missing`) or was deleted (`gone`): the item, or its owner if `collection` is the owner's. */
 export interface AbsentRow {
   readonly is: 'missing' | 'gone'
   readonly collection: string
   readonly id: string
-  /** The last revision of a row that is gone, as far as it is known. */
+  /** The last revision of a deleted row, if it is known. */
   readonly revision: number
 }
 
-/** What a decision is made from. */
+/** The result of a read, from which a write is decided. */
 export type ReadResult = FoundRow | AbsentRow
 
-/** One row of a collection; `parent` where it is identified below its parent. */
+/** The key of a row; it includes `parent` if ids are unique only below their parent. */
 export interface RowKey {
   readonly id: string
   readonly parent: string | null
-  /** The account that asks; where rows belong to accounts, only its own ones are there. R170. */
+  /** The caller's account; if rows belong to accounts, those of other accounts do not exist for it. R170. */
   readonly account: string | null
 }

@@ -1,4 +1,4 @@
-/** Intent: what is wanted of a resource, checked as far as it can be without the store. Part 1. */
+/** Intent: a parsed request, checked as far as possible without the store. Part 1. */
 
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
@@ -16,19 +16,19 @@ export interface ListQuery {
   readonly window: Window
   readonly countTo: number | null
   readonly style: PaginationStyle
-  /** Names the list itself, owner included, and what else a cursor is bound to: filters and sort. R82, R83. */
+  /** A cursor is bound to both: `list` is the list with its owner, `bound` the filters and the sort. R82, R83. */
   readonly list: string
   readonly bound: string
-  /** The parameters as they were given, for links. */
+  /** The parameters as given, for links. */
   readonly parameters: readonly (readonly [name: string, value: string])[]
-  /** What the store has compiled from filters and sort. */
+  /** The compiled forms of the filters and the sort. */
   readonly prepared: Prepared
 }
 
-/** A list of entity tags, `*`, or what is neither. */
+/** A list of entity tags, `*`, or malformed. */
 export type EntityTags = '*' | 'malformed' | readonly { readonly tag: string; readonly weak: boolean }[]
 
-/** The conditions of a request. Part 7, conditional read; part 4, methods. */
+/** The preconditions of a request. Part 7, conditional read; part 4, methods. */
 export interface Preconditions {
   readonly match: EntityTags | null
   readonly noneMatch: EntityTags | null
@@ -36,13 +36,13 @@ export interface Preconditions {
   readonly modifiedSince: number | null
   /** The time that dates are compared with, in milliseconds. */
   readonly now: number
-  /** What tags are sealed with. */
+  /** The secret for the digests in tags. */
   readonly secret: string
 }
 
 export type Document = Record<string, unknown>
 
-/** What a story is given to read: the call, and what the corridor has taken from it so far. */
+/** The input of a route: the call, and the parts that earlier phases have read. */
 export interface RequestContext {
   readonly call: Call
   readonly caller: Caller
@@ -57,8 +57,8 @@ export interface RequestContext {
 export interface Intent extends RequestContext {
   readonly key: RowKey
   readonly time: number
-  /** The fields of the document to be written, where they can be known before the store is asked. */
+  /** The new document, if it does not depend on the stored row. */
   readonly document: Document | null
-  /** What its idempotency key claims; null where it has none. */
+  /** The claim of its idempotency key; null if it has none. */
   readonly claim: Claim | null
 }

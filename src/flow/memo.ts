@@ -1,6 +1,6 @@
-/** Memo: keeps values by their key, up to a size; the least recently used go first. Part 1. */
+/** Memo: a cache by key with a size limit; least recently used values are evicted first. Part 1. */
 
-/** How large a value is, where not only their number is bounded, and what happens to those that go. */
+/** `sizeOf` is 1 by default, which limits the number of values; `dropped` receives evicted values. */
 interface MemoOptions<Value> {
   readonly sizeOf?: (value: Value) => number
   readonly dropped?: (value: Value) => void
@@ -8,7 +8,7 @@ interface MemoOptions<Value> {
 
 /**
  * Two generations: a value that is used moves into the recent one; when that is full, it becomes the older one, and what was
- * left in the older one goes. Finding a recent value writes nothing.
+ * Two generations: a used value moves into the recent one; when that is full, it becomes the older one, and values still in
  */
 export class Memo<Key, Value> {
   #recent = new Map<Key, Value>()

@@ -1,9 +1,9 @@
-/** Addresses of the network: which one a call came from behind proxies, and which ones are one client's. Part 8, request counts. */
+/** Network: finds a client's address behind proxies, and the block of addresses that it owns. Part 8, request counts. */
 
 const ipv4Pattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/
 const ipv4Prefix = [0, 0, 0, 0, 0, 0xffff]
 
-/** The eight groups of an address; those of IPv4 are written as IPv6 has them. Null for what is none. */
+/** The eight groups of an address; IPv4 is mapped into IPv6. Null if the text is not an address. */
 function addressGroups(text: string): readonly number[] | null {
   const bytes = ipv4Pattern.exec(text)?.slice(1).map(Number)
   if (bytes) {
@@ -23,7 +23,7 @@ function addressGroups(text: string): readonly number[] | null {
 
 const isIpv4 = (groups: readonly number[]): boolean => ipv4Prefix.every((group, i) => groups[i] === group)
 
-/** What one client has for itself: an address of IPv4, or the 64 bits that a network of IPv6 hands out. R184. */
+/** The addresses that one client is assumed to own: one of IPv4, or a /64 network of IPv6. R184. */
 export function clientBlock(address: string): string {
   if (!address.includes(':')) return address
   const groups = addressGroups(address)
@@ -42,7 +42,7 @@ export interface Network {
   readonly bits: number
 }
 
-/** An address, or a network as `10.0.0.0/8`; undefined for what is neither. */
+/** Parses an address, or a network such as `10.0.0.0/8`; undefined if the text is neither. */
 export function networkOf(text: string): Network | undefined {
   const [address = '', length, ...more] = text.trim().split('/')
   const groups = addressGroups(address)
@@ -60,13 +60,13 @@ function isInNetwork(groups: readonly number[], { groups: own, bits }: Network):
   })
 }
 
-/** An address without quotes, and without the port that some proxies write behind it: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
+/** Removes quotes, and the port that some proxies append: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
 function withoutPort(given: string): string {
   const text = /^"(.*)"$/.exec(given)?.[1] ?? given
   return /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\da-f:]*[\d.]+\.\d+):\d{1,5}$/i.exec(text)?.[1] ?? text
 }
 
-/** Where a call came from: what trusted proxies say of it, and nobody else. R184. */
+/** The address of the client: only trusted proxies may report it. R184. */
 export function clientAddress(peer: string, forwarded: string | undefined, trusted: readonly Network[]): string {
   if (trusted.length === 0 || forwarded === undefined) return peer
   const way = [...forwarded.split(',').map((one) => withoutPort(one.trim())), peer]

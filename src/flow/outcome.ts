@@ -1,4 +1,4 @@
-/** Outcome: what happened in the store. Part 1. */
+/** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
 import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
@@ -10,21 +10,21 @@ export interface Page {
   /** The documents, joined by commas. */
   readonly data: string
   readonly count: number
-  /** The places of the first and the last row in the order, as text; null where none are wanted or there are no rows. */
+  /** The positions of the first and the last row, for cursors; null if they were not requested or there are no rows. */
   readonly first: Position | null
   readonly last: Position | null
-  /** Whether there are rows before the first and behind the last one. */
+  /** Whether there are rows before the first and after the last one. */
   readonly hasBefore: boolean
   readonly hasAfter: boolean
-  /** How many rows match; null where they were not counted, or are more than were to be counted. */
+  /** How many rows match; null if they were not counted, or if there are more than the limit of the count. */
   readonly total: number | null
-  /** The other rows that were asked for beside, by their ids. */
+  /** The joined rows of each join, by id. */
   readonly joined?: readonly ReadonlyMap<string, string>[]
-  /** The documents, read, where these were looked for by them. */
+  /** The parsed documents, if they were parsed to find the joined rows. */
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** What a row is ordered by, each value in the database's own text. */
+/** The values that a row is ordered by, each as the database's text. */
 export type Position = readonly (string | null)[]
 
 interface WrittenRow {
@@ -34,11 +34,11 @@ interface WrittenRow {
   readonly joined?: readonly (JoinedRow | null)[]
 }
 
-/** A value that has to be unique is in use. */
+/** A value that must be unique is in use. */
 export interface Duplicate {
   readonly is: 'duplicate'
   readonly fields: readonly string[]
-  /** The collection of the row that it is about, where that can be another one than the own. */
+  /** The collection of the refused row, if it can be another one than that of the request. */
   readonly collection?: string
 }
 
@@ -49,14 +49,14 @@ export interface MissingReferences {
   readonly collection?: string
 }
 
-/** A key that was used before, and what was made with it. */
+/** An idempotency key that was used before, with the item of the first request. */
 export interface PriorClaim {
   readonly is: 'claimed'
   readonly collection: string
   readonly id: string
   readonly parent: string | null
   readonly fingerprint: string
-  /** The first answer, where it is kept. */
+  /** The first answer, if it was kept. */
   readonly answer: {
     readonly doc: string
     readonly revision: number
@@ -64,7 +64,7 @@ export interface PriorClaim {
   } | null
 }
 
-/** What came of a deed that stays; anything else leaves nothing behind. */
+/** The outcomes of committed writes; any other outcome of a write is rolled back. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
   'changed',
@@ -89,10 +89,10 @@ export type Outcome =
   | { readonly is: 'free' }
   | TableRows
   | { readonly is: 'raised' }
-  /** With what follows from the rows that were removed with it. */
+  /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }
-  /** Rows of a collection would have to be removed with it that the caller may not remove. */
+  /** A cascade would remove rows of this collection, which the caller may not remove. */
   | { readonly is: 'withheld'; readonly collection: string }
   | { readonly is: 'whose'; readonly accounts: readonly string[] }
 

@@ -1,4 +1,4 @@
-/** Plan: what the store must do, as frozen data. Part 1. */
+/** Plan: an operation of the store, as data. Part 1. */
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
@@ -6,11 +6,11 @@ import type { ReadResult, RowKey } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
-/** Another row that is wanted beside a row: the field that holds its id, and its collection. */
+/** Requests a joined row: the field with its id, and its collection. */
 export interface RowJoin {
   readonly by: string
   readonly collection: string
-  /** With what is never answered. */
+  /** Includes write-only fields. */
   readonly withWriteOnly?: true
 }
 
@@ -19,28 +19,28 @@ export interface Read {
   readonly joined?: readonly RowJoin[]
   readonly collection: string
   readonly key: RowKey
-  /** When it is asked; what was deleted long before may be forgotten. R134. */
+  /** The time of the request: tombstones that are too old for it are ignored. R134. */
   readonly time: number
 }
 
-/** One term of an order: a column, its direction, and where rows without a value stand (`none` where all have one). */
+/** One term of an order: column, direction, and the place of rows without a value (`none` if all rows have one). */
 export interface Term {
   readonly column: string
   readonly descending: boolean
   readonly nulls: 'first' | 'last' | 'none'
-  /** Where the column is one of another row. */
+  /** Set if the column belongs to a joined row. */
   readonly reach?: JoinedColumn
 }
 
-/** A column of the row that one of the own columns leads to; the term that orders by it has a name of its own for it. */
+/** A column of the row that an own column refers to; the term that sorts by it has a separate name for it. */
 export interface JoinedColumn {
   readonly by: string
   readonly collection: string
-  /** Whether its rows belong to accounts; told by the cellar. */
+  /** Whether its rows belong to accounts; set by the store. */
   readonly owned?: boolean
   readonly column: string
   readonly type: 'text' | 'integer'
-  /** The own column that stands in its place where no row is led to; null where there is none. */
+  /** The own column to use if there is no joined row; null if there is no such column. */
   readonly kept: string | null
 }
 
@@ -55,21 +55,21 @@ export type Condition =
       readonly column: string
       readonly is: 'among'
       readonly collection: string
-      /** Whether its rows belong to accounts; told by the cellar. */
+      /** Whether its rows belong to accounts; set by the store. */
       readonly owned?: boolean
       readonly where: readonly Condition[]
     }
-  /** Any of several, each of which is met as a whole. */
+  /** At least one of several lists of conditions is met completely. */
   | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
 
-/** Which part of the ordered rows: from an offset, or behind (or before) a row's place in the order. */
+/** A part of the ordered rows: from an offset, or after (or before) the position of a row. */
 export type Window =
   | { readonly from: 'offset'; readonly offset: number; readonly limit: number }
   | {
       readonly from: 'place'
       readonly position: readonly Cell[]
       readonly back: boolean
-      /** Whether the row at the place itself is a part of it. */
+      /** Whether the row at the position is included. */
       readonly including: boolean
       readonly limit: number
     }
@@ -78,49 +78,49 @@ export interface ListRows {
   readonly do: 'list'
   readonly joined?: readonly RowJoin[]
   readonly collection: string
-  /** The owner whose children are listed; it has to exist. */
+  /** The owner whose children are listed; it must exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
-  /** The account whose rows are listed, where rows belong to accounts. R54. */
+  /** The account whose rows are listed, if rows belong to accounts. R54. */
   readonly account: string | null
   readonly time: number
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
-  /** What was compiled from them. */
+  /** Compiled forms of `where` and `order`. */
   readonly prepared: Prepared
   readonly window: Window
-  /** Up to how many matching rows are counted; null where none are. */
+  /** Counts matching rows up to this number; null if they are not counted. */
   readonly countTo: number | null
-  /** Whether the places of the first and the last row are wanted, for cursors. */
+  /** Whether to return the positions of the first and the last row, for cursors. */
   readonly withPositions: boolean
 }
 
-/** Names the rows that a list counts: lists of one name have one total. */
+/** The cache key of a total: lists with the same key have the same total. */
 export const countKey = ({ collection, parent, account, where, countTo }: ListRows): string =>
   JSON.stringify([collection, parent?.id, account, where, countTo], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   )
 
-/** A key that is used once: whoever comes second is told what the first one made. */
+/** An idempotency key: the first request uses it, later ones get the item of the first one. */
 export interface Claim {
   readonly hash: string
-  /** Names the payload, so that another one under the same key shows. */
+  /** A digest of the payload, to detect another payload under the same key. */
   readonly fingerprint: string
   readonly time: number
-  /** Claims up to this time are forgotten; null where none are. */
+  /** Claims up to this time have expired; null if they never expire. */
   readonly expired: number | null
-  /** Whether the first answer is kept, so that it can be given again. */
+  /** Whether the first answer is kept to be replayed. */
   readonly keeps: boolean
 }
 
-/** Asks what was made with a key. */
+/** Looks up an idempotency key. */
 export interface Recall {
   readonly do: 'recall'
   readonly claim: Claim
 }
 
-/** A change of another row, which is committed together with the write that it belongs to, and decided again with it. */
+/** A change of another row, committed together with its write; if that is retried, both are decided again. */
 export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
-  /** The revision that it was made from; missing where it holds for any. */
+  /** The revision that it was decided from; missing if any will do. */
   readonly expectedRevision?: number
   readonly change: (seen: ReadResult) => RowWrite
 }
@@ -128,18 +128,18 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
 /** What is committed together with a write: changes of other rows, and operations on the service's own tables. */
 export type Effect = RowChange | TablePlan
 
-/** What a write is decided from: rows, which must not change before the commit, or rows of a table. An operation that writes locks them. */
+/** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
 export type EffectRead = Read | TablePlan
 export type EffectReadResult = ReadResult | TableRows
 
-/** What follows from a write: decided from other rows, and again if one of them has changed meanwhile. */
+/** Effects of a write that depend on other rows; decided again if one of those rows changes before the commit. */
 export interface Consequences {
   readonly reads: readonly EffectRead[]
-  /** Pure. The write as it is completed, with its effects. */
+  /** Pure. Returns the final write, with its effects. */
   readonly decide: (seen: readonly EffectReadResult[]) => RowWrite
 }
 
-/** What is committed together with a write, or not at all. */
+/** Effects are committed in the transaction of their write. */
 interface WithEffects {
   readonly effects?: readonly Effect[]
   readonly consequences?: Consequences
@@ -151,17 +151,17 @@ export interface Create extends WithEffects {
   readonly joined?: readonly RowJoin[]
   readonly collection: string
   readonly key: RowKey
-  /** The owner, which has to exist. */
+  /** The owner, which must exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null
   readonly row: EncodedRow
   readonly time: number
-  /** Whether the id was chosen by the caller, so that it may be in use or have been deleted; or a deleted row is to be made again. */
+  /** `chosen` by the caller, so it may be in use or deleted; `revived` creates a deleted row again. */
   readonly id: 'fresh' | 'chosen' | 'revived'
   readonly references: readonly Reference[]
   readonly claim: Claim | null
 }
 
-/** New content for a row that is still at the revision that was seen. */
+/** New content for a row, if it still has the revision that was read. */
 export interface Update extends WithEffects {
   readonly do: 'update'
   readonly collection: string
@@ -169,7 +169,7 @@ export interface Update extends WithEffects {
   readonly revision: number
   readonly time: number
   readonly row: EncodedRow
-  /** Which cells differ from those of the row that was seen; the others, and their indexes, stay untouched. */
+  /** The cells that differ from the row that was read; other columns and their indexes are not written. */
   readonly changedCells: readonly number[]
   readonly references: readonly Reference[]
 }
@@ -177,16 +177,16 @@ export interface Update extends WithEffects {
 /** A row that is removed, as it is stored. */
 export type RemovedRow = Pick<Read, 'key' | 'time'> & DocumentTexts
 
-/** The end of a row that is still at the revision that was seen; a tombstone stays. */
+/** Deletes a row, if it still has the revision that was read, and leaves a tombstone. */
 export interface Remove extends WithEffects {
   readonly do: 'remove'
   readonly collection: string
   readonly key: RowKey
   readonly revision: number
   readonly time: number
-  /** The collections whose rows may be removed with it: rows of others stay, and so does the row itself. */
+  /** The collections that the cascade may delete from; if it needs another one, nothing is deleted. */
   readonly takes: ReadonlySet<string>
-  /** What follows if rows of a collection are removed with it. */
+  /** The consequences of each row that the cascade deletes, by collection. */
   readonly onRemove?: ReadonlyMap<string, (row: RemovedRow) => Consequences>
 }
 
@@ -195,24 +195,24 @@ interface KeepRow extends WithEffects {
   readonly do: 'keep'
 }
 
-/** A read, and the write that follows from what was read: decided and written with nothing in between. */
+/** A read and the write that is decided from it, without another write to the row in between. */
 export interface Decide {
   readonly do: 'decide'
   readonly read: Read
-  /** Refuses by what is there, before the key is taken. R1 */
+  /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
   readonly admit?: (seen: ReadResult) => void
-  /** The key under which it is carried out once. */
+  /** The idempotency key under which it runs once. */
   readonly claim?: Claim | null
-  /** Pure: it may be asked again when the row moved meanwhile. It throws a Problem to refuse. */
+  /** Pure: it is called again if the row has changed meanwhile. Throws a Problem to refuse. */
   readonly decide: (seen: ReadResult) => RowWrite
 }
 
-/** Brings up what nodes of the declaration before have written. */
+/** Refills rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'raise'
 }
 
-/** Asks which accounts have a row of a key, for those who run the service: no caller is told. */
+/** Finds the accounts that have a row with this key; for operators only, never shown to callers. */
 export interface FindAccounts {
   readonly do: 'whose'
   readonly collection: string

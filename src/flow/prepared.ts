@@ -1,4 +1,4 @@
-/** Prepared: what was compiled from a value, carried by the value, so that both go together. Part 1. */
+/** Prepared: compiled forms of a value, kept with the value, so that both are freed together. Part 1. */
 
 export class Prepared {
   readonly #forms = new Map<string, unknown>()

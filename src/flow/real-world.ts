@@ -1,4 +1,4 @@
-/** Real world: the clocks, timers and random numbers of the machine; only the commands know them too. Part 1. */
+/** Real world: the clocks, timers and random numbers of the machine; besides this file, only commands use them. Part 1. */
 import { randomFillSync } from 'node:crypto'
 import type { Cancel, World } from './world.ts'
 

@@ -1,4 +1,4 @@
-/** Remembered: caches what was read from the store, up to a size, each value with the state that it was read in. Part 1. */
+/** Remembered: caches values read from the store, up to a size, each with the state that it was read in. Part 1. */
 import { Memo } from './memo.ts'
 
 interface Entry<Value, State> {
@@ -16,13 +16,13 @@ export class Remembered<Value, State = string> {
     this.#entries = new Memo(most, { sizeOf: ({ size }) => size })
   }
 
-  /** What was read in this state. */
+  /** The value that was read in this state. */
   get(key: string, state: State): Value | undefined {
     const found = this.#entries.get(key)
     return found?.state === state ? found.value : undefined
   }
 
-  /** What was read last, in whatever state. */
+  /** The latest value, in any state. */
   latest(key: string): Value | undefined {
     return this.#entries.get(key)?.value
   }
@@ -32,7 +32,7 @@ export class Remembered<Value, State = string> {
     this.#entries.set(key, { value, state, size })
   }
 
-  /** Drops what this process has written to. */
+  /** Drops a value, for example after a write of this process. */
   delete(key: string): void {
     this.#entries.delete(key)
   }

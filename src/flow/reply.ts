@@ -1,8 +1,8 @@
-/** Reply: what goes out, before a door sends it. Part 1. */
+/** Reply: an answer before the HTTP layer sends it. Part 1. */
 
-/** The memory of an answer, and its place where only so many requests are handled at a time. */
+/** The memory of an answer, and the slots of its request. */
 interface HeldResources {
-  /** Says how many bytes are not sent yet. */
+  /** Reports how many bytes are not sent yet. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
 }
@@ -10,11 +10,11 @@ interface HeldResources {
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
-  /** Text, or bytes where it is coded. */
+  /** Text, or bytes if it is compressed. */
   readonly body: string | Uint8Array | null
-  /** When what it carries was last changed, as documents write times, where dates of the request are compared with it. */
+  /** When its content last changed, as a timestamp of documents, to compare with dates in preconditions. */
   readonly changed?: string
-  /** What the request holds until its answer has left, for the door to give back. */
+  /** The resources that the HTTP layer releases after sending. */
   held?: HeldResources
   /** How long each phase took, as `Server-Timing` writes it. */
   timing?: readonly string[]

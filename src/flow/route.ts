@@ -1,4 +1,4 @@
-/** Route: one operation on one kind of URL, made ready at start. Part 4. */
+/** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -10,10 +10,10 @@ import type { Claim, Plan, Read } from './plan.ts'
 import type { Reply } from './reply.ts'
 import type { ServiceWorld } from './world.ts'
 
-/** What a request needs before it can mean anything: the item, or the owner of a new one. */
+/** The row that must exist for a request: the item, or the owner in the path. */
 interface Target {
   readonly read: Read | null
-  /** Refuses by what is there, and by the conditions of the request. */
+  /** Throws if the row is missing or a precondition fails. */
   readonly admit: (seen: ReadResult | null) => void
 }
 
@@ -23,11 +23,11 @@ export interface Route {
   readonly method: string
   /** Where its URL ends: at the collection, at an item, or below an item at a path of its own. */
   readonly at: 'collection' | 'item' | `item/${string}`
-  /** Whether it changes nothing, so that it may be refused after it was done. */
+  /** Whether it only reads, so that it may still be refused after it was carried out. */
   readonly safe: boolean
   readonly resource: Resource
   readonly rule: AccessRule
-  /** The media types its content may have; none where it takes no content. */
+  /** The accepted media types; empty if it takes no content. */
   readonly content: readonly string[]
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
@@ -35,20 +35,20 @@ export interface Route {
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
-  /** What the key of a request that cannot be parsed claims; missing where such keys are not looked up. R99. */
+  /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */
   readonly claim?: (asked: RequestContext) => Claim | null
-  /** The other collections that are read and written, besides its own and that of the owner. */
+  /** Further collections that are read or written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
-  /** The rules and scopes that a write can take besides its own rule, by what it does to other rows; undefined for what nobody may. */
+  /** Rules and scopes that a write may also require, for other rows; undefined for an operation that nobody may do. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
   /** Whether it takes idempotency keys. R108. */
   readonly claims: 'required' | 'optional' | null
-  /** What documents say of it. */
+  /** Its description. */
   readonly about: OperationDescription
 }
 
-/** What documents say of an operation, besides what is the same for all operations. Part 13. */
+/** The description of an operation, without the parts that all operations share. Part 13. */
 export interface OperationDescription {
   /** The last part of its `operationId`. */
   readonly id: string
@@ -66,7 +66,7 @@ export interface OperationDescription {
 
 export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSince' | 'modifiedSince' | 'prefer'
 
-/** An answer of an operation that did what it was asked for. */
+/** The answer of a successful operation. */
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
@@ -77,20 +77,20 @@ export interface DescribedAnswer {
   readonly name?: string
 }
 
-/** What a list can be asked, in the names of its version, for those who describe it. R216. */
+/** The filters, sorts and parameters of a list, by the names of its version, for descriptions. R216. */
 export interface ListOffer {
   readonly filters: readonly { readonly field: string; readonly operators: readonly string[] }[]
   readonly sorts: readonly string[]
   /** The criteria of `custom_sort`. */
   readonly customs: readonly string[]
-  /** The parameters that are no filters. */
+  /** The parameters that are not filters. */
   readonly parameters: readonly string[]
 }
 
-/** A kind of URL, and what can be done there. */
+/** A kind of URL with its routes. */
 export interface Endpoint {
   readonly methods: ReadonlyMap<string, Route>
-  /** All methods of the place, as `Allow` names them. R12. */
+  /** All its methods, as the header `Allow` lists them. R12. */
   readonly allow: string
   /** Further headers of the answer to OPTIONS. R11. */
   readonly options: Readonly<Record<string, string>>
@@ -98,7 +98,7 @@ export interface Endpoint {
   readonly template: string
 }
 
-/** A version as it is served: its own places, and the names of its errors. */
+/** A version as it is served: its endpoints, and its names of errors. */
 export interface ServedVersion {
   readonly label: string
   readonly resources: ReadonlyMap<string, Resource>
@@ -106,14 +106,14 @@ export interface ServedVersion {
   readonly namesOf: (resource: string, collection: string, field: string) => readonly string[]
   readonly endpoints: readonly Endpoint[]
   readonly tree: RouteTree
-  /** All methods that any place offers. */
+  /** The methods of all its endpoints. */
   readonly methods: string
   readonly errors: Catalogue
-  /** The types of errors of today under the names that the version has for them. */
+  /** The version's names of current error types. */
   readonly errorNames: ReadonlyMap<string, string>
 }
 
-/** Places by the segments of their path. */
+/** Endpoints by the segments of their paths. */
 export interface RouteTree {
   readonly literal: ReadonlyMap<string, RouteTree>
   readonly param: RouteTree | null

@@ -1,6 +1,6 @@
 /** Service state: what one service keeps while it runs: limits, counts, caches; two services share none of it. Part 1. */
 
-/** Each part belongs to the room of its maker, which is the key of the part. */
+/** The function that makes a part is also its key. */
 export class ServiceState {
   readonly #parts = new Map<unknown, unknown>()
 

@@ -1,4 +1,4 @@
-/** Store: the port to the cellar. Part 1. */
+/** Store: the port to the database. Part 1. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
@@ -7,35 +7,35 @@ import type { Clock, World } from './world.ts'
 
 /** How a store is opened. */
 export interface StoreOptions {
-  /** The tables that conventions need beside the rows of collections. */
+  /** The service's own tables, besides those of collections. */
   readonly tables?: readonly Table[]
   /** How long a plan may take, in milliseconds. */
   readonly patience?: number
-  /** Whether anything that was read may be cached. */
+  /** Whether reads may be cached. */
   readonly caches?: boolean
   readonly world?: World
 }
 
 export interface Store {
-  /** Carries out a plan, whole or not at all. What can be answered at once is. */
+  /** Carries out a plan in one transaction; returns no promise if the outcome is known at once. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
-  /** Keeps what is read until the call of what comes back in one state, where that costs less; a write ends it. */
+  /** Starts a snapshot for reads, if the store has cheap ones; the returned function ends it, and so does a write. */
   readonly hold?: () => () => void
-  /** Changes with every write to the collections, by whomever; null where that cannot be told at once. */
+  /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */
   readonly mark: (collections: readonly string[]) => string | null
-  /** The same where it has to be asked for, for all collections at once; null where asking would be of no use. */
+  /** The same with a query, for all collections together; null if asking does not pay. */
   readonly fetchMark?: () => Promise<string | null>
   /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
   readonly caches: boolean
-  /** The time that this store goes by. */
+  /** The clock of this store. */
   readonly clock: Clock
-  /** A secret of this store's own, made when it was first opened. */
+  /** The secret of this store, generated when it was first opened. */
   readonly secret: string
-  /** The rows that did not fit what is declared when they were last counted. */
+  /** The rows that did not fit the declaration when they were last counted. */
   readonly misfits?: Misfits
-  /** Whether the store can answer; the reason where it cannot. */
+  /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>
-  /** Says from now on that this node serves its declaration, so that no step of the schema is taken that it could not stand. */
+  /** Registers that this node serves its declaration: schema changes that would break it wait for it to end. */
   readonly attend: () => void
   readonly close: () => Promise<void>
 }

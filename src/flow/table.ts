@@ -42,7 +42,7 @@ export interface InsertRow {
   readonly replaces?: TableMatch
 }
 
-/** Sets columns to named values and returns the changed rows. With a limit, rows that others are changing are passed over. */
+/** Sets columns to named values and returns the changed rows. With a limit, rows that others have locked are skipped. */
 interface SetRows extends SomeRows {
   readonly do: 'set'
   readonly to: Readonly<Record<string, string | { readonly column: string }>>

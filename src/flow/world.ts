@@ -10,9 +10,9 @@ export interface World {
   readonly now: () => number
   /** A clock that never jumps; its zero has no meaning. */
   readonly monotonic: () => number
-  /** Runs `act` once, after a time that somebody waits for: the process does not end before. */
+  /** Runs `act` once after a time; the process does not end before. */
   readonly after: (time: number, act: () => void) => Cancel
-  /** Runs `act` once, in the background: the process may end before. */
+  /** Runs `act` once after a time; the process may end before. */
   readonly inBackground: (time: number, act: () => void) => Cancel
   /** Runs `act` at an interval, in the background. */
   readonly every: (interval: number, act: () => void) => Cancel
@@ -22,16 +22,16 @@ export interface World {
   readonly eventsPolled: () => number
   /** Blocks the thread. */
   readonly block: (time: number) => void
-  /** A number from 0 to 1, for pauses that differ. */
+  /** A number from 0 to 1, for random pauses; not for secrets. */
   readonly random: () => number
-  /** Fills `bytes` with random ones that nobody can guess, and returns them. */
+  /** Fills `bytes` with cryptographically secure random bytes, and returns them. */
   readonly fillRandom: (bytes: Uint8Array) => Uint8Array
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** The time of a store, in milliseconds; what is kept in it expires by this, whatever is done to the clock of a machine. */
+/** The time of a store, in milliseconds. Stored data expires by it, even if the clock of a machine is set wrong. */
 export interface Clock {
-  /** Never goes back, over restarts either. */
+  /** Never goes back, even after restarts. */
   readonly now: () => number
   /** The time that has certainly come, if a clock that is far ahead is doubted: keys, cursors, quotas and versions expire by this one. */
   readonly due: () => number
@@ -41,7 +41,7 @@ export interface Clock {
   readonly ahead: number | null
 }
 
-/** The world of a service: by the clock of its store, with sources of identifiers. */
+/** The world of a service: with the clock of its store, and generators of ids. */
 export interface ServiceWorld extends World, Clock {
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
@@ -51,7 +51,7 @@ export interface ServiceWorld extends World, Clock {
   readonly secrets: readonly string[]
 }
 
-/** A clock that nobody doubts. */
+/** A clock that is always trusted. */
 export const trustedClock = (now: () => number): Clock => ({ now, due: now, issued: now, ahead: null })
 
 export function serviceWorld(

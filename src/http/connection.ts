@@ -1,39 +1,39 @@
-/** Keeps what comes in on a connection in turn, and ends it so that its last answer can be read. Part 8, limits. */
+/** Connection: serves its requests in order, and closes it so that the client can read the last answer. Part 8, limits. */
 import type { Socket } from 'node:net'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 
-/** Something to do on a connection; in the end it says whether the connection goes on. */
+/** A step on a connection, such as a request; `done` receives whether the connection stays open. */
 type ConnectionStep = (done: (goesOn: boolean) => void) => void
 
 interface StepQueue {
   busy: boolean
   readonly waiting: ConnectionStep[]
-  /** How many steps followed each other without a look at other connections. */
+  /** How many steps ran in a row, without a turn for other connections. */
   inRow: number
 }
 
-/** So many requests of a connection are served in a row; then the others have their turn. */
+/** After this many requests of one connection in a row, other connections have their turn. */
 const mostInRow = 16
-/** Where more requests wait on a connection, nothing is read from it until half of them are served. */
+/** When this many requests wait on a connection, nothing more is read from it until half of them are served. */
 const mostWaiting = 64
 
 /**
- * Takes a step when all steps before it are done. So a request sees what those before it have done, and what stands
- * behind a refused one is never carried out. R18.
+ * Runs a step when all earlier steps are done. So a request sees the effects of earlier ones, and nothing after
+ * a request that closes the connection is carried out. R18.
  */
 export type EnqueueStep = (socket: Socket, step: ConnectionStep) => void
 
 // long because: its functions share the queues
 export function stepQueues({ nextTurn }: World): EnqueueStep {
   const queues = new WeakMap<Socket, StepQueue>()
-  /** Connections with more to do, in turn. */
+  /** The next steps of connections that wait for their turn. */
   const readySteps: (() => void)[] = []
 
   function runStep(socket: Socket, line: StepQueue, step: ConnectionStep): void {
     line.busy = true
     step((goesOn) => {
-      if (!goesOn || socket.destroyed) return // nothing more is taken
+      if (!goesOn || socket.destroyed) return // the waiting steps never run
       const next = line.waiting.shift()
       if (!next) {
         line.busy = false
@@ -48,7 +48,7 @@ export function stepQueues({ nextTurn }: World): EnqueueStep {
     })
   }
 
-  /** One connection in a turn of the event loop, so that what comes in on others is served in between. */
+  /** Continues one connection per turn of the event loop, so that others are served in between. */
   function runNextReady(): void {
     const [next] = readySteps
     next?.()
@@ -64,14 +64,14 @@ export function stepQueues({ nextTurn }: World): EnqueueStep {
       return
     }
     line.waiting.push(step)
-    // Later, as the end of the message that is being read would start the reading again.
+    // Deferred, as the parser would resume the socket at the end of the current message.
     if (line.waiting.length === mostWaiting) process.nextTick(() => socket.pause())
   }
 }
 
 /**
- * What one turn of the event loop brings is read from one state and answered together: a transaction costs three times
- * what the read of an item does, and a write to a connection twice as much when it has to wake its reader each time.
+ * Requests that arrive in one turn of the event loop share a snapshot, and their answers are sent together: a transaction costs
+ * three times as much as reading an item, and a socket write costs twice as much if each one wakes its reader.
  */
 export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolled }: World) {
   let answers: (() => void)[] = []
@@ -88,18 +88,18 @@ export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolle
   }
 
   return {
-    /** To be called where something comes in: what came in before is not older than the state that is read from now on. */
+    /** To be called when a request arrives. Starts a snapshot, unless one was taken since the last poll for events. */
     begin: (): void => {
       const polls = eventsPolled()
       if (under && polls === polled) return
-      // After 1,024 events the system is asked for more in the same turn: what comes then may know of later commits of other processes.
+      // After 1,024 events a turn polls again: a request that arrives then may know of later commits of other processes.
       if (under) release?.()
       else nextTurn(end)
       under = true
       polled = polls
       release = hold?.()
     },
-    /** Sends at the end of the turn, or now where it is over. */
+    /** Sends an answer at the end of the turn; at once if the turn is over. */
     send: (answer: () => void): void => {
       if (under) answers.push(answer)
       else answer()
@@ -110,11 +110,11 @@ export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolle
 const lingerTime = 3000
 const mostDiscarded = 16 * 1024 * 1024
 
-/** Lets nothing more in: what still comes is thrown away, up to a bound. */
+/** Discards further input; more than 16 MiB of it closes the connection. */
 export function discardInput(socket: Socket, { nextTurn }: World): void {
   let left = mostDiscarded
   socket.resume()
-  // Only in the next turn has the engine begun to read again; taken away from it before, the connection would stand still.
+  // node:http resumes reading only in the next turn; removing its listeners earlier would stall the connection.
   nextTurn(() => {
     socket.removeAllListeners('data')
     socket.on('data', ({ length }: Buffer) => {
@@ -124,7 +124,7 @@ export function discardInput(socket: Socket, { nextTurn }: World): void {
   })
 }
 
-/** Ends a connection. Closed at once, it would take its last answer away from who is still sending. R18. */
+/** Closes a connection slowly: closed at once, a client that is still sending would lose the last answer. R18. */
 export function linger(socket: Socket, world: World): void {
   discardInput(socket, world)
   socket.end()

@@ -1,4 +1,4 @@
-/** Answers what the HTTP engine refuses by itself, in the shape of all errors. Part 7, error body. */
+/** Engine error: answers messages that the parser of node:http refuses, with the usual error body. Part 7, error body. */
 
 import { handle } from '../corridor/handle.ts'
 import { parseTarget, requestIdOf, urlTooLong } from '../corridor/message.ts'
@@ -12,12 +12,12 @@ import type { ServiceWorld } from '../flow/world.ts'
 export interface EngineError extends NodeJS.ErrnoException {
   /** The rule of HTTP that was broken. */
   readonly reason?: string
-  /** The piece of the stream in which it happened, and how far into it. */
+  /** The chunk in which it occurred, and the position in it. */
   readonly rawPacket?: Buffer
   readonly bytesParsed?: number
 }
 
-/** What is wrong with a message; null where nobody is left to be told. R151. */
+/** The Problem for a parser error; null if the connection itself failed, so that no answer can be sent. R151. */
 export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Problem('request-timeout', 'The request did not arrive completely in time. Send it again.')
@@ -30,7 +30,7 @@ export function engineProblem({ code = '', reason = '' }: EngineError): Problem 
     : null
 }
 
-/** The answer to a message that never became a request. A method that the engine does not know is refused as any other. R13. */
+/** The answer to a message that the parser refused. A method that it does not know is refused like any other. R13. */
 export function answerEarly(call: Call, error: EngineError, house: ServerContext): Promise<Reply> | Reply {
   const { service } = house
   const { url } = service.settings.limits
@@ -41,7 +41,7 @@ export function answerEarly(call: Call, error: EngineError, house: ServerContext
   return refuse(call, house, problem)
 }
 
-/** Whether a head that begins with a method is still on its way, so that nothing can be said of its path or host. */
+/** Whether the head has not arrived completely, so that its path and host are unknown. */
 function isUnfinished({ rawPacket, bytesParsed = 0 }: EngineError): boolean {
   const text = rawPacket?.toString('latin1') ?? ''
   const head = text.slice(text.lastIndexOf('\r\n\r\n', bytesParsed) + 1).trimStart()
@@ -53,7 +53,7 @@ const unknownMethodProblem = ({ methods }: ServerContext['service']): Problem =>
     headers: { Allow: methods },
   })
 
-/** As much of a call as can be read from the bytes. */
+/** The parts of a call that can be read from the bytes. */
 export function callFrom(error: EngineError, address: string, world: ServiceWorld): Call {
   const { method, sent, http, fields } = headOf(error)
   const pairs = fields.map((line) => {
@@ -72,7 +72,7 @@ interface MessageHead {
   readonly fields: readonly string[]
 }
 
-/** The head in which it happened: that of the last request line before the place. */
+/** The head with the error: it begins at the last request line before the position. */
 function headOf({ rawPacket, bytesParsed = 0 }: EngineError): MessageHead {
   const lines = (rawPacket?.toString('latin1') ?? '').split('\r\n')
   let head: MessageHead = { method: '', sent: '', http: '', fields: [] }
@@ -87,7 +87,7 @@ function headOf({ rawPacket, bytesParsed = 0 }: EngineError): MessageHead {
   return head
 }
 
-/** A request line: whole, or so far without its version. What stands before its method is the content of another request. */
+/** Parses a request line, or one still without its version. Text before the method is content of another request. */
 function requestLine(line: string, open: boolean): Omit<MessageHead, 'fields'> | null {
   const [before = '', sent = '', version = '', ...more] = line.split(' ')
   const method = /[!#$%&'*+.^_`|~\w-]+$/.exec(before.slice(-40))?.[0]

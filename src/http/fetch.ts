@@ -1,4 +1,4 @@
-/** The door of fetch: a standard Request in, a standard Response out, no socket. Part 1. */
+/** Fetch: serves a standard Request with a standard Response, without a socket. Part 1. */
 
 import { handle } from '../corridor/handle.ts'
 import { requestIdOf } from '../corridor/message.ts'
@@ -27,7 +27,7 @@ export function fetchDoor(house: ServerContext): (request: Request) => Promise<R
   }
 }
 
-/** A large body as a stream, whose memory is counted until it was read; a reader that stops gives it back in time. */
+/** A large body as a stream. Its memory counts until it is read, or until the reader pauses longer than the timeout. */
 function streamOf(body: string | Uint8Array, stay: Reply['held'], house: ServerContext): ReadableStream<Uint8Array> {
   const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
@@ -78,7 +78,7 @@ function callOf(request: Request, house: ServerContext): Call {
   }
 }
 
-/** The content as it is read; `body` of a request is made when it is first looked at. */
+/** The content as it is read. `body` is read only once, as its getter creates the stream. */
 function contentOf({ body }: Request, house: ServerContext): Content | null {
   return body && { [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(body) }
 }

@@ -1,4 +1,4 @@
-/** The door of node:http: takes calls down, sends replies out, and closes without losing anything. Part 8, termination. */
+/** Node: serves over node:http: reads calls, sends replies, and stops without losing requests. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { redact } from '../auth/scheme.ts'
@@ -20,7 +20,7 @@ import { answerEarly, callFrom, type EngineError, engineProblem } from './engine
 import { stopServer } from './stop.ts'
 import { makeAnswerReaders, streamBody } from './stream.ts'
 
-// Not imported: that would read every name of the module, of which one brings in WebSockets, 15 MB and 20 ms.
+// An import would read every export of the module; one of them loads WebSockets, which takes 15 MB and 20 ms.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface NodeServer {
@@ -29,10 +29,10 @@ export interface NodeServer {
   readonly stop: (drain: number) => Promise<void>
 }
 
-/** So many requests on one connection; then it is closed, and the next one may go to another process. */
+/** A connection is closed after this many requests, so that the client's next one may reach another process. */
 const mostRequests = 10_000
 
-/** Opens the door. `House.open` has to turn false before `stop`, so that readiness fails first. */
+/** Starts listening. `open` of the server context must be false before `stop`, so that readiness fails first. */
 export async function listen(
   house: ServerContext,
   { port, host }: { port: number; host: string },
@@ -67,7 +67,7 @@ export async function listen(
   }
 }
 
-/** Looks in time and again whether the loop comes round in time. R161. */
+/** Measures the delay of the event loop at an interval. R161. */
 function watchLoop(house: ServerContext): Cancel | undefined {
   const { service, world } = house
   const most = service.settings.limits.loopDelay
@@ -96,7 +96,7 @@ function createEngine(limits: Settings['limits']): Server {
   return server
 }
 
-/** A request, and where its answer goes. */
+/** A request with its response. */
 interface NodeExchange {
   readonly call: Call
   readonly request: IncomingMessage
@@ -109,7 +109,7 @@ type StepDone = (goesOn: boolean) => void
 /** The latest exchange of each connection. */
 const makeExchanges = () => new WeakMap<Socket, NodeExchange>()
 
-/** What cannot be sent ends the connection, and nothing else. R162. */
+/** An answer that cannot be sent closes its connection; the process goes on. R162. */
 function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerContext): void {
   log.error({ requestId: id, err }, 'The answer could not be sent.')
   socket.destroy()
@@ -120,9 +120,9 @@ async function serve(exchange: NodeExchange, house: ServerContext, turn: LoopTur
   const { monotonic, nextTurn } = house.world
   const started = monotonic()
   try {
-    if (call.content) await null // most of it comes with the head, and is here then
+    if (call.content) await null // small content usually arrives with the head, and is readable after this
     const reply = await handle(call, house)
-    if (call.content && !request.complete) await new Promise<void>(nextTurn) // its content may be here already
+    if (call.content && !request.complete) await new Promise<void>(nextTurn) // the rest of its content may have arrived
     turn.send(() => sendAnswer(exchange, reply, house, started, done))
   } catch (error) {
     abandon(call, request.socket, error, house)
@@ -146,7 +146,7 @@ function sendAnswer(exchange: NodeExchange, reply: Reply, house: ServerContext, 
   }
 }
 
-/** An engine's failure is the answer to the request whose content it happened in, or comes behind all answers that are due. R151. */
+/** Answers a parser error: to the request whose content it occurred in, otherwise after all pending answers. R151. */
 function handleEngineError(error: EngineError, socket: Socket, house: ServerContext, enqueue: EnqueueStep): void {
   const { world } = house
   const problem = engineProblem(error)
@@ -155,14 +155,14 @@ function handleEngineError(error: EngineError, socket: Socket, house: ServerCont
   const exchange = world.state.of(makeExchanges, null).get(socket)
   if (exchange && !exchange.request.complete) {
     writeAnswer(exchange, refuse(exchange.call, house, problem), house, world.monotonic())
-    exchange.request.once('error', () => {}).emit('error', error) // who reads it goes on waiting else
+    exchange.request.once('error', () => {}).emit('error', error) // otherwise its reader would wait forever
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', world)
     enqueue(socket, () => void answerAndClose(call, () => answerEarly(call, error, house), socket, house))
   }
 }
 
-/** Says the last word on a connection that the engine has given up. */
+/** Sends a last answer on a connection that node:http no longer handles, and closes it. */
 async function answerAndClose(
   call: Call,
   said: () => Promise<Reply> | Reply,
@@ -192,7 +192,7 @@ function replyBytes({ method }: Call, { status, headers, body }: Reply): Buffer 
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(method === 'HEAD' ? '' : (body ?? ''))])
 }
 
-/** Sends an answer, and says whether the connection goes on behind it. */
+/** Sends an answer, and returns whether the connection stays open after it. */
 function writeAnswer(
   { call, request, response }: NodeExchange,
   reply: Reply,
@@ -200,10 +200,10 @@ function writeAnswer(
   started: number,
 ): boolean {
   const { headers, status, held } = reply
-  if (response.headersSent) return headers.Connection !== 'close' // refused meanwhile, as its content broke off
+  if (response.headersSent) return headers.Connection !== 'close' // already refused, as its content broke off
   const unread = call.content !== null && !request.complete
   if (unread || !house.open()) headers.Connection = 'close'
-  if (unread) request.resume() // or the engine would stop the connection when its buffer is full
+  if (unread) request.resume() // else the connection would stall when the buffer is full
   stampReply(call, reply, house, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
@@ -217,13 +217,13 @@ function writeAnswer(
   return headers.Connection !== 'close'
 }
 
-/** One line for every answer; what stands behind the path may be secret, and so may what went astray into it. R164. */
+/** Logs one line for each answer. The query may be secret and is left out; credentials in the path are redacted. R164. */
 function logAnswer(call: Call, status: number, { log, world }: ServerContext, started: number): void {
   const { id, method, target } = call
   const end = target.indexOf('?')
   const line = {
     requestId: id,
-    method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // of a malformed message it is any text
+    method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // a malformed message can have any text here
     path: redact(end < 0 ? target : target.slice(0, end)),
     status,
     ms: elapsedSince(world, started),
@@ -251,17 +251,17 @@ function callOf(request: IncomingMessage, house: ServerContext, response?: Serve
   }
 }
 
-/** The content: at once where all of its declared length has arrived, otherwise piece by piece. */
+/** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
 const contentOf = (request: IncomingMessage, response: ServerResponse | undefined, house: ServerContext): Content => ({
   readIfComplete: () => {
     const { readableLength: length } = request
-    // The length is named, as without one `read` returns only the first buffer since Node 26.
+    // Since Node 26 `read` without a length returns only the first buffer.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
   [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(contentPieces(request, response)),
 })
 
-/** The content as it comes in. A client that waits for it is told to go on; reading may stop without ending the connection. R19. */
+/** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */
 async function* contentPieces(
   request: IncomingMessage,
   response: ServerResponse | undefined,
@@ -272,7 +272,7 @@ async function* contentPieces(
   yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }
 
-/** Waits until there is something to read, or nothing more will come; fails with the request where its client disconnects. */
+/** Waits until there is content to read, or its end; rejects if the client disconnects. */
 const readableOrEnded = (request: IncomingMessage): Promise<unknown> =>
   new Promise((resolve, reject) => {
     if (request.destroyed) return void resolve(null)

@@ -1,4 +1,4 @@
-/** Sends large answers piece by piece, and keeps slow readers from filling the memory. Part 8, limits. */
+/** Stream: sends large answers piece by piece, and disconnects clients that read too slowly. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '../flow/reply.ts'
@@ -7,42 +7,42 @@ import { makeAnswerMemory, type StoreAndWorld } from '../limits/answer-memory.ts
 
 const MiB = 1024 * 1024
 const mostUnread = 64 * MiB
-/** While there is no room a reader has this time, in milliseconds, and more for what it has taken at so many bytes in each. */
+/** While memory is short, a reader has 2,000 ms, and one more for every 512 bytes that it has read. */
 const [haste, pace] = [2000, 512]
 
-/** An answer that its reader has not taken yet. */
+/** An answer that its client has not read completely. */
 interface UnreadAnswer {
-  /** What there was at first, and what is left. */
+  /** The size at first, and what is left of it in `bytes`. */
   readonly total: number
   bytes: number
   readonly since: number
-  /** How long a reader may take for every MiB that is begun, in milliseconds. */
+  /** How long a client may take for each started MiB, in milliseconds. */
   readonly timeout: number
 }
 
 export interface AnswerReaders {
-  /** Sees that an answer is read at a certain pace, or cuts its connection. */
+  /** Closes the connection if the answer is read too slowly. */
   readonly watch: (socket: Socket, answer: ServerResponse, timeout: number, bytes?: number) => void
-  /** Takes down that less is left of an answer. */
+  /** Records how many bytes of an answer are left. */
   readonly progress: (socket: Socket, bytes: number) => void
-  /** The bytes that are not read yet. */
+  /** The unread bytes of all answers. */
   readonly unread: () => number
 }
 
-/** The readers of the answers of a service. */
+/** The readers of one service. */
 export const makeAnswerReaders = (own: StoreAndWorld): AnswerReaders =>
   answerReaders(own.world.state.of(makeAnswerMemory, own).isWanted, own.world)
 
-// long because: its steps share what is not read yet
+// long because: its functions share the unread answers
 export function answerReaders(isWanted: () => boolean, { monotonic, every }: World): AnswerReaders {
-  /** In the order in which they began to wait. */
+  /** Oldest first. */
   const unread = new Map<Socket, UnreadAnswer>()
   let unreadBytes = 0
   let stopSweeping: Cancel | null = null
 
   function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
     if (bytes === 0 || socket.destroyed) return
-    socket.setTimeout(timeout) // without any progress
+    socket.setTimeout(timeout) // closes the connection if nothing is sent for this long
     unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
     unreadBytes += bytes
     answer.on('close', () => forget(socket))
@@ -65,7 +65,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
     stopSweeping = null
   }
 
-  /** Cuts who is too slow; while too much waits in all, those who have waited longest. */
+  /** Disconnects slow clients; while memory is short the limit is stricter, and the oldest answers are checked first. */
   function sweep(): void {
     for (const [socket, { total, bytes, since, timeout }] of unread) {
       const waited = monotonic() - since
@@ -86,8 +86,8 @@ interface StreamOptions {
 }
 
 /**
- * Sends a large answer piece by piece as its reader takes it, so that what was taken is not kept. Pieces are bytes outside of
- * the heap, each by itself. Where the reader has left already nothing is sent.
+ * Sends a large answer piece by piece as the client reads it, so that sent pieces are freed. Each piece is a buffer outside
+ * the heap. Sends nothing if the client has disconnected.
  */
 export function streamBody(
   socket: Socket,
@@ -113,7 +113,7 @@ export function streamBody(
 
 const pieceSize = MiB / 16
 
-/** A body in pieces; a text is never cut inside a character. */
+/** Cuts a body into pieces; a text is never cut inside a character. */
 export function cutBody(body: string | Uint8Array): Uint8Array[] {
   const pieces: Uint8Array[] = []
   for (let at = 0, end = 0; at < body.length; at = end) {
