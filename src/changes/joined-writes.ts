@@ -1,4 +1,4 @@
-/** Joined writes: what a body of an older version writes to fields that other rows have now. Part 9, versions. */
+/** Joined writes: write the moved fields in a body of an older version to the rows that have them now. Part 9, versions. */
 
 import { mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'

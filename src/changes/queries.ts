@@ -147,7 +147,7 @@ function sortBefore(
 
 const reverseTerm = (term: SortTerm): SortTerm => (term.startsWith('-') ? term.slice(1) : `-${term}`)
 
-/** The older names of a current field. A field that was added stands for all fields that the same change removed. */
+/** The older names of a current field. An added field counts as the new name of every field that the same change removed. */
 export function olderNames(steps: readonly ChangeStep[], name: string): readonly string[] {
   return steps.reduce<readonly string[]>(
     (names, { change }) =>

@@ -89,7 +89,7 @@ function requireScope(scope: string, { declaration }: Service): void {
   throw commandError(`--as: there is no scope "${scope}".`, guess ? `Did you mean ${guess}?` : there)
 }
 
-/** The caller of an API key, or why the key is invalid, which clients are not told. R172. */
+/** The caller of an API key, or why the key is invalid, which is secret to clients. R172. */
 async function callerOfKey(key: string, { service, store, world }: ExplainContext): Promise<ExplainedCaller> {
   const refused = (invalid: string): ExplainedCaller => ({ caller: nobody, invalid })
   if (!hasValidChecksum(key)) return refused('The checksum of the key is wrong: it was truncated or mistyped.')

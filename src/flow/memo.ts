@@ -7,8 +7,8 @@ interface MemoOptions<Value> {
 }
 
 /**
- * Two generations: a value that is used moves into the recent one; when that is full, it becomes the older one, and what was
  * Two generations: a used value moves into the recent one; when that is full, it becomes the older one, and values still in
+ * the older one are evicted. Reading a recent value writes nothing.
  */
 export class Memo<Key, Value> {
   #recent = new Map<Key, Value>()

@@ -207,7 +207,7 @@ export interface Decide {
   readonly decide: (seen: ReadResult) => RowWrite
 }
 
-/** Refills rows that old nodes have written. */
+/** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'raise'
 }
@@ -220,7 +220,7 @@ export interface FindAccounts {
 }
 
 export type RowWrite = Create | Update | Remove | KeepRow
-/** A plan that changes what is stored. */
+/** A plan that writes. */
 export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
 export type Plan = Read | ListRows | Recall | FindAccounts | WritePlan
 

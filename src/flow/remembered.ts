@@ -7,7 +7,7 @@ interface Entry<Value, State> {
   readonly size: number
 }
 
-/** `State` tells whether the collections that a value was read from were written to since. */
+/** `State` identifies the state of the collections that a value was read from: it changes when they are written to. */
 export class Remembered<Value, State = string> {
   readonly #entries: Memo<string, Entry<Value, State>>
 

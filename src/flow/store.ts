@@ -19,7 +19,7 @@ export interface StoreOptions {
 export interface Store {
   /** Carries out a plan in one transaction; returns no promise if the outcome is known at once. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
-  /** Starts a snapshot for reads, if the store has cheap ones; the returned function ends it, and so does a write. */
+  /** Lets reads share a snapshot until the returned function is called, or until a write. Only if snapshots are cheap. */
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */
   readonly mark: (collections: readonly string[]) => string | null

@@ -33,9 +33,9 @@ export interface World {
 export interface Clock {
   /** Never goes back, even after restarts. */
   readonly now: () => number
-  /** The time that has certainly come, if a clock that is far ahead is doubted: keys, cursors, quotas and versions expire by this one. */
+  /** The time that has certainly passed, even if the clock is far ahead: keys, cursors, quotas and versions expire by it. */
   readonly due: () => number
-  /** The time to judge by what others have issued: the later of the machine's own at start and what has certainly come. */
+  /** The time for checking tokens of other issuers: the later of the machine's time at start and `due`. */
   readonly issued: () => number
   /** By how much the clock of the machine was too far ahead at start, in milliseconds; null where it was not. */
   readonly ahead: number | null

@@ -88,7 +88,7 @@ export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolle
   }
 
   return {
-    /** To be called when a request arrives. Starts a snapshot, unless one was taken since the last poll for events. */
+    /** To be called when a request arrives. Starts a new snapshot, unless the turn has one from after the last poll. */
     begin: (): void => {
       const polls = eventsPolled()
       if (under && polls === polled) return

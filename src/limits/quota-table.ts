@@ -39,7 +39,7 @@ interface QuotaUsage {
   readonly until: number
 }
 
-/** Counts what is spent of quotas, for all nodes together. R184. */
+/** Counts the use of quotas, for all nodes together. R184. */
 export type Ledger = (spend: QuotaSpend) => Promise<QuotaUsage>
 
 /** Counts in the store, by statements that commit by themselves, so that a row is locked only briefly. */

@@ -1,4 +1,4 @@
-/** Quota: counts a request against the quotas of its caller, and adds what is left to its answer. Part 8, request counts. */
+/** Quota: counts a request against the caller's quotas, and adds the remainder to its answer. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'

@@ -49,8 +49,8 @@ export function oncePerTurn<T>(ask: () => Promise<T>, { nextTurn }: World): () =
 /** Limits of one batch: rows, and characters beyond which no further row is added. */
 const [most, mostText] = [100, 1_000_000]
 /**
- * Send half of the waiting writes per statement, so that the database and this process work at the same time; up to 16, send
- * all.
+ * A batch takes half of the waiting writes, so that the database and this process work at the same time, but at least this
+ * many.
  */
 const smallBatch = 16
 

@@ -31,7 +31,7 @@ export interface PostgresStoreDeps extends PreparedStore {
   readonly clock: PostgresClock
 }
 
-// long because: its parts share the pool and what is known of it
+// long because: its parts share the pool and its state
 export function postgresStore(deps: PostgresStoreDeps): Store {
   const { world, pool, patience, caches, times, name, clock, expire } = deps
   const cellar = { ...deps.cellar, caches }

@@ -13,7 +13,7 @@ import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState
 import { readMeta, writeMeta } from './shared-tables.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
 
-/** What a service stores: the rows of its collections, and the tables that its conventions need beside them. */
+/** Everything that a service stores: the rows of its collections, and the rows of its own tables. */
 export interface StoredParts {
   readonly collections: readonly Collection[]
   readonly tables?: readonly Table[]

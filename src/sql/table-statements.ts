@@ -71,7 +71,7 @@ function textOf(dialect: Dialect, run: TableOperation, mark: Mark): string {
 const homeText = ({ distribute }: Dialect, { shardKey }: Table, value: unknown, mark: Mark): string =>
   distribute && shardKey !== undefined && typeof value === 'string' ? ` AND home = ${mark(value, 'shard')}` : ''
 
-/** The insertion of a row, up to what is done if it is there. On a sharded database, the shard key is its first column. */
+/** An INSERT up to its conflict clause, whose action follows. On a sharded database, the shard key is the first column. */
 function intoText({ distribute }: Dialect, run: InsertRow | AddToRow, mark: Mark): string {
   const { name, key, columns, shardKey } = run.table
   const [home, homeMark] = distribute && shardKey ? ['home, ', `${mark(shardKey, 'shard')}, `] : ['', '']

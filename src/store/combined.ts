@@ -180,7 +180,7 @@ function requiredRows({ parent, references, collection, key }: Create): readonly
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]
 }
 
-/** What is read along with the first rows of a page. */
+/** Queries that are combined with that of a page's first rows. */
 export interface PageExtras {
   /** Other key ranges, of which it only matters whether any has a row. */
   readonly ranges: readonly KeyRange[]

@@ -31,7 +31,7 @@ export function* writeWithEffects(
 
 const keep: RowWrite = { do: 'keep' }
 
-/** A write with everything that follows from it. The rows that this was decided from must not have changed when it is written. */
+/** Decides consequences; the guards make the write fail if a row that they were decided from has changed by then. */
 function* decideConsequences(
   cellar: StoreContext,
   { reads, decide }: Consequences,
@@ -52,7 +52,7 @@ function* decideConsequences(
   return { ...plan, effects: [...guards, ...(plan.effects ?? [])] }
 }
 
-/** What follows from the rows that were removed with another one. */
+/** Performs the consequences of rows that a cascade removed. */
 function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const effects: Effect[] = []
@@ -106,7 +106,7 @@ type RowOfChange = Pick<RowChange, 'collection' | 'key'>
 const rowName = (cellar: StoreContext, { collection, key }: RowOfChange): string =>
   `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
 
-/** How many owners stand above the rows of a collection. */
+/** How many levels of owners a collection has. */
 function ownersOf(cellar: StoreContext, name: string): number {
   const { parent } = preparedCollection(cellar, name).collection
   return parent === null ? 0 : 1 + ownersOf(cellar, parent.collection)

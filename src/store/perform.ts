@@ -1,4 +1,4 @@
-/** Performs a plan as steps, which yield the same statements whoever runs them, on every database. The cellar. */
+/** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, ListRows, Plan } from '../flow/plan.ts'

@@ -40,7 +40,7 @@ interface ListContext {
 }
 
 interface ListWithExtras extends ListContext {
-  /** What is read along with the first rows. */
+  /** Extra queries in the statement of the first rows. */
   readonly extras: PageExtras | null
 }
 

@@ -65,7 +65,7 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
 }
 
-/** What follows if a row is removed with another one. */
+/** The consequences of a row that a cascade removes. */
 function* consequencesFor(
   cellar: StoreContext,
   { collection, key }: RowToRemove,
