@@ -6,7 +6,7 @@ import type { World } from '../flow/world.ts'
 
 /** How many lookups one statement may hold. */
 const mostQuestions = 500
-/** Milliseconds between statements once the burst is used: at most 17 statements in any second, 20 with renewed keys. */
+/** Milliseconds between statements after the burst: at most 17 in any second, besides renewals, which are not throttled. */
 const interval = 1000 / 13
 const burst = 3
 
