@@ -1,4 +1,4 @@
-/** Cached answers: what is asked for again is cached, by its key and its state. Part 7. */
+/** Cached answers: an answer is cached at its second request, by key and state. Part 7. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeAnswerCache, rememberAnswer } from './cached-answer.ts'

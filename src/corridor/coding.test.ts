@@ -1,4 +1,4 @@
-/** Which coding an Accept-Encoding asks for, and which tags it goes with. */
+/** Coding: the coding that an Accept-Encoding selects, and the tags that it accepts. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Call } from '../flow/call.ts'

@@ -1,4 +1,4 @@
-/** Strict JSON against the plain parser: the same where nothing is lost, a refusal everywhere else. Part 7. */
+/** JSON: gives the same result as JSON.parse if nothing is lost, otherwise a refusal. Part 7. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

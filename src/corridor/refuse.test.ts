@@ -1,4 +1,4 @@
-/** What is told of a failure: nothing of the inside, unless the house is exposed. */
+/** Refuse: a failure reveals nothing internal, unless the server exposes causes. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

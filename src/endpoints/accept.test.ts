@@ -1,4 +1,4 @@
-/** Media types: what Accept admits, and what content a route takes. Part 4. */
+/** Accept: negotiation of the representation, and the content that a route takes. Part 4. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

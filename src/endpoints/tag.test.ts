@@ -1,4 +1,4 @@
-/** Tags: what they are made of, and what not. Part 7, conditional read. */
+/** Tag: which values change a tag, and which do not. Part 7, conditional read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Memo: the least recently used go first, never more than the bound is kept. */
+/** Memo: evicts the least recently used values, and never exceeds its size. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

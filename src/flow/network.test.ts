@@ -1,4 +1,4 @@
-/** Addresses: clients behind proxies, networks, and what counts as one client. */
+/** Network: clients behind proxies, networks, and the addresses of one client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clientAddress, clientBlock, type Network, networkOf } from './network.ts'

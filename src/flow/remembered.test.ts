@@ -1,4 +1,4 @@
-/** Remembered: a value holds in the state that it was read in, up to a size. */
+/** Remembered: a value is valid only in the state that it was read in; the size is limited. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Remembered } from './remembered.ts'

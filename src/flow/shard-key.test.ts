@@ -1,4 +1,4 @@
-/** Tries which part a text belongs to. Part 2, identifiers. */
+/** Shard key: the shard of generated ids and of other texts. Part 2, identifiers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { colocateId, shardKeyOf } from './shard-key.ts'

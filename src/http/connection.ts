@@ -70,8 +70,8 @@ export function stepQueues({ nextTurn }: World): EnqueueStep {
 }
 
 /**
- * Requests that arrive in one turn of the event loop share a snapshot, and their answers are sent together: a transaction costs
- * three times as much as reading an item, and a socket write costs twice as much if each one wakes its reader.
+ * Requests that arrive in one turn of the event loop share a snapshot, and their answers are sent together: a transaction
+ * costs three times as much as reading an item, and a socket write costs twice as much if each one wakes its reader.
  */
 export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolled }: World) {
   let answers: (() => void)[] = []

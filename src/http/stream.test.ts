@@ -1,4 +1,4 @@
-/** Connections of slow readers are cut, and no others. */
+/** Stream: only slow readers are disconnected. */
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
