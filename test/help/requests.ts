@@ -171,7 +171,7 @@ function isExcused({ status, json }: Answer, { method }: Asked, { narrow }: Desk
       beyondWords.has(one.type) ||
       narrow.test(one.message) ||
       isNew(one) ||
-      / does not exist\.$|can be passed over/.test(one.message),
+      / does not exist\.$|can be skipped/.test(one.message),
   )
 }
 
