@@ -1,11 +1,11 @@
 /** Located: finds the endpoint and the route of a call; answers OPTIONS and redirects. Part 4, path rules and methods. */
 import { refuseCredentialsInOptions } from '../auth/scheme.ts'
-import { locate, type RouteMatch } from '../endpoints/locate.ts'
-import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import { locate, type RouteMatch } from '../routing/locate.ts'
+import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../routing/options.ts'
 import type { Service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import { admitNoContent } from './payload.ts'

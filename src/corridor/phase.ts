@@ -1,6 +1,5 @@
 /** Phase: one step of the corridor. It refuses, replies, or adds one part to what is known of a request. R1. */
 
-import type { RouteMatch } from '../endpoints/locate.ts'
 import type { Problem } from '../errors/problem.ts'
 import type { Call, CarriedVersion } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -11,6 +10,7 @@ import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import { elapsedSince } from '../flow/world.ts'
 import type { AnswerMemory, AnswerSpace } from '../limits/answer-memory.ts'
 import type { QuotaStatus } from '../limits/quota.ts'
+import type { RouteMatch } from '../routing/locate.ts'
 import type { Completion, Corridor, CorridorPhase, PhaseStep } from './corridor-phase.ts'
 import type { ServerContext } from './server-context.ts'
 

@@ -1,12 +1,12 @@
 /** Unversioned paths: /healthz and /readyz, and documents about the service. Part 1; part 13. */
 import { hash } from 'node:crypto'
 import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/scheme.ts'
-import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../endpoints/options.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
 import { listInWords } from '../formats/naming.ts'
+import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../routing/options.ts'
 import type { Service } from '../service.ts'
 import { openVersions } from '../versions/choose.ts'
 import { onceSendable } from './admission.ts'

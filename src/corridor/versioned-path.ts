@@ -1,5 +1,5 @@
 /** Versioned path: finds the version of a call, and its path without the version. Part 9, versions. */
-import { locate } from '../endpoints/locate.ts'
+
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -8,6 +8,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { admitQuota, featuresOf, spendQuota } from '../limits/quota.ts'
 import { versionsInQuery } from '../lists/query-string.ts'
+import { locate } from '../routing/locate.ts'
 import type { Service } from '../service.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/choose.ts'
 import { addVersionHeaders, type VersionNotice } from '../versions/notices.ts'

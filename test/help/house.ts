@@ -16,6 +16,7 @@ const storied: readonly (readonly string[])[] = [
   ['rewrite'],
   ['sqlite', 'postgres'],
   ['endpoints'],
+  ['routing'],
   ['service'],
   ['contract'],
   ['proof'],

@@ -6,6 +6,8 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import { rowWriter } from '../effects/row-writer.ts'
+import type { EndpointContext } from '../endpoints/item.ts'
+import { viewsOf } from '../endpoints/view.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
@@ -13,11 +15,9 @@ import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
-import type { EndpointContext } from './item.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
-import { viewsOf } from './view.ts'
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {

@@ -1,13 +1,14 @@
 /** Operations: everything that can be done at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
+
+import { changeItemRoute } from '../endpoints/change-item.ts'
+import { createItemRoute } from '../endpoints/create-item.ts'
+import type { EndpointContext } from '../endpoints/item.ts'
+import { listItemsRoute, queryItemsRoute } from '../endpoints/list-items.ts'
+import { readItemRoute } from '../endpoints/read-item.ts'
+import { removeItemRoute } from '../endpoints/remove-item.ts'
+import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import type { Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
-import { changeItemRoute } from './change-item.ts'
-import { createItemRoute } from './create-item.ts'
-import type { EndpointContext } from './item.ts'
-import { listItemsRoute, queryItemsRoute } from './list-items.ts'
-import { readItemRoute } from './read-item.ts'
-import { removeItemRoute } from './remove-item.ts'
-import { replaceItemRoute } from './replace-item.ts'
 
 /** Makes the routes of one kind of operation for a resource; none if the resource does not offer it. */
 export type OperationRoutes = (context: EndpointContext) => readonly Route[]
