@@ -1,4 +1,4 @@
-/** Store context: the collections, what is prepared for them, and their layouts in the database. The cellar. */
+/** Store context: the collections, with their statements and layouts, that operations run on. The cellar. */
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
@@ -55,7 +55,7 @@ export interface StoreContext {
   readonly collections: ReadonlyMap<string, PreparedCollection>
   /** The texts of operations on tables. */
   readonly operations: Memo<TableOperation, OperationText>
-  /** Whether compiled lists are kept. */
+  /** Whether compiled lists are cached. */
   readonly caches: boolean
   /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
   readonly onWrite?: (row: WrittenKey) => void

@@ -172,7 +172,7 @@ export function* markWrittenFields(
 
 const documentOf = ({ doc, hidden }: DocumentTexts): object => ({ ...JSON.parse(hidden ?? '{}'), ...JSON.parse(doc) })
 
-/** The value at a path, for list items a list; undefined if there is no value. */
+/** The value at a path; for a path with `*`, the list of the values of all items; undefined if there is no value. */
 export function valueAt(value: unknown, path: string): unknown {
   return valueWithin(value, path.split('.'))
 }

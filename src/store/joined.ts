@@ -1,4 +1,4 @@
-/** Joined rows: reads the rows that documents refer to, and runs the writes that belong to another write. The cellar. */
+/** Joined rows: reads the rows that documents refer to, and updates what old nodes read of such rows. The cellar. */
 
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'

@@ -46,7 +46,7 @@ export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolea
 export const oldNodesMayRead = ({ backlog }: StoreContext, { former }: PreparedCollection): boolean =>
   backlog?.isOver === false && former !== null
 
-/** Converts the rows that old nodes wrote before a plan runs, batch by batch; concurrent callers wait for the same batch. */
+/** Converts the rows that old nodes wrote, batch by batch, before a plan runs; concurrent callers share a batch. */
 export function sharedCatchUp(
   lags: () => boolean | Promise<boolean>,
   raise: () => Promise<unknown>,

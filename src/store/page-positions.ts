@@ -57,9 +57,9 @@ export interface PagePart {
   readonly positions: readonly Position[] | null
   /** Whether all documents have the current shape. */
   readonly current: boolean
-  /** Whether there are rows on the side that a cursor came from; null if this was not asked with the rows. */
+  /** Whether there are rows on the side that a cursor came from; null if this was not queried with the rows. */
   readonly otherSide: boolean | null
-  /** How many rows match, up to a limit; null if this was not asked with the rows. */
+  /** How many rows match, up to a limit; null if this was not queried with the rows. */
   readonly total: number | null
 }
 

@@ -1,4 +1,4 @@
-/** Reads a row by its key, or what is known of one that is not there. The cellar. */
+/** Reads a row by its key; for an absent row, reads whether it was deleted. The cellar. */
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
@@ -29,14 +29,14 @@ export function* readRow(
   return yield* readAbsentRow(cellar, own.collection, key, time)
 }
 
-/** A row with its joined rows, which its tag depends on too. */
+/** A row with its joined rows, which its ETag depends on too. */
 export const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
   const steps = readRow(cellar, plan, held)
   const { joined = [], key } = plan
   return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
 }
 
-/** The owner of a row that is identified below it. */
+/** The owner of a row whose id is unique only within its owner. */
 const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['parent']> => ({
   collection: parent?.collection as string,
   id: key.parent as string,
@@ -56,7 +56,7 @@ export function* absentOwner(
   return row ? null : yield* readAbsentRow(cellar, collection, key, time)
 }
 
-/** What is known of a row that does not exist; without a remembered deletion, it counts as never created. R134. */
+/** Whether an absent row was deleted; without a tombstone within its retention, it counts as never created. R134. */
 export function* readAbsentRow(
   cellar: StoreContext,
   collection: Collection,

@@ -195,7 +195,7 @@ const rowToRemove = (collection: Collection, row: ResultRow): RowToRemove => ({
 
 const maxNamed = 10
 
-/** The accounts that have a row with a key, up to a limit. */
+/** The accounts that have a row with the given key, up to a limit. */
 export function* findAccounts(cellar: StoreContext, { collection: name, key }: FindAccounts): Steps<Outcome> {
   const { collection } = preparedCollection(cellar, name)
   const { dialect } = cellar

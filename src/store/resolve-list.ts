@@ -3,7 +3,7 @@ import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type PreparedCollection, preparedCollection, type ResolvedList, type StoreContext } from './context.ts'
 
-/** A list with the column names of the database; the same for the same list if its position has values in the same columns. */
+/** A list with the column names of the database; cached by list, and by which cells of its position are null. */
 export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const own = preparedCollection(cellar, plan.collection)
   const at = plan.window.from === 'place' ? plan.window.position : []

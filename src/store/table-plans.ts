@@ -4,7 +4,7 @@ import { tableStatement } from '../sql/table-statements.ts'
 import type { StoreContext } from './context.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
-/** With `alone`, a write commits by itself. An insert that meets a row reads it. */
+/** With `alone`, a write commits by itself. If the row of an insert exists already, returns that row. */
 export function* performTablePlan(
   cellar: Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'>,
   plan: TablePlan,

@@ -58,7 +58,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   return { is: 'created', doc, revision }
 }
 
-/** Whether a chosen id is in use, or was and is remembered by a tombstone. R36, R91. */
+/** Whether a chosen id is in use, or was deleted. Deletes the tombstone if the id may be used again. R36, R91. */
 function* lookUpChosenId(
   cellar: StoreContext,
   { collection: name, key, id, time }: Create,
