@@ -21,7 +21,7 @@ export interface Dialect {
   readonly byKey: (table: string) => string
   /** Joins the documents of all rows into one text, in the order of the rows, separated by a comma and a new line. */
   readonly documentsAggregate: string
-  /** The rows of a value that is a list of texts, as JSON. */
+  /** A subquery that returns each text of a JSON array as a row. */
   readonly itemsOf: (mark: string) => string
   /** Whether each part of a merged list has its own limit; without one, PostgreSQL would read and sort all parts. */
   readonly cutsParts: boolean
@@ -200,7 +200,7 @@ export function rowKeyValues(collection: Collection, key: RowKey, { distribute }
   return distribute ? [rowShardKey(collection, key), ...all] : all
 }
 
-/** The shard key of a row. A row that is identified below its owner has that of its owner, so that both are colocated. */
+/** The shard key of a row. If its id is unique only within its owner, that of the owner, so that both are colocated. */
 export const rowShardKey = ({ composite }: Collection, { id, parent }: Pick<RowKey, 'id' | 'parent'>): number =>
   shardKeyOf(composite ? (parent ?? '') : id)
 

@@ -57,7 +57,7 @@ export function indexTerm(term: string): string {
 
 const leftText = (value: string, count: number): string => `left(${value}, ${count})`
 
-/** The columns of which an index has only the first characters, and how many. */
+/** The columns that lead an index with only their first characters, and the number of these characters. */
 export function indexPrefixes(one: Collection, dialect: Dialect): ReadonlyMap<string, number> {
   if (dialect.maxIndexBytes === null) return noPrefixes
   const cut = indexesOf(one).flatMap(({ of, columns }) =>

@@ -1,4 +1,4 @@
-/** Key ranges: splits ordered rows into ranges that an index can seek; tells if one bounds a list. Pure. The cellar. */
+/** Key ranges: splits ordered rows into ranges that an index can seek; tells whether an index bounds a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
@@ -18,7 +18,7 @@ export interface KeyRange {
   readonly order: readonly Term[]
 }
 
-/** With the statements that read it. */
+/** A key range with the statements that read it. */
 export interface PreparedRange extends KeyRange {
   readonly prepared: Prepared
 }
@@ -132,7 +132,10 @@ const withoutNulls = (term: Term): Term => ({ ...term, nulls: 'none' })
 const nullRangeAfter = ({ column, nulls }: Term, rest: readonly Term[]): KeyRange[] =>
   nulls === 'last' ? [{ bounds: [{ column, is: 'null' }], order: rest }] : []
 
-/** Whether the rows of a page are adjacent in one index: the columns of equality filters come first, then the order. */
+/**
+ * Whether the rows of a page, or of each value of its `in` filter, are adjacent in one index: the columns of equality
+ * filters come first, then the order.
+ */
 export const isBounded = (collection: Collection, plan: ListRows, dialect: Dialect): boolean =>
   plan.prepared.form('bounded', () => isServedByIndex(collection, plan, dialect))
 

@@ -14,7 +14,7 @@ type RememberedShapes = Pick<TableLayout, 'shapes' | 'since'>
 
 /**
  * The version of the rows of a shape. It never decreases: a shape without a version in its name has that of the shapes
- * before it, as the conversion of rows of the first version would destroy its values.
+ * before it. If it counted as the first version, its rows would be converted again, which would destroy values.
  */
 export function storedVersionAt(
   { conversions, shape: own }: VersionedCollection,

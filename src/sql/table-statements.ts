@@ -44,7 +44,7 @@ function makeText(dialect: Dialect, run: TableOperation): OperationText {
 function textOf(dialect: Dialect, run: TableOperation, mark: Mark): string {
   const { name, key, columns } = run.table
   const [own, all] = [key.join(', '), Object.keys(columns).join(', ')]
-  // An inserted row has the values that were given.
+  // One column suffices, to show whether the row was inserted: the caller has its values.
   if (run.do === 'insert')
     return `${intoText(dialect, run, mark)} ${replaceText(run, dialect, mark)} RETURNING ${key[0]}`
   if (run.do === 'add') return `${intoText(dialect, run, mark)} ${addText(run, dialect, mark)} RETURNING ${all}`
@@ -67,7 +67,7 @@ function textOf(dialect: Dialect, run: TableOperation, mark: Mark): string {
   return `WITH chosen AS MATERIALIZED (${chosen}${lock}) ${update} WHERE (${own}) IN (SELECT ${own} FROM chosen)${home} RETURNING ${all}`
 }
 
-/** On a sharded database, the shard of the rows, where a value of the shard key says it. */
+/** On a sharded database, the condition on the shard, if the operation has a value of the shard key. */
 const homeText = ({ distribute }: Dialect, { shardKey }: Table, value: unknown, mark: Mark): string =>
   distribute && shardKey !== undefined && typeof value === 'string' ? ` AND home = ${mark(value, 'shard')}` : ''
 
