@@ -53,7 +53,6 @@ export const compareSqliteSchema = ({
 }: Pick<SqliteMigrationContext, 'run'> & StoredParts): SchemaComparison =>
   compareSchema(readSqliteSchemaState(run), stored, sqliteDialect)
 
-/** The means of a migration. */
 export interface SqliteMigrationContext extends StoredParts {
   readonly db: DatabaseSync
   readonly run: RunStatement
@@ -71,8 +70,9 @@ export function migrateSqlite(site: SqliteMigrationContext): MigrationResult {
 }
 
 /**
- * Waits until each node that seems lost has reported its presence, or should have, and deletes the others. If the clock was set,
- * running nodes seem lost, but they still report at the same interval. Holds no lock while it waits.
+ * Waits until each node that seems lost has reported its presence again, for at most the time in which a running node
+ * reports, and deletes those that did not: after the clock was set, running nodes seem lost too. Holds no lock while it
+ * waits.
  */
 function waitForNodes({ run, world }: SqliteMigrationContext, name: string): void {
   const before = runSteps(readSilentNodes(sqliteDialect, name), run)

@@ -60,7 +60,7 @@ function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Out
   return { ...own, document, joined: others }
 }
 
-/** Names a row among those of all collections. */
+/** A name that is unique among the rows of all collections. */
 export const rowName = (cellar: StoreContext, { collection, key }: Pick<Read, 'collection' | 'key'>): string =>
   `${collection} ${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
 

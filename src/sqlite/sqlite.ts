@@ -23,7 +23,7 @@ import { threadReader } from './thread-reader.ts'
 import { writeCounts } from './write-counts.ts'
 
 const maxPrepared = 1000
-/** The size of all cached rows together, in characters. */
+/** The limit for the size of all cached rows together, in characters. */
 const mostRows = 2_097_152
 /** How often the time is saved in the file, in milliseconds. */
 const saveInterval = 20_000
@@ -78,7 +78,6 @@ export function statementRunner(db: DatabaseSync): RunStatement {
   }
 }
 
-/** What a store is opened with. */
 interface SqliteStoreDeps extends PreparedStore {
   readonly db: DatabaseSync
   readonly world: World

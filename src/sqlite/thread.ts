@@ -1,4 +1,4 @@
-/** Thread: runs statements one by one on a read-only connection; of the library it imports hardly anything. The cellar. */
+/** Thread: runs statements one by one on a read-only connection; it imports almost nothing of the library. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Memo } from '../flow/memo.ts'
@@ -21,7 +21,7 @@ parentPort?.on('message', (asked: ThreadRequest) => {
   else endSnapshot()
 })
 
-/** Of this thread alone; most lists differ only in their values. */
+/** The statements of this thread's connection; most lists differ only in their values. */
 const prepared = new Memo<string, StatementSync>(100)
 
 const prepareOnce = (text: string): StatementSync => prepared.get(text) ?? prepared.set(text, db.prepare(text))

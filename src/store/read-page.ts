@@ -20,7 +20,7 @@ import { type PreparedCollection, preparedCollection, type StoreContext, viewSto
 import { type Cells, endPositions, type PagePart, positionTexts } from './page-positions.ts'
 import type { Steps } from './steps.ts'
 
-/** The size of all cached totals together, in characters of `countKey`. */
+/** The limit for all cached totals together, in characters of their `countKey`. */
 export const mostTotals = 262_144
 
 const emptyPart: PagePart = { count: 0, docs: '', positions: null, current: true, otherSide: null, total: null }
