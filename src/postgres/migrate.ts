@@ -148,7 +148,7 @@ async function withSchemaLease<T>(site: MigrationContext, act: (work: LeasedMigr
   }
 }
 
-/** Runs the steps of a phase that are not done yet, then what `end` records, in one transaction with the progress. */
+/** Runs the steps of a phase that are not done yet. Then runs `end` and clears the progress, both in one transaction. */
 async function runPhase(
   work: LeasedMigration & { drops: AllowedDrops },
   change: SchemaChange,
@@ -167,7 +167,7 @@ async function runPhase(
   await inFencedTransaction(work, () => runStepsAsync(finish(), work.ask))
 }
 
-/** Sends statements whose rows nobody reads without waiting for each other: one round trip instead of one per row. */
+/** Sends `pipelined` statements without waiting for their answers: one round trip instead of one per row. */
 async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
   const sent: Promise<unknown>[] = []
   const made = await runStepsAsync(steps, async (statement) => {

@@ -26,7 +26,7 @@ interface PostgresReadDeps {
   readonly cellar: StoreContext
   /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
-  /** Null if states cannot be read. */
+  /** Null if the state of the database cannot be read, so that no totals are cached. */
   readonly counts: CountedLists | null
 }
 
@@ -62,7 +62,7 @@ export async function retryRead<T>(read: () => Promise<T>, world: World): Promis
   }
 }
 
-/** A plan of one statement needs no snapshot. */
+/** Runs a plan of one statement without a snapshot; one that needs more statements starts again in a snapshot. */
 async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
   const steps = perform(looking.cellar, plan)
   const first = steps.next()

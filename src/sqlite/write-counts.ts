@@ -1,4 +1,4 @@
-/** Write counts: the number of writes to each collection, so that caches know whether their values are still valid. The cellar. */
+/** Write counts: counts the writes to each collection, so that caches know if they are still valid. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 
 export interface WriteCounts {
