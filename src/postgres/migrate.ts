@@ -148,7 +148,7 @@ async function withSchemaLease<T>(site: MigrationContext, act: (work: LeasedMigr
   }
 }
 
-/** Runs the steps of a phase that are not done yet. Then runs `end` and clears the progress, both in one transaction. */
+/** Runs the steps of a phase that are not done yet. Then runs `end` and clears the progress in one transaction. */
 async function runPhase(
   work: LeasedMigration & { drops: AllowedDrops },
   change: SchemaChange,

@@ -51,7 +51,7 @@ export interface RowBatch {
   readonly last: readonly string[] | null
 }
 
-/** Reads the rows that follow a key, from the first one for null. */
+/** Reads the rows that follow a key; for null, from the first row. */
 export function* readBatch(collection: Collection, dialect: Dialect, after: readonly string[] | null): Steps<RowBatch> {
   const keys = keyColumns(collection)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]

@@ -47,7 +47,7 @@ export interface Consent {
   readonly keep?: (copy: DroppedValue) => void
   /** Whether an existing database is opened as it is, without checks or changes. */
   readonly asItIs?: boolean
-  /** More surveys than the one of losses. They run at every start, even if there are no steps. */
+  /** Surveys besides those of losses and of earlier releases. They also run if the change has no steps. */
   readonly surveys?: readonly Survey[]
   /** Called with one line for each step, once the steps have been committed. */
   readonly report?: (line: string) => void

@@ -30,7 +30,7 @@ export interface Migration {
   readonly apply: () => MigrationResult | Promise<MigrationResult>
   /** The plans that were applied, in order. */
   readonly appliedPlans: () => readonly AppliedPlan[] | Promise<readonly AppliedPlan[]>
-  /** Applies one plan and records it, atomically. */
+  /** Applies one plan and records it: on SQLite atomically, on PostgreSQL so that an interrupted plan can continue. */
   readonly applyPlan: (plan: MigrationPlan) => PlanResult | Promise<PlanResult>
   /** Passes every row, converted to this declaration, to `see`; returns the rows that do not fit it. */
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>

@@ -63,11 +63,11 @@ interface PresenceDeps {
   readonly run: (steps: Steps<void>) => void | Promise<void>
   /** Deletes copies of dropped values whose retention is over. */
   readonly expire: (() => Steps<void>) | null
-  /** The last report, when the node ends. */
+  /** Deletes the report of the node when it ends. */
   readonly leave: (node: string) => Steps<void>
 }
 
-/** Reports regularly that a node runs, soon again after a failure, and at its end that it does not. */
+/** Reports regularly that a node runs, soon again after a failed report, and deletes the report when the node ends. */
 export function nodePresence({ world, dialect, name, run, expire, leave }: PresenceDeps) {
   const node = nodeName(hostname(), process.pid)
   let cancel: Cancel | undefined

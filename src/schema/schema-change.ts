@@ -56,7 +56,7 @@ export function changeBetween(
   }
 }
 
-/** Rows are rewritten ahead after all tables have their new columns, as values may move to rows of other tables. */
+/** Rows are rewritten in advance only after all tables have their new columns, as values may move to other tables. */
 const stepRank = ({ phase, fill }: SchemaStep): number => (phase === 'contract' ? 2 : fill?.ahead ? 1 : 0)
 
 /** Sorts collections before those that their values move to. */

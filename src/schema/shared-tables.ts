@@ -20,7 +20,7 @@ export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EX
 
 export const ifExists = ({ online }: Dialect): string => (online ? 'IF EXISTS ' : '')
 
-/** The tables that the store itself needs; those of conventions are handed in. */
+/** The tables that the store itself needs; those of conventions are passed in. */
 const storeTables: readonly Table[] = [
   { name: metaTable, columns: { name: 'text', value: 'text' }, key: ['name'] },
   {

@@ -26,7 +26,7 @@ export interface SchemaStep {
 
 export interface Refill {
   readonly collection: string
-  /** Set if the table had this structure before: revisions go up, so that tags of that time never match. R121 */
+  /** Set if the table had this structure before: revisions go up, so that ETags of that time never match. R121 */
   readonly again: boolean
   /** Whether old nodes may still run: each row keeps the document that they read. */
   readonly ahead?: boolean

@@ -1,4 +1,4 @@
-/** Key ranges: splits ordered rows into ranges that an index can seek; tells if an index bounds a list. Pure. The cellar. */
+/** Key ranges: splits ordered rows into ranges that an index can seek; tells if one serves a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
