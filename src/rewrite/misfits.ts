@@ -15,7 +15,7 @@ import { type JudgedField, type MisfitCounter, misfitCounter } from './misfit-co
 export interface MisfitMemory {
   readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
   readonly misfits: Misfits
-  /** The layout of that declaration, and the misfits of the declaration before it, whose nodes may be started again during a rolling upgrade. */
+  /** The layout name of that declaration, and the misfits of the one before it, whose nodes may restart in a rolling upgrade. */
   readonly layout?: string
   readonly former?: Misfits
 }
@@ -119,7 +119,7 @@ function* countMisfits(
   return { found: own.misfits(whole), longest: own.longest }
 }
 
-/** How many bytes the indexes of a field can hold. An index holds a short text whole, and of a long one a prefix. */
+/** How many bytes the indexes of a field can hold. An index holds a short text whole, and a prefix of a long one. */
 function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>

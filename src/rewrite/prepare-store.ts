@@ -1,4 +1,4 @@
-/** Prepare store: what both stores read of their database when it is opened. The cellar. */
+/** Prepare store: reads what the store needs from its database, SQLite or PostgreSQL, when it is opened. The cellar. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
@@ -38,7 +38,7 @@ export function* usableSchema(
   return { ground: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }
 
-/** What both stores are made from. */
+/** The parts of a store that SQLite and PostgreSQL have in common. */
 export interface PreparedStore extends Pick<PreparedSchema, 'misfits'> {
   readonly cellar: StoreContext
   readonly secret: string
@@ -74,7 +74,7 @@ export function* prepareStore(
 
 const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
-/** Deletes expired copies of dropped values, and finds the fields whose writes are watched because of the others. */
+/** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields that have other copies. */
 function* prepareCopies(
   { dialect, collections: shelves }: StoreContext,
   retention: number | null,
