@@ -28,7 +28,7 @@ type MapValue = (value: unknown) => unknown
 /** Where a value comes from: the document, the result of a change function, or another row. */
 export interface ValueSource {
   readonly from: 'document' | 'made' | 'row'
-  /** The index of the function or joined row. For a row, `name` is the field that keeps the value without one. */
+  /** The index of the function or joined row. For a row, `name` is the field that keeps the value while there is none. */
   readonly at: number
   readonly name: string
   /** How the other row stores it now. */
@@ -188,7 +188,7 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
 export type Conversion = (document: Readonly<VersionDocument>, rows?: JoinedDocuments) => unknown[]
 type JoinedDocuments = readonly (Readonly<VersionDocument> | null)[]
 
-/** What sources read from. */
+/** The inputs that value sources read from. */
 interface ConversionInput {
   readonly document: Readonly<VersionDocument>
   readonly rows: JoinedDocuments
