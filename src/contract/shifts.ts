@@ -83,7 +83,7 @@ function kindShift(before: FieldTerms, after: FieldTerms): ValueShift {
 
 const kindText = ({ kind, to }: FieldTerms): string => (to === undefined ? kind : `a reference to ${to}`)
 
-/** Whether every value of a field is a text that the other field allows, in the same order. */
+/** Whether every value of a field is a text that the other field allows, and the texts sort like the values. */
 function isWithin(one: FieldTerms, { kind, min = 0, max = 0, pattern, ...text }: FieldTerms): boolean {
   if (kind !== 'text' || pattern !== undefined || Number(min) > 1) return false
   const longest = one.kind === 'integer' || one.kind === 'boolean' ? undefined : standardKinds[one.kind]?.longest

@@ -15,7 +15,7 @@ import { type JudgedField, type MisfitCounter, misfitCounter } from './misfit-co
 export interface MisfitMemory {
   readonly bounds: { readonly [collection: string]: { readonly [field: string]: Bounds } }
   readonly misfits: Misfits
-  /** The layout name of that declaration, and the misfits of the one before it, whose nodes may restart in a rolling upgrade. */
+  /** The layout name of that declaration, and the misfits of the one before it, for its nodes in a rolling upgrade. */
   readonly layout?: string
   readonly former?: Misfits
 }

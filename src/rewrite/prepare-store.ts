@@ -74,7 +74,7 @@ export function* prepareStore(
 
 const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
-/** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields that have other copies. */
+/** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields with other copies. */
 function* prepareCopies(
   { dialect, collections: shelves }: StoreContext,
   retention: number | null,

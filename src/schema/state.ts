@@ -73,7 +73,10 @@ export const writableCollections = (
 /** A change during which no old nodes run, so that rows keep nothing for them. */
 export const withoutFormer = (change: SchemaChange): SchemaChange => ({ ...change, before: null })
 
-/** The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or reservations. */
+/**
+ * The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or
+ * reservations.
+ */
 export function stateAfter(
   { before, after, steps, merged }: SchemaChange,
   phase: StepPhase,
