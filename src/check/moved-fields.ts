@@ -10,7 +10,7 @@ import { report } from './field-check.ts'
 import { hasMember, nameHint } from './kind-options.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
-/** Checks that moved fields have a target, and that no later version moves or removes either end. */
+/** Checks that moved fields have a target that later versions keep, and that old clients can write and query it. */
 export function checkMovedFields(scene: ChangeCheck): void {
   const { change, path, own, around, found, rules } = scene
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
@@ -64,7 +64,7 @@ function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
   const isWritten = offers(own) || (own.methods ?? operations).includes('create')
-  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // without `by`, the own row has it
+  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // the row itself keeps the value while `by` is null
   const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
   return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }

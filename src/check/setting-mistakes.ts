@@ -32,7 +32,7 @@ export function addSettingFinding(
   else report(ground, at, `\`${path}\` is a setting of the whole service.`, 'Write it in the settings of the service.')
 }
 
-/** Reports settings that contradict each other; defaults are only reported if they were given explicitly. */
+/** Reports settings that contradict each other; `style` and `pageSize` only if they were written, not by default. */
 export function checkSettingContradictions(
   before: DeclarationPath,
   given: readonly unknown[],

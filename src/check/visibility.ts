@@ -25,7 +25,7 @@ function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unk
   return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
 }
 
-/** Checks that every item has one owner, and that others cannot see its items. R170. */
+/** Checks that items belong to one account at most, and that their fields and rules reveal them to no other. R170. */
 export function checkOwner({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given

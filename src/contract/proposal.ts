@@ -38,7 +38,7 @@ export interface ProposedChange {
   readonly lacking: readonly string[]
 }
 
-/** Proposes a change; without its source code if no change can claim the differences, or if a placeholder is missing. */
+/** Proposes a change; without source code if no change can claim the differences, or if a placeholder is missing. */
 export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
   const { resource, version, after } = unclaimed
   const parts = changeParts(unclaimed)
