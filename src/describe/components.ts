@@ -16,7 +16,7 @@ type ComponentKind = (typeof componentKinds)[number]
 export interface Components {
   /** Stores a part under the first of the names that is free, or already has the same part. */
   readonly put: (kind: ComponentKind, names: readonly [string, ...string[]], part: DocumentPart) => ComponentRef
-  /** What was put for a body, by its name. */
+  /** The references to the bodies that were put, by name. */
   readonly bodies: Prepared
   /** All parts, sorted by kind and name. */
   readonly all: () => DocumentPart
