@@ -1,4 +1,4 @@
-/** Exchanges: what a version answered when it was locked, kept so that it can be replayed. Part 9, versioning. */
+/** Exchanges: requests and answers of a version, recorded when it is locked, and replayed later. Part 9, versioning. */
 import { isObject } from '../fields/value-check.ts'
 import type { AskVersion, TrialAnswer, TrialRequest } from './fixture.ts'
 

@@ -1,4 +1,4 @@
-/** Promises: what every version promises of its items, checked with one of them. Part 9, versioning. */
+/** Promises: checks with one item what every version promises of its items. Part 9, versioning. */
 
 import type { Member } from '../resources/resource.ts'
 import { isSameJson } from '../rows/collection.ts'

@@ -61,7 +61,7 @@ interface VerifyOptions {
   readonly runs: number
   /** Called with the first failure as soon as it is found, before it is shrunk. */
   readonly onFailure?: (failure: VerifyFailure) => void
-  /** The time in milliseconds, which limits shrinking to `shrinkTime`; without it there is no limit. */
+  /** Returns the time in milliseconds, to limit shrinking to `shrinkTime`; without it there is no limit. */
   readonly now?: () => number
 }
 
