@@ -119,7 +119,7 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
   }
 }
 
-/** The parameters that are no filters. R74. */
+/** The parameters that are not filters. R74. */
 export function otherParameters({ settings, declaration }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
   const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleParameters[style])])
