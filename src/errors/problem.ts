@@ -72,7 +72,7 @@ export function problemStatus(problem: Problem, types: Catalogue = catalogue): n
   return typeStatus(types, problem.type, problem.under)
 }
 
-/** The body of R149. */
+/** The body in the service's own format. R149. */
 export function errorBody(problem: Problem, types: Catalogue = catalogue): Record<string, unknown> {
   const { message, type, under, extra, bare } = problem
   if (bare) return { message, ...extra }

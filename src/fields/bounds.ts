@@ -1,14 +1,14 @@
-/** Bounds: which values a field may have, as the database remembers them, and whether a later declaration allows fewer. Part 2, fields. */
+/** Bounds: the limits of a field's values, which the database stores, and how they are compared. Part 2, fields. */
 
 import { scaledInteger } from '../formats/numbers.ts'
 import type { Field } from './field.ts'
 import { defined, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
 
-/** The values that a field may have, in a form that is stored and compared. */
+/** The limits of a field's values, in a form that can be stored and compared. */
 export interface Bounds {
   readonly kind: string
   readonly nullable?: true
-  /** Of a length, a number of items, a number or a time. */
+  /** The least and the greatest value, length or number of items. */
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
@@ -22,18 +22,18 @@ export interface Bounds {
   readonly keys?: number
   readonly keyLength?: number
   readonly valueLength?: number
-  /** Nothing stands for it where no value is given. */
+  /** Set if the field has no default, cannot be null, and its kind has no empty value. */
   readonly needed?: true
-  /** What rows get whose value does not fit. */
+  /** The value that replaces stored values that do not fit. */
   readonly fill?: unknown
-  /** The name the field had before. */
+  /** The former name of the field. */
   readonly was?: string
 }
 
 export const defaultPrecision = 18
 const longestSorted = 500 // what is sorted by stands in cursors, and they in URLs
 
-/** How long a text is, or how many items a list has, if it has at most `length` by default: at least and at most. */
+/** The bounds of the length of a text or a list; `length` is the greatest one by default. */
 export function lengthsOf(
   { options: { min = 0, max, sort } }: Pick<Field, 'options'>,
   length: number,
@@ -43,13 +43,13 @@ export function lengthsOf(
 
 type BoundTerms = Pick<FieldTerms, 'min' | 'max' | 'pattern'>
 
-/** The bounds in force of a text or a list. */
+/** The bounds in force of a text or a list, as terms. */
 export function lengthTerms(field: Field, length: number): BoundTerms {
   const { min, max } = lengthsOf(field, length)
   return defined<BoundTerms>({ min: min === 0 ? undefined : min, max, pattern: field.options.pattern })
 }
 
-/** Bounds of texts in the form that values have. */
+/** Bounds as terms, written like the values of the field. */
 export const boundTerms = ({ min, max }: Field['options'], read: (text: string) => string | undefined): BoundTerms => {
   const written = (bound: unknown) => (bound === undefined ? undefined : (read(String(bound)) ?? String(bound)))
   return defined<BoundTerms>({ min: written(min), max: written(max) })
@@ -61,7 +61,7 @@ export const withBounds = (about: string, { min, max }: BoundTerms): string | un
     .filter(Boolean)
     .join(' ') || undefined
 
-/** The bounds of a field whose concepts are filled in. */
+/** The bounds of a field whose concepts are resolved. */
 export function boundsOf(field: Field, rules: Pick<ValueRules, 'settings' | 'kinds'>): Bounds {
   const { kind, options, item, fields, values } = field
   const { default: usual, fill, was, min, max, pattern, precision = defaultPrecision, scale } = options
@@ -84,12 +84,12 @@ export function boundsOf(field: Field, rules: Pick<ValueRules, 'settings' | 'kin
   })
 }
 
-/** The digits before the point and behind it. */
+/** The number of digits before the point, and after it. */
 const digitsOf = ({ precision = 0, scale = 0 }: Bounds): readonly [number, number] => [precision - scale, scale]
 
 const mostDigits = 38
 
-/** Whether there may be values that the bounds of before allowed and those of now do not. */
+/** Whether `is` may exclude values that `was` allowed. */
 export function isNarrower(was: Bounds | undefined, is: Bounds): boolean {
   if (was === undefined) return is.needed === true && is.fill === undefined
   return (
@@ -106,7 +106,7 @@ export function isNarrower(was: Bounds | undefined, is: Bounds): boolean {
   )
 }
 
-/** The bounds that a field had before, perhaps under another name. */
+/** The former bounds of a field, under its current or its former name; undefined if it is new. */
 export const boundsBefore = (
   before: Readonly<Record<string, Bounds>>,
   name: string,
@@ -124,7 +124,7 @@ function isBelow(low: number | string, high: number | string): boolean {
 const scaledNumber = (text: string): bigint | undefined =>
   /^-?\d+(\.\d+)?$/.test(text) ? scaledInteger(text, mostDigits) : undefined
 
-/** Bounds under which all values of both fit. */
+/** Bounds that allow the values of both; `is` if the kinds differ. */
 export function unionBounds(was: Bounds, is: Bounds): Bounds {
   if (was.kind !== is.kind) return is
   const [wide, other] = [digitsOf(was), digitsOf(is)]
@@ -153,7 +153,7 @@ export function unionBounds(was: Bounds, is: Bounds): Bounds {
   })
 }
 
-/** Bounds that allow a stored value too. */
+/** The bounds, widened to allow a stored value. */
 export function widenBounds(bounds: Bounds, value: unknown): Bounds {
   if (value === null || value === undefined) return { ...bounds, nullable: true }
   const { values, item, fields } = bounds
@@ -171,7 +171,7 @@ export function widenBounds(bounds: Bounds, value: unknown): Bounds {
   return openBounds(bounds, value)
 }
 
-/** Bounds of the same kind without a limit; those of decimals hold the digits of a value. */
+/** Bounds of the same kind without limits; those of a decimal have enough digits for the value. */
 function openBounds(
   { min: _, max: __, pattern: ___, keys, keyLength, valueLength, ...rest }: Bounds,
   value: unknown,
@@ -183,7 +183,7 @@ function openBounds(
   return { ...rest, precision: Math.max(before, units.length) + scale, scale }
 }
 
-/** Bounds that allow every value of a kind: for rows that were not all looked at. */
+/** Bounds that allow every value of the kind, for when not all rows were read. */
 export function unlimitedBounds(bounds: Bounds): Bounds {
   const { min: _, max: __, pattern: ___, keys, keyLength, valueLength, values, ...rest } = bounds
   const inner = Object.entries(rest.fields ?? {}).map(([name, one]) => [name, unlimitedBounds(one)])
@@ -196,19 +196,19 @@ export function unlimitedBounds(bounds: Bounds): Bounds {
   })
 }
 
-/** Stored values of a field that do not fit what is declared. */
+/** Stored values of a field that do not fit the declaration. */
 export interface Misfit {
-  /** How many rows have one. */
+  /** The number of rows with such a value. */
   readonly rows: number
-  /** Whether there may be more, as not all rows were looked at. */
+  /** Whether there may be more, as not all rows were read. */
   readonly more: boolean
-  /** The first of these rows. */
+  /** The labels of the first of these rows. */
   readonly ids: readonly string[]
-  /** What is wrong with the first of them. */
+  /** Why the value of the first row does not fit. */
   readonly says: string
-  /** Bounds under which all stored values fit. */
+  /** Bounds that allow all stored values. */
   readonly wide: Bounds
 }
 
-/** Misfits by the collection and the field. */
+/** Misfits by collection and field. */
 export type Misfits = { readonly [collection: string]: { readonly [field: string]: Misfit } }

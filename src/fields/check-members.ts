@@ -5,8 +5,9 @@ import { nearestName } from '../formats/naming.ts'
 import type { Settings } from '../settings.ts'
 
 /**
- * Gives the value in its one form; where it does not fit, what it gives is not used. A value that is stored already (`seen`) is
- * never refused: rows may have been written under wider bounds, and whoever sends back what was answered changes nothing.
+ * Returns the value in canonical form. Adds mistakes to `faults`; then the result must not be used. A value that equals
+ * the stored one (`seen`) is never refused: it may have been written under wider bounds, and sending it back changes
+ * nothing.
  */
 export type ValueCheck = (value: unknown, at: string, faults: Violation[], seen?: unknown) => unknown
 
@@ -40,7 +41,7 @@ export function checkMembers(
   return given
 }
 
-/** Only as far as it can be told, and for names that a person could have meant. */
+/** Suggests the nearest name; not for long names, which nobody mistyped, nor after many mistakes, as it takes time. */
 function suggestMember(name: string, { names }: AllowedMembers, faults: readonly Violation[]): string {
   const meant = faults.length < 50 && name.length <= 40 ? nearestName(name, names.keys()) : undefined
   return meant === undefined ? '' : ` Did you mean ${meant}?`

@@ -27,7 +27,7 @@ const enumKind: FieldKind = {
   ...choice,
   faults: enumFaults,
   check: ({ values = [] }) => memberCheck(new Set(values), `one of ${listInWords(values)}`),
-  // There are no values if not all stored ones are known.
+  // The list is empty if not all stored values are known.
   schema: ({ values = [] }) => ({ type: 'string', ...(values.length > 0 && { enum: values }) }),
   plain: ({ values = [] }) => values[0],
   other: ({ values = [] }, plain) => values[1] ?? plain,
@@ -48,7 +48,7 @@ function* enumFaults({ values }: Field) {
 
 interface CodeTable {
   readonly codes: ReadonlySet<string>
-  /** What messages say of a value. */
+  /** The words for a value in messages. */
   readonly what: string
   /** The name and the description of the schema that all fields of the kind share. */
   readonly name: string

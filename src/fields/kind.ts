@@ -1,28 +1,28 @@
-/** Kind: everything that the service knows of one kind of field, as one record of data and pure functions. Part 2, fields. */
+/** Kind: everything about one kind of field, as one record of data and pure functions. Part 2, fields. */
 import type { Settings } from '../settings.ts'
 import type { ValueCheck } from './check-members.ts'
 import type { Field, Kind } from './field.ts'
 
-/** The kinds that a service knows, by their names. */
+/** The kinds of fields by name. */
 export type FieldKinds = Readonly<Record<string, FieldKind>>
 
-/** What a check needs to know besides its field. */
+/** The context of a check, besides its field. */
 export interface ValueRules {
   readonly settings: Settings
   readonly isId: (resource: string, text: string) => boolean
   readonly kinds: FieldKinds
 }
 
-/** What consumers may rely on about a field, with all bounds in force, declared or not. A lock keeps it as JSON. */
+/** The promises about a field to consumers, with all bounds in force, declared or default. Locks store them as JSON. */
 export interface FieldTerms {
   readonly kind: Kind
   readonly precision?: number
   readonly scale?: number
-  /** Bounds of a length, a number of items, a number or a time. */
+  /** The least and the greatest value, length or number of items. */
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
-  /** The values of an enum, sorted: their order means nothing. */
+  /** The values of an enum, sorted, as their order has no meaning. */
   readonly values?: readonly string[]
   /** The resource of a reference. */
   readonly to?: string
@@ -55,7 +55,7 @@ export type SchemaUse = 'answered' | 'sent' | 'patched' | 'asked'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What a schema is made with: the schemas of other fields and resources, and what holds for the whole document. */
+/** The context of a schema: the schemas of other fields and resources, and the settings of the document. */
 export interface SchemaMaker {
   /** The form of times in requests and answers. */
   readonly zone: 'written' | 'any' | 'utc'
@@ -67,7 +67,7 @@ export interface SchemaMaker {
   readonly open: boolean
 }
 
-/** Where sample values come from. */
+/** The choices that sample values are made from. */
 export interface SampleSource {
   readonly kinds: FieldKinds
   /** A whole number from 0 to below the given one; 0 is the simplest choice. */
@@ -91,7 +91,7 @@ export type BoundReader = readonly [read: (given: unknown) => number | bigint | 
 /** A value in a column. */
 export type Cell = string | number | bigint | null
 
-/** How values are kept in a column: its type, what else identifies how cells are made, and the cell of a value. */
+/** How values are stored in a column: its type, a name of the conversion, if there are several, and the conversion. */
 export interface CellForm {
   readonly type: 'text' | 'integer'
   readonly how?: string
@@ -105,35 +105,38 @@ export const boundedOptions = [...generalOptions, 'min', 'max']
 export interface FieldKind {
   /** The options that a field of this kind accepts. */
   readonly options: readonly string[]
-  /** What lists can do with the values: nothing, filter by equality, sort too, or filter by ranges too. */
+  /** What lists can do with the values: nothing, filter by equality, also sort, or also filter by ranges. */
   readonly order: 'none' | 'equality' | 'sort' | 'range'
-  /** The greatest length of any value as a text; missing if there is none. */
+  /** The greatest length of a value as a text; missing if the kind does not limit it. */
   readonly longest?: number
-  /** How many characters or items a value may have if `max` is not declared; missing if `max` is no length. */
+  /** The number of characters or items that are allowed if `max` is not declared; missing if `max` is not a length. */
   readonly length?: number
   /** How bounds are parsed; missing if the kind has none. */
   readonly bound?: (field: Field, settings: Settings) => BoundReader
-  /** The mistakes of a declared field that only this kind can have, each with its mend. */
+  /** The mistakes of a declared field that only this kind can have, each with its fix. */
   readonly faults?: (field: Field) => Iterable<readonly [reason: string, mend: string]>
   /** The check of a value that is not null. */
   readonly check: (field: Field, rules: ValueRules) => ValueCheck
-  /** The value of a new item without one; undefined if it has to be sent. */
+  /** The value of a new item that leaves the field out, without a default; undefined if it has to be sent. */
   readonly empty?: (options: Field['options']) => unknown
-  /** How a text of a URL becomes a value, and what it must be; missing if the value is a text. */
+  /** Parses a text of a URL into a value, with the words for a valid text; missing if values are texts. */
   readonly parse?: readonly [read: (text: string) => unknown, what: string]
-  /** How values are kept in columns; as they are if it is missing. */
+  /** How values are stored in columns; unchanged if it is missing. */
   readonly cell?: (options: Field['options']) => CellForm
-  /** The bounds in force, in the one form that values have; as declared if it is missing. */
+  /** The terms that only this kind has, with bounds written like values; missing if it has none. */
   readonly terms?: (field: Field, rules: ValueRules) => Partial<FieldTerms>
   readonly schema: (terms: FieldTerms, use: SchemaUse, make: SchemaMaker) => JsonSchema
-  /** The pattern of a value in a set of a filter that needs no quotes; `true` if it is that of the schema. */
+  /** The pattern of values that need no quotes in a set of a filter; `true` if it is the pattern of the schema. */
   readonly bare?: string | true
   /** A simple value that fits, and another one, which may break bounds. `inner` gives those of items and members. */
   readonly plain: (terms: FieldTerms, inner: (terms: FieldTerms) => unknown) => unknown
   readonly other?: (terms: FieldTerms, plain: unknown) => unknown
-  /** Values for the first request of a newcomer, the best first; `mark` makes a unique text new. */
+  /** Values for sample requests, the best first; `mark` makes the text of a unique field new. */
   readonly examples?: (options: Field['options'], mark: string) => readonly unknown[]
-  /** One of many values; the same choices give the same value in every release, as columns are named by samples. */
+  /**
+   * One of many values. The same choices must give the same value in every release: columns of older versions are
+   * identified by the results for samples.
+   */
   readonly sample: (field: Field, source: SampleSource) => unknown
 }
 
@@ -145,7 +148,7 @@ export const textBound =
   (given: unknown) =>
     typeof given === 'string' ? read(given) : undefined
 
-/** Reads bounds that are whole numbers from a least one. */
+/** Reads bounds that are whole numbers, at least `least`. */
 export const countBound = (least: number) => (given: unknown) =>
   Number.isSafeInteger(given) && (given as number) >= least ? (given as number) : undefined
 

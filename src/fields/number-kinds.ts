@@ -88,7 +88,7 @@ export const decimal: FieldKind = {
   sample: sampleDecimal,
 }
 
-/** Digits that no decimal can have. */
+/** The mistakes in the digits of a decimal. */
 function* digitFaults({ options: { precision = defaultPrecision, scale } }: Field) {
   if (!isWithin(precision, 1, 38))
     yield [`\`precision\` is ${valueInWords(precision)}.`, 'Write the total number of digits, 1 to 38.'] as const
@@ -140,7 +140,7 @@ function decimalCheck(field: Field): ValueCheck {
   }, `a decimal number as a string, as ${example}`)
 }
 
-/** A whole number of the smallest steps, which a column of 64 bits holds up to 18 digits; with more digits it is a text. */
+/** A decimal as a whole number of its smallest steps: a 64-bit column up to 18 digits, else a sortable text. */
 function decimalCell({ precision = defaultPrecision, scale = 0 }: Field['options']): CellForm {
   const number = (value: unknown) => clampToPrecision(scaledInteger(value as string, scale), precision)
   const how = `${precision}.${scale}`
@@ -148,7 +148,7 @@ function decimalCell({ precision = defaultPrecision, scale = 0 }: Field['options
   return { type: 'text', how, cell: (value) => sortableText(number(value), precision) }
 }
 
-/** Limits a number to its digits, as a row of an earlier declaration may have more; such rows are sorted last. */
+/** Limits a number to the declared digits; rows of an earlier declaration that have more sort first or last. */
 function clampToPrecision(value: bigint, precision: number): bigint {
   const most = 10n ** BigInt(precision) - 1n
   return value > most ? most : value < -most ? -most : value
@@ -189,11 +189,11 @@ function sampleDecimal(field: Field, source: SampleSource): string {
   return `${Number(min ?? -1) < 0 && whole > 0 && source.below(4) === 0 ? '-' : ''}${whole}${part}`
 }
 
-/** The bounds in whole numbers of the smallest step. */
+/** The bounds as whole numbers of the smallest step. */
 const unitsOfBounds = ({ options: { min, max } }: Field, scale: number) =>
   [min, max].map((bound) => (bound === undefined ? undefined : scaledInteger(String(bound), scale)))
 
-/** The least, the greatest, or mostly a small number. */
+/** A number within bounds: the least, the greatest, or one that is mostly small. */
 function sentUnits(least: bigint, most: bigint, { below, sent }: SampleSource): bigint {
   const way = below(6)
   if (way >= 4) return way === 4 ? least : most

@@ -1,8 +1,8 @@
-/** Sample: values of fields by choices, as random values of requests, and as fixed ones that a function is tried with. Part 9. */
+/** Sample: makes values of fields from choices, random ones for requests and fixed ones to try functions. Part 9. */
 import type { Field } from './field.ts'
 import { fieldKind, type SampleSource } from './kind.ts'
 
-/** A sample, or null if the field may be. */
+/** A sample of a field; sometimes null if the field is optional. */
 export const sampleOf = (field: Field, source: SampleSource): unknown =>
   field.options.optional && source.below(4) === 0 ? null : fieldKind(field.kind, source.kinds).sample(field, source)
 

@@ -106,7 +106,7 @@ function listCheck(field: Field, rules: ValueRules): ValueCheck {
   }
 }
 
-/** An item that is stored already is taken at any place of the list. */
+/** An item that equals a stored one is accepted at any place of the list. */
 function checkItems(
   check: ValueCheck,
   value: readonly unknown[],
@@ -165,6 +165,6 @@ function metadataCheck({ metadata: { keys, keyLength, valueLength } }: Settings)
       else if (codePoints(one) > valueLength)
         addViolation(faults, place, 'too-long', `must be at most ${valueLength} characters long.`)
     }
-    return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) // the order means nothing, R112
+    return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) // the order has no meaning, R112
   }
 }

@@ -99,7 +99,7 @@ const separators = [' ', ' ', ' ', ', ', '-', '/', ':', '.', '|', '_', '  ', '\n
 const characters = [...'abcdefghijklmnopqrstuvwxyzAZ09 -_%\'"\\/.,<&', 'é', 'ß', 'Ω', '漢', 'א', '😀', 'e\u0301']
 const [mostSampled, mostSent] = [400, 300]
 
-/** Few words or many, up to the longest text allowed. */
+/** Few or many words, at most as long as the field allows. */
 function sampleText(field: Field, source: SampleSource): string {
   const { min, max, pattern } = field.options
   if (source.sent)

@@ -1,4 +1,4 @@
-/** Values against their fields: what is taken, how it is written, what is said of the rest. Part 2, fields. */
+/** Value check: accepted values, their canonical form, and the violations of all others. Part 2, fields. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ function judge(field: Field, value: unknown, settings?: object): Judged {
   return { value: valueCheckOf(field, rules(settings))(value, '/at', faults), faults }
 }
 
-/** The types and places of what is wrong, below the field itself. */
+/** The types and places of the violations, relative to the field. */
 const wrong = (field: Field, value: unknown, settings?: object): string[] =>
   judge(field, value, settings).faults.map(({ type, pointer }) => `${type} ${pointer?.slice(3)}`.trim())
 

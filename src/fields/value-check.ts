@@ -1,4 +1,4 @@
-/** Checks values against their fields and writes them in one form; every mistake is reported with its place. Part 2, fields. */
+/** Value check: checks values against fields, and converts them to canonical form. Part 2, fields. */
 import { isDeepStrictEqual } from 'node:util'
 import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
@@ -23,7 +23,7 @@ export function valueCheckOf(field: Field, rules: ValueRules): ValueCheck {
   }
 }
 
-/** What stands where nothing is given: the default, null, or the empty value of the kind; undefined where required. */
+/** The value of a field that is left out: the default, null or the kind's empty value; undefined if it is required. */
 export function absentValue(
   { kind, options }: Field,
   { kinds }: Pick<ValueRules, 'kinds'>,
@@ -79,7 +79,7 @@ export function boundsCheck({ options: { min, max } }: Field, number: (text: str
   }
 }
 
-/** What is no text does not have the format either. R39. */
+/** A value that is not a text is reported as a wrong format too. R39. */
 export function formatCheck(read: (text: string) => string | undefined, what: string): ValueCheck {
   return (value, at, faults) => {
     const made = typeof value === 'string' && value.length <= 100 ? read(value) : undefined

@@ -1,12 +1,12 @@
-/** Terms: the promises of a field to consumers, with all bounds in force, and simple values that keep them. Part 9, versioning. */
+/** Value terms: the promises of a field to consumers, and simple values that keep them. Part 9, versioning. */
 import type { Field } from './field.ts'
 import { defined, type FieldKinds, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
 import { absentValue, valueCheckOf } from './value-check.ts'
 
-/** The operators of the filter of a field; the path of a nested field has dots. */
+/** Returns the filter operators of a field by its dotted path; undefined if it has no filter. */
 type OperatorsOf = (path: string) => readonly string[] | undefined
 
-/** The terms of a field without mistakes. */
+/** The terms of a valid field. */
 export function termsOf(
   field: Field,
   rules: ValueRules,
@@ -42,7 +42,7 @@ export function termsOf(
   })
 }
 
-/** The terms that limit the values of a field, which may have mistakes. */
+/** The terms that limit the values; the field need not be valid. */
 function valueTerms(
   field: Field,
   rules: ValueRules,

@@ -79,7 +79,7 @@ function isServed({ collection }: Resource, column: string, keys: readonly SortK
   })
 }
 
-/** The index terms after its first field. Signs are only needed for mixed directions; then the id gets that of the order. R59. */
+/** The index terms after its first field: without signs if all have one direction, else with the id at the end. R59. */
 function signedTerms(terms: readonly string[], field: string): string[] {
   const rest = terms.filter((term) => term.replace(/^-/, '') !== field)
   if (rest.every((term) => term.startsWith('-'))) return rest.map((term) => term.slice(1))
