@@ -41,7 +41,7 @@ interface RememberedCaller {
   readonly until: number
 }
 
-/** The size of all cached callers together, and about that of one with its key, in characters. */
+/** The limit for the size of all cached callers together, and about the size of one with its key, in characters. */
 const [mostCallers, callerSize] = [4_194_304, 400]
 const markLife = 10
 

@@ -1,4 +1,4 @@
-/** Key table: stores API keys, sealed, with what their holders may do. Part 5, authentication. */
+/** Key table: stores sealed API keys with the rights of their holders. Part 5, authentication. */
 import type { Credential, Holder } from '../flow/credential.ts'
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
@@ -31,7 +31,7 @@ const endKeys: TableOperation = {
 
 type KeyStore = Pick<Store, 'execute'>
 
-/** Finds the keys of some seals; at once if the store can. */
+/** Finds keys by their seals; synchronously if the store can. */
 export function findKeys({ execute }: KeyStore, hashes: readonly string[]): Credential[] | Promise<Credential[]> {
   const found = execute(tablePlan(findKeysByHash, { hashes }))
   return found instanceof Promise ? found.then(credentialsIn) : credentialsIn(found)
@@ -53,7 +53,7 @@ export async function issueKey({ execute }: KeyStore, credential: Credential, mo
   return false
 }
 
-/** Ends keys for good, and frees their places. */
+/** Revokes keys, and frees their places. */
 export const revokeKeys = async ({ execute }: KeyStore, ids: readonly string[], time: number): Promise<Credential[]> =>
   credentialsIn(await execute(tablePlan(endKeys, { ids, time })))
 

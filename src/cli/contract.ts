@@ -89,7 +89,7 @@ async function lock(given: CommandInput): Promise<number> {
   return 0
 }
 
-/** Records what a version answers, to be stored beside its lock. */
+/** Records answers of a version, to be stored beside its lock. */
 async function recordAnswers(service: Service, label: string): Promise<readonly RecordedExchange[]> {
   const release = versionServices(service).find((one) => one.label === label) as VersionService
   const stage = await openSandbox(service)

@@ -49,7 +49,6 @@ export const keysCommand: Command = {
   run,
 }
 
-/** What the subcommands share. */
 interface KeysCommandContext {
   readonly given: CommandInput
   readonly file: string

@@ -67,8 +67,8 @@ async function loadCommand(word: string): Promise<Command> {
 }
 
 /**
- * Lowers memory use. Garbage of requests dies young: a young generation of 8 MB, where V8 uses up to three times 32 MB,
- * saves 40 MB at no measurable cost. V8 reads that flag at its start only, so the process executes itself again.
+ * Lowers memory use. Garbage of requests dies young: semi-spaces of 8 MB, where V8 uses up to 32 MB, save 40 MB at no
+ * measurable cost. V8 reads that flag at its start only, so the process executes itself again.
  * Longer-lived garbage, such as pages waiting to be sent, is collected when it reaches half of the live memory instead of
  * three times as much, which saves 15 to 25 MB.
  */

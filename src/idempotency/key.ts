@@ -15,7 +15,7 @@ export interface BodyAndKey {
 export const idempotencyKeyPattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 const quotedKeyPattern = /^"([\x21\x23-\x5b\x5d-\x7e]{1,255})"$/
 
-/** R93 to R95, R107. */
+/** Reads the key of a request from its header or its body; refuses invalid keys and two that differ. R93 to R95. */
 export function readIdempotencyKey(call: Call, body: Document, settings: Settings): BodyAndKey {
   const header = keyFromHeader(call)
   const field = idempotencyKeyField(settings)

@@ -1,4 +1,4 @@
-/** Quota table: counts what all nodes have spent of quotas. Part 8, request counts. */
+/** Quota table: counts the requests of all nodes against quotas. Part 8, request counts. */
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'
@@ -11,7 +11,7 @@ export const quotaTable: Table = {
   indexes: [{ name: 'until', columns: ['until'] }],
 }
 
-/** A stored window that ends more than one window after a new one was started by a wrong clock. */
+/** Adds to a window that runs. One that ends more than a window later than a new one would was started by a wrong clock. */
 const spendQuota: TableOperation = {
   ...{ do: 'add', table: quotaTable, sums: ['used'] },
   while: { until: { above: 'time', upTo: 'latest' } },
@@ -23,9 +23,9 @@ const sweepWindows: TableOperation = {
   ...{ order: ['until'], limit: 4, near: 'name' },
 }
 
-/** What is counted in a window. A window begins with the first one that spends in it. */
+/** A number of requests to count in a window. A window begins with the first request that is counted in it. */
 interface QuotaSpend {
-  /** Whose quota it is. */
+  /** Identifies the quota, and the caller, address or tier that it is counted for. */
   readonly name: string
   readonly amount: number
   readonly time: number
@@ -33,7 +33,7 @@ interface QuotaSpend {
   readonly until: number
 }
 
-/** What all nodes have spent in the current window, and when it ends. */
+/** How many requests of all nodes were counted in the current window, and when it ends. */
 interface QuotaUsage {
   readonly used: number
   readonly until: number
@@ -50,7 +50,7 @@ export const storeLedger =
     const added = await execute(tablePlan(spendQuota, values))
     const [spent] = rowsIn(added) as unknown as readonly QuotaUsage[]
     if (!spent) throw new Error('A quota cannot be counted.')
-    // The spend is committed: if the sweep fails, the next window sweeps, and nothing is counted again.
+    // The count is committed already: a failed sweep must not fail the request, and the next window sweeps again.
     if (spent.until === until) await Promise.resolve(execute(tablePlan(sweepWindows, values))).catch(() => {})
     return { used: spent.used, until: spent.until }
   }

@@ -22,7 +22,7 @@ interface QuotaContext {
   readonly service: { readonly quotas: Quotas | null }
   readonly store: Store
   readonly world: ServiceWorld
-  /** Counts instead of the store. */
+  /** Counts in place of the store. */
   readonly ledger?: Ledger
 }
 

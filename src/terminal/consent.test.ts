@@ -9,7 +9,7 @@ import { withConsent } from './consent.ts'
 const loss: Hazard = { about: 'notes.other is not declared any more.', mends: [], loss: 'notes.other' }
 const misfit: Hazard = { about: '1 row of notes would not fit.', mends: [] }
 
-/** What was acted with, and what was shown, where somebody answers; `null` ends the input. */
+/** The consents of all runs, the result, and the text on the terminal, for an answer; `null` ends the input. */
 async function asked(answer: string | null, hazards: readonly Hazard[] = [loss], isTTY = true) {
   const ends = {
     input: Object.assign(new PassThrough(), { isTTY }),
