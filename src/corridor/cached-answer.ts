@@ -137,7 +137,7 @@ interface AnswerCache {
   readonly callerNames: Memo<Caller, string>
 }
 
-/** The size of all answers together, in characters; a list has 14 kB or so. */
+/** The limit for all cached answers together, in characters; a list has about 14,000. */
 const mostCharacters = 8_388_608
 
 export const makeAnswerCache = (): AnswerCache => ({

@@ -31,7 +31,7 @@ function admitMessage(call: Call, { limits }: Settings): void {
   admitHostLine(call) //      400
 }
 
-/** Closes the connection, as nobody can be sure where the next request in it begins. R18. */
+/** The refusal of a malformed message; closes the connection, as it is uncertain where the next request begins. R18. */
 const malformedMessage = (message: string): Problem =>
   new Problem('malformed-request', message, { headers: { Connection: 'close' } })
 
@@ -72,7 +72,7 @@ function admitSize({ target, raw }: Call, { url, headers, headerFields }: Settin
 export const urlTooLong = ({ length }: string, most: number): Problem =>
   new Problem('uri-too-long', `The URL has at least ${length} bytes; at most ${most} are accepted.`)
 
-/** R19. HTTP/1.0 knows no expectations. */
+/** Refuses all expectations except `100-continue`. R19. HTTP/1.0 has no expectations. */
 function admitExpectation({ http, headers: { expect } }: Call): void {
   if (expect === undefined || http === '1.0' || expect.toLowerCase() === '100-continue') return
   throw new Problem(

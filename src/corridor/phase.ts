@@ -1,4 +1,4 @@
-/** Phase: one step of the corridor. It refuses, replies, or adds one part to what is known of a request. R1. */
+/** Phase: one step of the corridor. It refuses, replies, or adds one part to the request. R1. */
 
 import type { Problem } from '../errors/problem.ts'
 import type { Call, CarriedVersion } from '../flow/call.ts'
@@ -35,7 +35,7 @@ export interface CachedAnswer {
 }
 
 export interface CacheLookup {
-  /** Names the request among those of all callers. */
+  /** Identifies the request with its caller and its version. */
   readonly key: string
   /** The state of the collections that a list is read from; null if the answer must not be cached. */
   readonly mark: string | null
@@ -94,7 +94,7 @@ export interface Phase<Needs extends PartName, Gives extends PartName> extends C
 
 type Known<Needs extends PartName> = Way & Pick<Parts, Needs>
 
-/** A phase that adds a part to what is known of the request. */
+/** A phase that adds a part to the request. */
 export const phase = <const Needs extends PartName = never, const Gives extends PartName = never>(
   own: Phase<Needs, Gives> & {
     readonly gives: Gives

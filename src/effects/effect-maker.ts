@@ -1,4 +1,4 @@
-/** Effect maker: decides what follows from the writes of a resource, for other rows. Part 4, methods. */
+/** Effect maker: decides the changes of other rows that follow from the writes of a resource. Part 4, methods. */
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Consequences, Effect, EffectRead, EffectReadResult, RowChange, RowWrite } from '../flow/plan.ts'
@@ -13,9 +13,9 @@ export interface DocumentWrite {
   readonly after: Document | null
 }
 
-/** What effects are made with. */
+/** The inputs and tools of a decision. */
 export interface EffectTools {
-  /** What was read, in the order of `reads`. */
+  /** The results of `reads`, in their order. */
   readonly seen: readonly EffectReadResult[]
   /** Changes the document of a row of a resource; a row that is not there stays so. */
   readonly change: (resource: string, key: RowKey, act: (document: Document) => Document) => RowChange
@@ -31,7 +31,7 @@ export interface EffectMaker {
   readonly decide: (write: DocumentWrite, tools: EffectTools) => readonly Effect[]
 }
 
-/** What all makers of a resource decide; `make` makes the write of the document as they left it. */
+/** The decisions of all makers of a resource; `make` makes the write of the document, which they may have changed. */
 export function consequencesOf(
   makers: readonly EffectMaker[],
   write: DocumentWrite,

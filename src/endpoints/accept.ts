@@ -39,7 +39,7 @@ function parseMediaType(text: string): MediaType | null {
   return { type: type.toLowerCase(), parameters }
 }
 
-/** The media ranges of an Accept header; null if it is malformed, and so accepts everything. R30. */
+/** The media ranges of an Accept header; null if it is malformed, which counts as accepting everything. R30. */
 function mediaRanges(text: string): MediaRange[] | null {
   const found: MediaRange[] = []
   for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {

@@ -35,7 +35,7 @@ function brokenPageProblem(failure: ConversionError, today: Resource, intent: In
 
 /**
  * Links to the pages that end before a row and begin after it, if a pagination style allows them. The one before has
- * only rows of this page, as earlier rows may include another one that cannot be shown.
+ * only rows of this page, if there are any, as earlier rows may include another one that cannot be shown.
  */
 function linksAround(at: number, today: Resource, intent: Intent, page: Page): Record<string, string> {
   const query = intent.query as ListQuery

@@ -4,7 +4,7 @@ import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { EndpointContext } from './item.ts'
 
-/** The rule of an operation; undefined if none is declared, so that nobody is permitted. */
+/** The access rule of an operation; undefined if the declaration has none, which refuses every caller. */
 type RuleOrNone = AccessRule | undefined
 
 /** The collections whose rows can be removed with a row of a resource, each with the rule of removing them. R138. */

@@ -19,7 +19,7 @@ export class Memo<Key, Value> {
   readonly #sizeOf: (value: Value) => number
   readonly #dropped: (value: Value) => void
 
-  /** `most` is the size of all values together; a value larger than half of it is not kept. */
+  /** `most` limits the size of all values together; a value larger than half of it is not kept. */
   constructor(most: number, { sizeOf = () => 1, dropped = () => {} }: MemoOptions<Value> = {}) {
     this.#half = most / 2
     this.#sizeOf = sizeOf

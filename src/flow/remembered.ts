@@ -11,7 +11,7 @@ interface Entry<Value, State> {
 export class Remembered<Value, State = string> {
   readonly #entries: Memo<string, Entry<Value, State>>
 
-  /** `most` is the size of all values together, in characters; 0 if nothing may be cached. */
+  /** `most` limits the size of all values together, in characters; 0 if nothing may be cached. */
   constructor(most: number) {
     this.#entries = new Memo(most, { sizeOf: ({ size }) => size })
   }

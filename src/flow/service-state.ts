@@ -1,6 +1,6 @@
-/** Service state: what one service keeps while it runs: limits, counts, caches; two services share none of it. Part 1. */
+/** Service state: the counters, limits and caches of one running service, which no other service shares. Part 1. */
 
-/** The function that makes a part is also its key. */
+/** The parts of the state; the function that makes a part is also its key. */
 export class ServiceState {
   readonly #parts = new Map<unknown, unknown>()
 

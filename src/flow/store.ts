@@ -23,7 +23,7 @@ export interface Store {
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */
   readonly mark: (collections: readonly string[]) => string | null
-  /** The same with a query, for all collections together; null if asking does not pay. */
+  /** The same with a query, for all collections together; null if it cannot be determined, or asking does not pay. */
   readonly fetchMark?: () => Promise<string | null>
   /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
   readonly caches: boolean

@@ -1,4 +1,4 @@
-/** World: time, chance and turns of the event loop, handed in to everything that needs them. Part 1. */
+/** World: time, chance and turns of the event loop, passed in to everything that needs them. Part 1. */
 import { idSource, requestIdSource } from '../formats/id.ts'
 import { ServiceState } from './service-state.ts'
 
@@ -37,7 +37,7 @@ export interface Clock {
   readonly due: () => number
   /** The time for checking tokens of other issuers: the later of the machine's time at start and `due`. */
   readonly issued: () => number
-  /** By how much the clock of the machine was too far ahead at start, in milliseconds; null where it was not. */
+  /** By how much the clock of the machine was too far ahead at start, in milliseconds; null if it was not. */
   readonly ahead: number | null
 }
 
@@ -45,9 +45,9 @@ export interface Clock {
 export interface ServiceWorld extends World, Clock {
   readonly newId: (prefix: string) => string
   readonly newRequestId: () => string
-  /** What the service keeps while it runs. */
+  /** The counters, limits and caches of the service. */
   readonly state: ServiceState
-  /** Sign what clients carry and must not change: the first one signs, all of them verify. The last one is the store's own. */
+  /** The keys that sign cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
   readonly secrets: readonly string[]
 }
 
@@ -68,7 +68,7 @@ export function serviceWorld(
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
   new Promise((resolve) => void after(time, resolve))
 
-/** Waits for a promise; after a time, for what `late` gives instead. */
+/** Waits for a promise, but not longer than a time: then returns what `late` returns. */
 export async function within<T>({ after }: World, time: number, promise: Promise<T>, late: () => T): Promise<T> {
   const timeout = Promise.withResolvers<void>()
   const cancel = after(time, timeout.resolve)
@@ -79,6 +79,6 @@ export async function within<T>({ after }: World, time: number, promise: Promise
   }
 }
 
-/** The time since `started` on the monotonic clock, with two digits. */
+/** The time since `started` on the monotonic clock, in milliseconds with two decimals. */
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
   Math.round((monotonic() - started) * 100) / 100

@@ -17,7 +17,7 @@ function stage() {
   return { pass: world.tick, reader: (length: number, timeout?: number) => reader(watch, length, timeout) }
 }
 
-/** A connection on which so much waits to be read. */
+/** A connection with this many unread bytes. */
 function reader(watch: ReturnType<typeof answerReaders>['watch'], writableLength: number, timeout = 60_000) {
   const answer = new EventEmitter()
   const socket = {

@@ -12,7 +12,7 @@ const [haste, pace] = [2000, 512]
 
 /** An answer that its client has not read completely. */
 interface UnreadAnswer {
-  /** The size at first, and what is left of it in `bytes`. */
+  /** The size of the whole answer; `bytes` of it are not read yet. */
   readonly total: number
   bytes: number
   readonly since: number
@@ -35,7 +35,7 @@ export const makeAnswerReaders = (own: StoreAndWorld): AnswerReaders =>
 
 // long because: its functions share the unread answers
 export function answerReaders(isWanted: () => boolean, { monotonic, every }: World): AnswerReaders {
-  /** Oldest first. */
+  /** The answers that are being read, the oldest first. */
   const unread = new Map<Socket, UnreadAnswer>()
   let unreadBytes = 0
   let stopSweeping: Cancel | null = null
