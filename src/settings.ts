@@ -3,7 +3,7 @@
 import { actionVerbs } from './formats/naming.ts'
 import { durationMilliseconds } from './formats/time.ts'
 
-/** One setting. `read` returns the value, or undefined to refuse what was declared; `allowed` says what is allowed. */
+/** One setting. `read` returns the value, or undefined to refuse what is declared; `allowed` describes valid values. */
 interface Setting<out In, out Value> {
   readonly value: Value
   readonly read: (given: unknown) => Value | undefined
@@ -247,7 +247,7 @@ const settingsTable = {
     onBodyless: choice('reject', 'ignore'),
     /** How deep objects and lists may be nested; 32 by default: `maxDepth: 10`. */
     maxDepth: count(32, 1, 500),
-    /** How many keys a body may have in all its objects; 1,000 by default: `maxKeys: 200`. */
+    /** How many keys each object of a body may have; 1,000 by default: `maxKeys: 200`. */
     maxKeys: count(1000),
   },
   /** Requests: `request: { codings: ['gzip'] }`. */
@@ -351,7 +351,7 @@ const settingsTable = {
   etag: perResource({
     /** Whether tags are strong, weak or left out: `mode: 'weak'`. */
     mode: choice('strong', 'weak', 'off'),
-    /** Whether a PUT answers a tag always, or only if the content was stored as it was sent: `onPut: 'verbatim'`. */
+    /** Whether a PUT that answers the item always has a tag, or only if it was stored as sent: `onPut: 'verbatim'`. */
     onPut: choice('with-content', 'verbatim'),
   }),
   /** Concurrent writes: `concurrency: { required: true }`. */

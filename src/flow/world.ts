@@ -47,7 +47,7 @@ export interface ServiceWorld extends World, Clock {
   readonly newRequestId: () => string
   /** The counters, limits and caches of the service. */
   readonly state: ServiceState
-  /** The keys that sign cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
+  /** The keys for cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
   readonly secrets: readonly string[]
 }
 

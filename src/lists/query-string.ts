@@ -67,7 +67,7 @@ export function queryViolation(type: string, name: string, message: string): Vio
   return { message, type, in: 'query', name: name === '' ? name : shortName(name) }
 }
 
-const mostExplained = 50 // no answer shows more, R154
+const mostExplained = 50 // no answer lists more mistakes, R154
 
 /** The unknown and the repeated parameters. R22, R23. */
 export function nameViolations(
