@@ -70,13 +70,13 @@ export function testing(
 ): Testing {
   const report = (step: string) => log.info({ step }, 'The database was changed.')
   const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
-  const house =
+  const doors =
     opened instanceof Promise ? opened.then((store) => openDoors(service, store, log)) : openDoors(service, opened, log)
-  if (house instanceof Promise) house.catch(() => {}) // the first call reports a failure to open
+  if (doors instanceof Promise) doors.catch(() => {}) // the first call reports a failure to open
   return {
     call: async (path, { as, ...init } = {}) =>
-      (await house).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
-    close: async () => (await house).close(),
+      (await doors).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
+    close: async () => (await doors).close(),
   }
 }
 
@@ -84,10 +84,17 @@ export function testing(
 function openDoors(service: Service, store: Store, log: Log) {
   const world = serviceWorld(realWorld, store)
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
-  const house = { service: whole, store, world, authenticate: callerGate(service, store, world), log, open: () => true }
-  const door = fetchDoor(house)
+  const context = {
+    service: whole,
+    store,
+    world,
+    authenticate: callerGate(service, store, world),
+    log,
+    open: () => true,
+  }
+  const door = fetchDoor(context)
   const doorOf = (as: As | undefined) =>
-    as === undefined ? door : fetchDoor({ ...house, authenticate: authenticateAs(as) })
+    as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
   return { doorOf, close: store.close }
 }
 

@@ -16,10 +16,10 @@ import type { ServerContext } from './server-context.ts'
 export function identifyCaller(
   call: Call,
   rule: AccessRule,
-  house: ServerContext,
+  context: ServerContext,
 ): IdentifiedCaller | Promise<IdentifiedCaller> {
   try {
-    const caller = house.authenticate(call, rule)
+    const caller = context.authenticate(call, rule)
     return caller instanceof Promise ? caller.then((caller) => ({ caller }), failedAttempt) : { caller }
   } catch (problem) {
     return failedAttempt(problem)
@@ -32,10 +32,10 @@ function failedAttempt(problem: unknown): IdentifiedCaller {
 }
 
 /** Refuses an unauthenticated caller, after counting the attempt against its address. R184. */
-export async function admitIdentified(call: Call, house: ServerContext): Promise<void> {
-  const { problem } = await identifyCaller(call, 'authenticated', house)
+export async function admitIdentified(call: Call, context: ServerContext): Promise<void> {
+  const { problem } = await identifyCaller(call, 'authenticated', context)
   if (!problem) return
-  admitQuota(await spendQuota(house, call, nobody))
+  admitQuota(await spendQuota(context, call, nobody))
   throw problem
 }
 

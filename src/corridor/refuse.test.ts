@@ -39,9 +39,9 @@ test('R162: an outage is logged once with its cause, for any number of requests'
   const lines: Record<string, unknown>[] = []
   const own = { ...log, error: (about: object) => void lines.push(about as Record<string, unknown>) }
   const world = testWorld()
-  const house = { service: { ...shop, errors: catalogue }, log: own, world: worldOf(world) }
+  const context = { service: { ...shop, errors: catalogue }, log: own, world: worldOf(world) }
   const meet = (message: string) =>
-    refuse(call, house, new Problem('dependency-unavailable', message, { cause: new Error(`${message} disk`) }))
+    refuse(call, context, new Problem('dependency-unavailable', message, { cause: new Error(`${message} disk`) }))
   for (let n = 0; n < 1000; n++)
     for (const one of ['The store rests.', 'The issuer rests.']) assert.equal(meet(one).status, 503)
   assert.deepEqual(

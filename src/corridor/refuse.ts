@@ -18,19 +18,19 @@ type RefusalContext = Pick<ServerContext, 'service' | 'log' | 'exposed' | 'world
 
 export function refuse(
   call: Call,
-  house: RefusalContext,
+  context: RefusalContext,
   thrown: unknown,
   edition: ServedVersion | null = null,
 ): Reply {
   try {
-    return renderRefusal(call, house, thrown, edition)
+    return renderRefusal(call, context, thrown, edition)
   } catch (cause) {
-    return renderRefusal(call, house, cause, edition) // a Problem that cannot be rendered is a failure itself
+    return renderRefusal(call, context, cause, edition) // a Problem that cannot be rendered is a failure itself
   }
 }
 
-function renderRefusal(call: Call, house: RefusalContext, thrown: unknown, edition: ServedVersion | null): Reply {
-  const { service, exposed = false } = house
+function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edition: ServedVersion | null): Reply {
+  const { service, exposed = false } = context
   const problem = declaredProblem(thrown, service)
   const status = problemStatus(problem, service.errors)
   const cause = causeOf(problem, thrown)
@@ -45,7 +45,7 @@ function renderRefusal(call: Call, house: RefusalContext, thrown: unknown, editi
     inNamesOfVersion(shown, edition),
     status,
   )
-  if (status >= 500) report(call, house, problem, { err: cause, ...failedRow(problem, edition) })
+  if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, edition) })
   return reply
 }
 
@@ -62,13 +62,13 @@ function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<st
 }
 
 /** Logs a failure; that of one row in one version once a minute, as every list that holds the row fails. */
-function report(call: Call, house: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
-  const { log, world } = house
+function report(call: Call, context: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
+  const { log, world } = context
   const { version, resource, id } = about
   if (resource !== undefined && !isLogDue(world, `${version} ${resource} ${id}`, world.now())) return
   const line = { requestId: call.id, ...traceOf(call), type }
-  if (type === 'overloaded') logThrottled(house, type, line, message)
-  else if (type === 'dependency-unavailable') logThrottled(house, type, { ...line, ...about }, message)
+  if (type === 'overloaded') logThrottled(context, type, line, message)
+  else if (type === 'dependency-unavailable') logThrottled(context, type, { ...line, ...about }, message)
   else log.error({ ...line, ...about }, message)
 }
 

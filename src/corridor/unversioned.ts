@@ -42,11 +42,11 @@ export const documentPhase = check({
 const unversionedEndpoint = endpointWithoutRoutes('/healthz', 'GET, HEAD, OPTIONS')
 
 /** The answer of /healthz and /readyz, outside the versioned interface; null for all other paths. R186, R197. */
-function healthReply(call: Call, house: ServerContext): Promise<Reply> | null {
+function healthReply(call: Call, context: ServerContext): Promise<Reply> | null {
   const { target } = call
   if (target.charCodeAt(target.length - 1) !== 0x7a && !target.includes('z?')) return null // both end in z
   const path = target.split('?', 1)[0]
-  return path === '/healthz' || path === '/readyz' ? answerHealth(call, house, path === '/readyz') : null
+  return path === '/healthz' || path === '/readyz' ? answerHealth(call, context, path === '/readyz') : null
 }
 
 async function answerHealth(call: Call, { service, store, open }: ServerContext, ready: boolean): Promise<Reply> {
@@ -60,17 +60,17 @@ async function answerHealth(call: Call, { service, store, open }: ServerContext,
 }
 
 /** A document about the service, outside the versioned interface; null for all other paths. R171, R197, R214. */
-function documentReply(call: Call, house: ServerContext, corridor: Corridor): Promise<Reply> | null {
+function documentReply(call: Call, context: ServerContext, corridor: Corridor): Promise<Reply> | null {
   const { target } = call
   const second = target.charCodeAt(1)
   const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
   if (!apart) return null
   const path = target.split('?', 1)[0] as string
   const described = descriptionPath.exec(path)
-  if (described) return descriptionReply(call, described[1] ?? null, house, corridor)
-  const text = house.service.documents.get(path)
-  if (text !== undefined) return serveDocument(call, { name: path, text }, house)
-  return pointerPaths.includes(path) ? pointerReply(call, path, house) : null
+  if (described) return descriptionReply(call, described[1] ?? null, context, corridor)
+  const text = context.service.documents.get(path)
+  if (text !== undefined) return serveDocument(call, { name: path, text }, context)
+  return pointerPaths.includes(path) ? pointerReply(call, path, context) : null
 }
 
 const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
@@ -84,12 +84,12 @@ export function unversionedRule(target: string, { documents, settings }: Service
 }
 
 /** Answers the root and the API catalog, which link to the descriptions. R214. */
-async function pointerReply(call: Call, path: string, house: ServerContext): Promise<Reply> {
+async function pointerReply(call: Call, path: string, context: ServerContext): Promise<Reply> {
   const { catalogText, rootLinks, rootText } = await import('../describe/catalog.ts')
-  const { service, world } = house
+  const { service, world } = context
   const open = openVersions(service.choice, world.due())
   const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
-  const reply = await serveDocument(call, { name, text }, house)
+  const reply = await serveDocument(call, { name, text }, context)
   if (call.method === 'OPTIONS') return reply
   reply.headers.Link = rootLinks
   if (path !== '/' && reply.status === 200)
@@ -101,15 +101,15 @@ async function pointerReply(call: Call, path: string, house: ServerContext): Pro
 async function descriptionReply(
   call: Call,
   label: string | null,
-  house: ServerContext,
+  context: ServerContext,
   corridor: Corridor,
 ): Promise<Reply> {
-  const { service, world, store } = house
+  const { service, world, store } = context
   const open = service.settings.openapi.public
-  if (!open && call.method !== 'OPTIONS') await admitIdentified(call, house)
+  if (!open && call.method !== 'OPTIONS') await admitIdentified(call, context)
   const named = describedVersion(service, label, world.due())
   const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
-  return serveDocument(call, { name, text: () => descriptionText(house, named, corridor), closed: !open }, house)
+  return serveDocument(call, { name, text: () => descriptionText(context, named, corridor), closed: !open }, context)
 }
 
 function describedVersion({ choice }: Service, label: string | null, now: number): string {
@@ -148,11 +148,11 @@ interface CachedDocument {
 const makeDocumentCache = (caches: boolean) => new Remembered<Promise<CachedDocument>, null>(caches ? 16_777_216 : 0)
 
 function cachedDocument(
-  house: ServerContext,
+  context: ServerContext,
   name: string,
   text: () => Promise<string> | string,
 ): Promise<CachedDocument> {
-  const own = house.world.state.of(makeDocumentCache, house.store.caches)
+  const own = context.world.state.of(makeDocumentCache, context.store.caches)
   const before = own.get(name, null)
   if (before) return before
   const made = (async () => {
@@ -177,18 +177,18 @@ interface DocumentSource {
 async function serveDocument(
   call: Call,
   { name, text, closed = false }: DocumentSource,
-  house: ServerContext,
+  context: ServerContext,
 ): Promise<Reply> {
-  const options = optionsReplyFor(call, house.service)
+  const options = optionsReplyFor(call, context.service)
   if (options) return options
-  const { settings } = house.service
+  const { settings } = context.service
   refuseCredentialsInTarget(call.target, settings.auth)
-  const own = await cachedDocument(house, name, typeof text === 'string' ? () => text : text)
+  const own = await cachedDocument(context, name, typeof text === 'string' ? () => text : text)
   const reply = jsonReply(own.text, closed ? 'private, no-cache' : 'no-cache')
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
-  const found = applyPreconditions(call, reply, coding, house.world.now())
+  const found = applyPreconditions(call, reply, coding, context.world.now())
   return coding !== null && found === reply ? encodeReply(call, reply, coding, own.encoded) : found
 }
 

@@ -31,14 +31,15 @@ export function engineProblem({ code = '', reason = '' }: EngineError): Problem 
 }
 
 /** The answer to a message that the parser refused. A method that it does not know is refused like any other. R13. */
-export function answerEarly(call: Call, error: EngineError, house: ServerContext): Promise<Reply> | Reply {
-  const { service } = house
+export function answerEarly(call: Call, error: EngineError, context: ServerContext): Promise<Reply> | Reply {
+  const { service } = context
   const { url } = service.settings.limits
   const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
-  if (aboutMethod && isUnfinished(error)) return refuse(call, house, unknownMethodProblem(service))
-  if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method)) return handle(call, house)
+  if (aboutMethod && isUnfinished(error)) return refuse(call, context, unknownMethodProblem(service))
+  if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method))
+    return handle(call, context)
   const problem = call.target.length > url ? urlTooLong(call.target, url) : engineProblem(error)
-  return refuse(call, house, problem)
+  return refuse(call, context, problem)
 }
 
 /** Whether the head has not arrived completely, so that its path and host are unknown. */

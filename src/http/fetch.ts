@@ -12,23 +12,23 @@ import { makeIntake } from '../limits/intake.ts'
 import { cutBody } from './stream.ts'
 
 /** A function that runtimes and tests can call with a Request. */
-export function fetchDoor(house: ServerContext): (request: Request) => Promise<Response> {
+export function fetchDoor(context: ServerContext): (request: Request) => Promise<Response> {
   return async (request) => {
-    const call = callOf(request, house)
-    const started = house.world.monotonic()
-    const reply = await handle(call, house)
-    stampReply(call, reply, house, started)
+    const call = callOf(request, context)
+    const started = context.world.monotonic()
+    const reply = await handle(call, context)
+    stampReply(call, reply, context, started)
     const { status, headers, body, held } = reply
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
-      return new Response(streamOf(sent, held, house), { status, headers })
+      return new Response(streamOf(sent, held, context), { status, headers })
     held?.leave()
     return new Response(sent, { status, headers })
   }
 }
 
 /** A large body as a stream. Its memory counts until it is read, or until the reader pauses longer than the timeout. */
-function streamOf(body: string | Uint8Array, stay: Reply['held'], house: ServerContext): ReadableStream<Uint8Array> {
+function streamOf(body: string | Uint8Array, stay: Reply['held'], context: ServerContext): ReadableStream<Uint8Array> {
   const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
   let cancel: Cancel | undefined
@@ -50,7 +50,7 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], house: ServerC
         over()
         return control.close()
       }
-      cancel = house.world.inBackground(house.service.settings.limits.writeTimeout, () => {
+      cancel = context.world.inBackground(context.service.settings.limits.writeTimeout, () => {
         over()
         control.error(new Error('The answer was not read in time.'))
       })
@@ -59,7 +59,7 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], house: ServerC
   })
 }
 
-function callOf(request: Request, house: ServerContext): Call {
+function callOf(request: Request, context: ServerContext): Call {
   const { host, pathname, search } = new URL(request.url)
   const sent = Object.fromEntries(request.headers)
   const raw = Object.entries({ host, ...sent }).flat()
@@ -71,14 +71,14 @@ function callOf(request: Request, house: ServerContext): Call {
     http: '1.1',
     headers: streamed ? { host, 'transfer-encoding': 'chunked', ...sent } : { host, ...sent },
     raw,
-    id: requestIdOf(sent['request-id'], house.world),
-    content: contentOf(request, house),
+    id: requestIdOf(sent['request-id'], context.world),
+    content: contentOf(request, context),
     address: '',
     gone: () => request.signal.aborted,
   }
 }
 
 /** The content as it is read. `body` is read only once, as its getter creates the stream. */
-function contentOf({ body }: Request, house: ServerContext): Content | null {
-  return body && { [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(body) }
+function contentOf({ body }: Request, context: ServerContext): Content | null {
+  return body && { [Symbol.asyncIterator]: () => context.world.state.of(makeIntake, context.world).receive(body) }
 }

@@ -34,32 +34,32 @@ const mostRequests = 10_000
 
 /** Starts listening. `open` of the server context must be false before `stop`, so that readiness fails first. */
 export async function listen(
-  house: ServerContext,
+  context: ServerContext,
   { port, host }: { port: number; host: string },
 ): Promise<NodeServer> {
-  const { world } = house
-  const turn = loopTurns(house.store, world)
+  const { world } = context
+  const turn = loopTurns(context.store, world)
   const enqueue = stepQueues(world)
   const exchanges = world.state.of(makeExchanges, null)
-  const server = createEngine(house.service.settings.limits)
+  const server = createEngine(context.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       turn.begin()
-      const exchange = { call: callOf(request, house, response), request, response }
+      const exchange = { call: callOf(request, context, response), request, response }
       exchanges.set(request.socket, exchange)
-      enqueue(request.socket, (done) => void serve(exchange, house, turn, done))
+      enqueue(request.socket, (done) => void serve(exchange, context, turn, done))
     })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
-    const call = callOf(request, house)
-    enqueue(socket, () => void answerAndClose(call, () => handle(call, house), socket, house))
+    const call = callOf(request, context)
+    enqueue(socket, () => void answerAndClose(call, () => handle(call, context), socket, context))
   })
-  server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, house, enqueue))
+  server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, context, enqueue))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const stopWatch = watchLoop(house)
+  const stopWatch = watchLoop(context)
   const shown = host.includes(':') ? `[${host}]` : host
   return {
     url: `http://${shown}:${(server.address() as AddressInfo).port}`,
@@ -68,8 +68,8 @@ export async function listen(
 }
 
 /** Measures the delay of the event loop at an interval. R161. */
-function watchLoop(house: ServerContext): Cancel | undefined {
-  const { service, world } = house
+function watchLoop(context: ServerContext): Cancel | undefined {
+  const { service, world } = context
   const most = service.settings.limits.loopDelay
   if (most === null) return undefined
   const loop = world.state.of(makeLoopState, null)
@@ -115,25 +115,31 @@ function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerCont
   socket.destroy()
 }
 
-async function serve(exchange: NodeExchange, house: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
+async function serve(exchange: NodeExchange, context: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
   const { call, request } = exchange
-  const { monotonic, nextTurn } = house.world
+  const { monotonic, nextTurn } = context.world
   const started = monotonic()
   try {
     if (call.content) await null // small content usually arrives with the head, and is readable after this
-    const reply = await handle(call, house)
+    const reply = await handle(call, context)
     if (call.content && !request.complete) await new Promise<void>(nextTurn) // the rest of its content may have arrived
-    turn.send(() => sendAnswer(exchange, reply, house, started, done))
+    turn.send(() => sendAnswer(exchange, reply, context, started, done))
   } catch (error) {
-    abandon(call, request.socket, error, house)
+    abandon(call, request.socket, error, context)
   }
 }
 
-function sendAnswer(exchange: NodeExchange, reply: Reply, house: ServerContext, started: number, done: StepDone): void {
+function sendAnswer(
+  exchange: NodeExchange,
+  reply: Reply,
+  context: ServerContext,
+  started: number,
+  done: StepDone,
+): void {
   const { call, request, response } = exchange
   try {
     const { held } = reply
-    const goesOn = writeAnswer(exchange, reply, house, started)
+    const goesOn = writeAnswer(exchange, reply, context, started)
     const over = () => {
       held?.leave()
       done(goesOn)
@@ -142,23 +148,23 @@ function sendAnswer(exchange: NodeExchange, reply: Reply, house: ServerContext, 
     else response.on('close', over)
   } catch (error) {
     reply.held?.leave()
-    abandon(call, request.socket, error, house)
+    abandon(call, request.socket, error, context)
   }
 }
 
 /** Answers a parser error: to the request whose content it occurred in, otherwise after all pending answers. R151. */
-function handleEngineError(error: EngineError, socket: Socket, house: ServerContext, enqueue: EnqueueStep): void {
-  const { world } = house
+function handleEngineError(error: EngineError, socket: Socket, context: ServerContext, enqueue: EnqueueStep): void {
+  const { world } = context
   const problem = engineProblem(error)
   if (!problem) return void socket.destroy()
   discardInput(socket, world)
   const exchange = world.state.of(makeExchanges, null).get(socket)
   if (exchange && !exchange.request.complete) {
-    writeAnswer(exchange, refuse(exchange.call, house, problem), house, world.monotonic())
+    writeAnswer(exchange, refuse(exchange.call, context, problem), context, world.monotonic())
     exchange.request.once('error', () => {}).emit('error', error) // otherwise its reader would wait forever
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', world)
-    enqueue(socket, () => void answerAndClose(call, () => answerEarly(call, error, house), socket, house))
+    enqueue(socket, () => void answerAndClose(call, () => answerEarly(call, error, context), socket, context))
   }
 }
 
@@ -167,21 +173,21 @@ async function answerAndClose(
   call: Call,
   said: () => Promise<Reply> | Reply,
   socket: Socket,
-  house: ServerContext,
+  context: ServerContext,
 ): Promise<void> {
-  const { world } = house
+  const { world } = context
   const started = world.monotonic()
   try {
     const reply = await said()
     reply.held?.leave()
     if (!socket.writable) return
     reply.headers.Connection = 'close'
-    stampReply(call, reply, house, started)
+    stampReply(call, reply, context, started)
     socket.write(replyBytes(call, reply))
     linger(socket, world)
-    logAnswer(call, reply.status, house, started)
+    logAnswer(call, reply.status, context, started)
   } catch (error) {
-    abandon(call, socket, error, house)
+    abandon(call, socket, error, context)
   }
 }
 
@@ -196,24 +202,24 @@ function replyBytes({ method }: Call, { status, headers, body }: Reply): Buffer 
 function writeAnswer(
   { call, request, response }: NodeExchange,
   reply: Reply,
-  house: ServerContext,
+  context: ServerContext,
   started: number,
 ): boolean {
   const { headers, status, held } = reply
   if (response.headersSent) return headers.Connection !== 'close' // already refused, as its content broke off
   const unread = call.content !== null && !request.complete
-  if (unread || !house.open()) headers.Connection = 'close'
+  if (unread || !context.open()) headers.Connection = 'close'
   if (unread) request.resume() // else the connection would stall when the buffer is full
-  stampReply(call, reply, house, started)
+  stampReply(call, reply, context, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
-  const { writeTimeout: timeout } = house.service.settings.limits
-  const readers = house.world.state.of(makeAnswerReaders, house)
+  const { writeTimeout: timeout } = context.service.settings.limits
+  const readers = context.world.state.of(makeAnswerReaders, context)
   if (body !== null && body.length > smallAnswer) streamBody(request.socket, response, body, { held, timeout, readers })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
   if (body === null || body.length <= smallAnswer) readers.watch(request.socket, response, timeout)
-  logAnswer(call, status, house, started)
+  logAnswer(call, status, context, started)
   return headers.Connection !== 'close'
 }
 
@@ -232,8 +238,8 @@ function logAnswer(call: Call, status: number, { log, world }: ServerContext, st
   log.info(trace === null ? line : { ...line, ...trace }, 'answered')
 }
 
-function callOf(request: IncomingMessage, house: ServerContext, response?: ServerResponse): Call {
-  const { world, proxies = [] } = house
+function callOf(request: IncomingMessage, context: ServerContext, response?: ServerResponse): Call {
+  const { world, proxies = [] } = context
   const headers = request.headers as Record<string, string | undefined>
   const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
   const { target, authority } = parseTarget(request.url as string)
@@ -245,20 +251,25 @@ function callOf(request: IncomingMessage, house: ServerContext, response?: Serve
     headers,
     raw: request.rawHeaders,
     id: requestIdOf(headers['request-id'], world),
-    content: bare ? null : contentOf(request, response, house),
+    content: bare ? null : contentOf(request, response, context),
     address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
     gone: () => request.socket.destroyed,
   }
 }
 
 /** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
-const contentOf = (request: IncomingMessage, response: ServerResponse | undefined, house: ServerContext): Content => ({
+const contentOf = (
+  request: IncomingMessage,
+  response: ServerResponse | undefined,
+  context: ServerContext,
+): Content => ({
   readIfComplete: () => {
     const { readableLength: length } = request
     // Since Node 26 `read` without a length returns only the first buffer.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () => house.world.state.of(makeIntake, house.world).receive(contentPieces(request, response)),
+  [Symbol.asyncIterator]: () =>
+    context.world.state.of(makeIntake, context.world).receive(contentPieces(request, response)),
 })
 
 /** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */

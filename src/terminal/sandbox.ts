@@ -27,7 +27,7 @@ export async function openSandbox(service: Service): Promise<TrialService> {
   const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
-  const house: ServerContext = {
+  const context: ServerContext = {
     service: { ...service, quotas: null, choice: previewVersions(service.choice, 'all') },
     store,
     world: { ...world, newRequestId: () => `request-${asked}` },
@@ -36,7 +36,7 @@ export async function openSandbox(service: Service): Promise<TrialService> {
     open: () => true,
     exposed: true,
   }
-  const door = fetchDoor(house)
+  const door = fetchDoor(context)
   const keyed = [...service.resources.values()].some(({ settings }) => settings.idempotency.required)
   const named = service.declaration.versions !== undefined
   const ask: AskVersion = async (version, { method, path, headers = {}, body }) => {

@@ -71,8 +71,8 @@ export async function startService(
     ...(known && { known }),
   })
   const ledger = counting && { ledger: counting.ledger }
-  const house: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
-  const listening = await openDoor(house, port, host)
+  const context: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
+  const listening = await openDoor(context, port, host)
   store.attend()
   const written = flushUsageEvery({ store, world }, usageWriteInterval)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
@@ -159,11 +159,11 @@ async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   }
 }
 
-async function openDoor(house: ServerContext, port: number, host: string): Promise<NodeServer> {
+async function openDoor(context: ServerContext, port: number, host: string): Promise<NodeServer> {
   try {
-    return await listen(house, { port, host })
+    return await listen(context, { port, host })
   } catch (error) {
-    await house.store.close()
+    await context.store.close()
     throw listenFailure(error as NodeJS.ErrnoException, port, host)
   }
 }
