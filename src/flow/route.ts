@@ -39,7 +39,7 @@ export interface Route {
   readonly claim?: (asked: RequestContext) => Claim | null
   /** Further collections that are read or written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
-  /** Further access rules and scopes that a write can require, for fields or other rows; undefined refuses everyone. */
+  /** Rules and scopes that a write may also require, for other rows; undefined for an operation that nobody may do. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
   /** Whether it takes idempotency keys. R108. */
