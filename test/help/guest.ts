@@ -1,17 +1,17 @@
-/** Requests that are inside a service and wait there for the rest of their content. */
+/** Requests that the service has accepted and whose content has not arrived yet. */
 import { connect, type Socket } from 'node:net'
 
 const content = '{"text":"abc"}'
 
 export interface Guest {
   readonly socket: Socket
-  /** What came so far: that it may go on, or that it was refused. */
+  /** The first answer: 100 Continue, or a refusal. */
   readonly told: string
-  /** Sends the rest, and gives the answer. */
+  /** Sends the content and returns the final answer. */
   readonly finish: () => Promise<string>
 }
 
-/** A request that asks whether it may go on, and is told so when its content is wanted. */
+/** Sends a request with `Expect: 100-continue` and waits for the first answer: 100 Continue, or a refusal. */
 export async function guest(port: number, { from = '127.0.0.1' } = {}): Promise<Guest> {
   const socket = connect(port, '127.0.0.1')
   const next = () => new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString('latin1'))))

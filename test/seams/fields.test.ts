@@ -18,7 +18,7 @@ const digitsOf = (text: string): number[] => [...text.replaceAll('-', '')].map(N
 const isBookNumber = (text: string): boolean =>
   /^(\d-?){13}$/.test(text) && digitsOf(text).reduce((sum, one, i) => sum + one * (i % 2 ? 3 : 1), 0) % 10 === 0
 
-/** A number of 13 digits whose last one is a checksum; hyphens are left out of what is stored. */
+/** An ISBN: 13 digits, the last one a check digit. It is stored without hyphens. */
 const isbn: FieldKind = {
   options: generalOptions,
   order: 'sort',

@@ -46,7 +46,7 @@ async function running(t: TestContext, declaration: Service, { url }: Place): Pr
   return { key, ask }
 }
 
-/** Asks both services the same in turn, several times, so that what one remembers would be told to the other. */
+/** Sends the same request to both services in turn, several times: a shared cache would change an answer. */
 async function inTurn(all: readonly Running[], path: string): Promise<Told[]> {
   let told: Told[] = []
   for (let i = 0; i < 4; i++) {
