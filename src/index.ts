@@ -11,6 +11,17 @@ export type {
   ResourceName,
   Row,
   SortName,
+  StateName,
+  TransitionInput,
+  TransitionName,
 } from './resources/infer.ts'
+export {
+  caller,
+  input,
+  type Marker,
+  now,
+  type StatesDeclaration,
+  type TransitionDeclaration,
+} from './resources/states.ts'
 export { type Declaration, type Service, service } from './service.ts'
 export type { DeclaredSettings, ResourceSettings } from './settings.ts'

@@ -33,6 +33,7 @@ import type {
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
+import { withStateFields } from './resources/states.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
@@ -247,15 +248,16 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-function prepareService(declaration: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
+function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
+  const declaration = { ...declared, resources: withStateFields(declared.resources) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }
   const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules }
-  const declared = new Map(
+  const made = new Map(
     Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
   )
-  const resources = withStoredVersions(declared, { declaration, changes, rules })
+  const resources = withStoredVersions(made, { declaration, changes, rules })
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)

@@ -20,6 +20,7 @@ import {
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
+import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
@@ -98,7 +99,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(given.settings, ground)
+  checkResources(given.settings, { ...ground, resources: checkStates(ground) })
 }
 
 function checkScopes(ground: DeclarationCheck): void {
@@ -262,6 +263,7 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
       checkSettingContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
+    checkParentStates(judged, ground)
     checkDeprecations([...path, 'deprecations'], given, ground)
     checkOwner(judged, ground)
     checkFieldScopes(judged, ground)

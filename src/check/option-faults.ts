@@ -123,8 +123,11 @@ function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules)
     ]
 }
 
-/** Where a field is declared: `member` in an object, `inner` in an object inside a list, `item` as the item of a list. */
-export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item'
+/**
+ * Where a field is declared: `member` in an object, `inner` in an object inside a list, `item` as the item of a list,
+ * `input` in the body of a transition.
+ */
+export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item' | 'input'
 
 const lastingOptions = ['unique', 'immutable', 'readOnly', 'writeOnly']
 
@@ -151,5 +154,10 @@ const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly str
       [...generalOptions.filter((name) => name !== 'fill'), 'fold'],
       'at the item of a list',
       'Write it at the list; its item takes bounds and a pattern only.',
+    ],
+    input: [
+      [...ownFieldOptions, 'filter', 'sort', 'fold', 'was', 'fill'],
+      'in the input of a transition',
+      'Leave it out; an input takes bounds, a pattern, `optional` and a `default`.',
     ],
   }

@@ -37,7 +37,7 @@ export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): 
   const { name, given } = judged
   const path = ['resources', name]
   checkResourceName(judged, ground)
-  checkKnownKeys(path, given, resourceKeys, ['states', 'operations', 'events'], ground)
+  checkKnownKeys(path, given, resourceKeys, ['operations', 'events'], ground)
   if (given.plural !== undefined && given.plural !== true) {
     report(
       ground,
@@ -115,7 +115,7 @@ function checkParent({ name, given: { parent } }: ResourceCheck, ground: Declara
   }
   checkReferenceTarget(path, isObject(parent) ? parent.resource : parent, ground)
   if (!isObject(parent)) return
-  checkKnownKeys(path, parent, ['resource', 'onDelete'], [], ground)
+  checkKnownKeys(path, parent, ['resource', 'onDelete', 'while'], [], ground)
   if (parent.onDelete !== undefined && parent.onDelete !== 'restrict' && parent.onDelete !== 'cascade')
     report(ground, path, ...onDeleteFault(parent.onDelete))
 }
@@ -137,7 +137,7 @@ export function parentFieldOf({ given }: ResourceCheck, { resources, settings }:
 }
 
 /** The names that the service uses itself, each with the reason. R93. */
-function reservedNames(judged: ResourceCheck, ground: DeclarationCheck): Map<string, string> {
+export function serviceNames(judged: ResourceCheck, ground: DeclarationCheck): Map<string, string> {
   const { naming, idempotency } = judged.settings
   const link = parentFieldOf(judged, ground)
   const names = new Map([['id', 'Every item has an `id` already.']])
@@ -161,7 +161,7 @@ function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
     report(ground, path, reason, 'Write an object of fields, as fields: { name: f.text() }.')
     return
   }
-  const reserved = reservedNames(judged, ground)
+  const reserved = serviceNames(judged, ground)
   const seen = new Map<string, string>()
   for (const [name, field] of Object.entries(fields)) {
     const at = [...path, name]

@@ -17,13 +17,17 @@ const decoders = {
 }
 
 /** The JSON object or form of a request; null if the route takes none. Complete content has its declared length. */
-export async function readPayload(call: Call, { content, resource, about }: Route): Promise<Document | null> {
+export async function readPayload(
+  call: Call,
+  { content, contentOptional, resource, about }: Route,
+): Promise<Document | null> {
   const { settings } = resource
   if (content.length === 0) return admitNoContent(call, settings)
   const whole = call.content?.readIfComplete?.() ?? null
   const sent = whole ? bufferOf(whole) : await readContent(call, settings.limits.body)
   const bytes = sent.length === 0 ? sent : await decodeContent(sent, codingsOf(call), settings.limits.body)
   if (about.body === 'form') return { form: bytes.toString() }
+  if (bytes.length === 0 && contentOptional) return {}
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
   return parseObject(bytes, settings.body)
 }

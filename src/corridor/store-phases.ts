@@ -65,7 +65,9 @@ function learnSize({ expected, learn }: AnswerMemory, route: Route, { query }: I
   if (rows > 0 || bytes > smallAnswer || expected(route, rows || 1) > smallAnswer) learn(route, rows || 1, bytes)
 }
 
-const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch', 'idempotency-in-progress']
+const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
+
+const mismatch = ['idempotency-key-payload-mismatch', 'unprocessable'] as const
 
 function routeRefusals(
   { service, version, place }: DescribedOperation,
@@ -75,10 +77,11 @@ function routeRefusals(
   const owner = resource.parent && version.resources.get(resource.parent.resource)
   return [
     ...(owner && isBelowOwner(place, resource) ? absenceTypes(owner) : []),
-    ...(claims === null ? [] : ['idempotency-key-invalid', ...reused]),
+    ...(claims === null ? [] : ['idempotency-key-invalid', 'idempotency-in-progress']),
+    ...(claims === null || claims === 'replayed' ? [] : reused),
     ...(claims !== null && bodyField !== null ? ['idempotency-key-mismatch'] : []),
     ...(claims === 'required' ? ['idempotency-key-missing'] : []),
-    ...(claims !== null && mode === 'replay' ? [['idempotency-key-payload-mismatch', 'unprocessable'] as const] : []),
+    ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
     ...Object.keys(service.declaration.errors ?? {}),
   ]

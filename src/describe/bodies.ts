@@ -1,8 +1,10 @@
 /** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
 import type { FieldTerms } from '../fields/kind.ts'
+import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
+import type { Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 
 import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
@@ -101,6 +103,26 @@ export function listRef(resource: Resource, around: SchemaContext): ComponentRef
   })
 }
 
+/** The body of a transition. */
+export function inputRef(
+  resource: Resource,
+  { name, input }: Pick<Transition, 'name' | 'input'>,
+  around: SchemaContext,
+): ComponentRef {
+  const terms = input.map((one) => [one.name, termsOf(one.field, resource.rules, () => undefined, one.name)] as const)
+  const needed = input.filter(({ absent }) => absent === undefined).map((one) => one.name)
+  return putBodySchema(resource, pascalCase(name), around, {
+    title: `${resource.title}: the input of ${name}`,
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(terms.map(([field, one]) => [field, fieldSchema(one, 'sent', around)])),
+      ...keyProperty(resource, 'transition'),
+    },
+    ...requiredNames(needed),
+    ...unnamedMembers(resource.settings),
+  })
+}
+
 const schemaName = ({ singular }: Resource): string => pascalCase(singular)
 
 /** Another resource or a shared schema may have the same singular; then the name of the schema is the longer one. */
@@ -159,9 +181,9 @@ function returnedSchema(
 }
 
 /** The property of the idempotency key, if bodies may have one. R93. */
-function keyProperty({ settings }: Resource, operation: 'create' | 'change'): DocumentPart {
+function keyProperty({ settings }: Resource, operation: 'create' | 'change' | 'transition'): DocumentPart {
   const name = idempotencyKeyField(settings)
-  const takes = operation === 'create' || settings.idempotency.methods.includes('PATCH')
+  const takes = operation !== 'change' || settings.idempotency.methods.includes('PATCH')
   if (name === null || !takes) return {}
   const description = 'The idempotency key, where the header does not carry it.'
   return {

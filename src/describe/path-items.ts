@@ -3,7 +3,7 @@ import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cachedBodyRef, changeRef, createRef, replaceRef } from './bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
 import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
@@ -91,11 +91,20 @@ const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef }
 
 function requestBody(
   { around }: OperationContext,
-  { content, resource, about: { body } }: Route,
+  { content, contentOptional, resource, about: { body, id, input = [] } }: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
   if (body === null) return undefined
   const description = `At most ${resource.settings.limits.body} bytes.`
-  const schema = body === 'form' ? queryForm(listed) : cachedBodyRef(bodyRefs[body], resource, around)
-  return { description, required: true, content: Object.fromEntries(content.map((type) => [type, { schema }])) }
+  const schema =
+    body === 'form'
+      ? queryForm(listed)
+      : body === 'input'
+        ? inputRef(resource, { name: id, input }, around)
+        : cachedBodyRef(bodyRefs[body], resource, around)
+  return {
+    description,
+    required: contentOptional !== true,
+    content: Object.fromEntries(content.map((type) => [type, { schema }])),
+  }
 }

@@ -1,7 +1,7 @@
 /** Row writer: makes the write of a row from its document, with the effects that follow from it. Part 4, methods. */
-import type { FoundRow } from '../flow/found-row.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Consequences, Create, Remove, RemovedRow, RowChange, RowWrite, Update } from '../flow/plan.ts'
+import type { Consequences, Create, Read, Remove, RemovedRow, RowChange, RowWrite, Update } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time.ts'
 import { decodeDocument, encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
 import { referencesIn } from '../resources/relations.ts'
@@ -9,10 +9,21 @@ import type { Resource } from '../resources/resource.ts'
 import { cellsIn, type DocumentTexts, encodeDocument, type Reference } from '../rows/collection.ts'
 import { consequencesOf, type DocumentWrite, type EffectMaker, type EffectTools } from './effect-maker.ts'
 
-type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
+type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create> & Guarded
+
+/** A check of another row, which keeps its state until the write is committed. */
+export interface RowGuard {
+  readonly read: Read
+  /** Throws to refuse the write. */
+  readonly admit: (seen: ReadResult) => void
+}
+
+interface Guarded {
+  readonly guard?: RowGuard | undefined
+}
 
 /** A row that is there, and when it is changed. */
-interface SeenRow extends Pick<RowChange, 'key' | 'time'> {
+interface SeenRow extends Pick<RowChange, 'key' | 'time'>, Guarded {
   readonly seen: FoundRow
   readonly before: Document
   /** Whether the write counts as a change even if the document stays the same. R112 */
@@ -24,48 +35,95 @@ export interface RowWriter {
   readonly create: (resource: Resource, document: Document, row: NewRow) => Create
   /** Writes nothing if the row has this document already. */
   readonly update: (resource: Resource, document: Document, row: SeenRow) => RowWrite
-  readonly remove: (resource: Resource, row: Omit<Remove, 'do' | 'collection' | 'revision'>, seen: FoundRow) => Remove
+  readonly remove: (
+    resource: Resource,
+    row: Omit<Remove, 'do' | 'collection' | 'revision'> & Guarded,
+    seen: FoundRow,
+  ) => Remove
 }
 
 export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: readonly EffectMaker[]): RowWriter {
   const byResource = Map.groupBy(makers, ({ resource }) => resource)
-  const follow = ({ name }: Resource, write: DocumentWrite, make: (after: Document) => RowWrite): Consequences =>
-    consequencesOf(byResource.get(name) ?? [], write, changeAt(write.time), make)
+  const follow: FollowWrite = ({ name }, write, make) => {
+    const own = byResource.get(name)
+    if (!own) return undefined
+    const made = write()
+    return consequencesOf(own, made, changeAt(made.time), make)
+  }
   const changeAt =
     (time: number): EffectTools['change'] =>
     (name, key, act) =>
       rowChange(writer, resources.get(name) as Resource, { key, time }, act)
-  const removed = (resource: Resource, row: RemovedRow, made: RowWrite): Consequences =>
-    follow(resource, { ...row, before: decodeDocument(resource, row.doc, row.hidden), after: null }, () => made)
   const onRemove = new Map(
     [...byResource.keys()].map((name) => [
       name,
-      (row: RemovedRow) => removed(resources.get(name) as Resource, row, { do: 'keep' }),
+      (row: RemovedRow) => followRemoval(follow, resources.get(name) as Resource, row, { do: 'keep' }) as Consequences,
     ]),
   )
   const writer: RowWriter = {
-    create: (resource, document, row) => {
-      const made = creation(resource, document, row)
-      if (!byResource.has(resource.name)) return made
-      const write = { ...row, before: null, after: document }
-      return { ...made, consequences: follow(resource, write, (after) => creation(resource, after, row)) }
-    },
-    update: (resource, document, row) => {
-      const texts = encodeDocument(resource.collection, document)
-      if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden) return { do: 'keep' }
-      const made = changed(resource, document, texts, row)
-      if (!byResource.has(resource.name)) return made
-      const again = (after: Document) => changed(resource, after, encodeDocument(resource.collection, after), row)
-      return { ...made, consequences: follow(resource, { ...row, after: document }, again) }
-    },
-    remove: (resource, row, seen) => {
+    create: (...given) => newRow(follow, ...given),
+    update: (...given) => changedRow(follow, ...given),
+    remove: (resource, { guard, ...row }, seen) => {
       const made: Remove = { do: 'remove', collection: resource.name, revision: seen.revision, onRemove, ...row }
-      return byResource.has(resource.name)
-        ? { ...made, consequences: removed(resource, { ...seen, ...row }, made) }
-        : made
+      return guarded(made, followRemoval(follow, resource, { ...seen, ...row }, made), guard)
     },
   }
   return writer
+}
+
+function newRow(follow: FollowWrite, resource: Resource, document: Document, { guard, ...row }: NewRow): Create {
+  const made = creation(resource, document, row)
+  const again = (after: Document) => creation(resource, after, row)
+  return guarded(
+    made,
+    follow(resource, () => ({ ...row, before: null, after: document }), again),
+    guard,
+  )
+}
+
+function changedRow(follow: FollowWrite, resource: Resource, document: Document, row: SeenRow): RowWrite {
+  const texts = encodeDocument(resource.collection, document)
+  if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
+    return guarded({ do: 'keep' }, undefined, row.guard)
+  const made = changed(resource, document, texts, row)
+  const again = (after: Document) => changed(resource, after, encodeDocument(resource.collection, after), row)
+  return guarded(
+    made,
+    follow(resource, () => ({ ...row, after: document }), again),
+    row.guard,
+  )
+}
+
+/** The consequences of a write; undefined if no maker follows the writes of the resource. */
+type FollowWrite = (
+  resource: Resource,
+  write: () => DocumentWrite,
+  make: (after: Document) => RowWrite,
+) => Consequences | undefined
+
+const followRemoval = (
+  follow: FollowWrite,
+  resource: Resource,
+  { key, time, doc, hidden }: RemovedRow,
+  made: RowWrite,
+): Consequences | undefined =>
+  follow(
+    resource,
+    () => ({ key, time, before: decodeDocument(resource, doc, hidden), after: null }),
+    () => made,
+  )
+
+/** A write with its consequences, if the check of its guard lets it pass. */
+function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined, guard: RowGuard | undefined): W {
+  if (guard === undefined) return follows === undefined ? write : { ...write, consequences: follows }
+  const consequences: Consequences = {
+    reads: [guard.read, ...(follows?.reads ?? [])],
+    decide: ([first, ...others]) => {
+      guard.admit(first as ReadResult)
+      return follows ? follows.decide(others) : write
+    },
+  }
+  return { ...write, consequences }
 }
 
 /** A change of the document of a row; a row that is not there stays so. */

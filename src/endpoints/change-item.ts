@@ -10,6 +10,7 @@ import {
   describedMinimal,
   replayHeaders,
   scopeTypes,
+  stateTypes,
   uniqueTypes,
   writesRestricted,
 } from './described.ts'
@@ -70,6 +71,6 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
       describedItem(200, `${resource.title} was changed.`, resource, replayed),
       describedMinimal(resource, replayed),
     ],
-    refusals: [...scopeTypes(resource, writesRestricted), ...uniqueTypes(scene)],
+    refusals: [...scopeTypes(resource, writesRestricted), ...stateTypes(scene, 'change'), ...uniqueTypes(scene)],
   }
 }

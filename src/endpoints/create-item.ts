@@ -13,7 +13,7 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { describedCreation, replayHeaders, scopeTypes, uniqueTypes, writesRestricted } from './described.ts'
+import { describedCreation, replayHeaders, scopeTypes, stateTypes, uniqueTypes, writesRestricted } from './described.ts'
 import { writeRules } from './further-rules.ts'
 import {
   admitConvertible,
@@ -31,6 +31,7 @@ import {
 import { readOfOwner } from './list-items.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
+import { ownerGuard } from './state-refusal.ts'
 import { movedFieldWrites } from './write-item.ts'
 
 export function createItemRoute(scene: EndpointContext): Route {
@@ -90,6 +91,7 @@ function createDescription(scene: EndpointContext): OperationDescription {
       ...(chosen && settings.deleted.status === 410 ? ['resource-deleted'] : []),
       ...(collection.account === null ? [] : ['resource-not-found']),
       ...['precondition-failed', 'invalid-precondition'],
+      ...stateTypes(scene, 'create'),
       ...uniqueTypes(scene, key !== null || settings.resource.id !== 'typeid'),
     ],
   }
@@ -143,7 +145,8 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const { key, time, claim } = intent
   const { today, joined } = scene.representation
   const document = intent.document as Document
-  const birth = scene.writer.create(today, document, { key, parent: owner, time, claim })
+  const guard = ownerGuard(scene, today, owner?.id, intent)
+  const birth = scene.writer.create(today, document, { key, parent: owner, time, claim, guard })
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }
 

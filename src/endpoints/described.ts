@@ -77,5 +77,16 @@ export const uniqueTypes = (
   return kept || more.includes(true) ? ['already-exists'] : []
 }
 
+/** The refusal of a write by the state of the item, of its owner, or of rows that are written with it. */
+export function stateTypes(
+  { representation: { today, moved } }: EndpointContext,
+  operation: 'create' | 'change' | 'remove',
+): readonly RefusalType[] {
+  const others = operation === 'remove' ? [] : moved.map((one) => one.today)
+  const own = operation !== 'create' && (today.machine?.writable[operation] ?? null) !== null
+  const beside = others.some(({ machine, parent }) => (machine?.writable.change ?? parent?.while ?? null) !== null)
+  return own || beside || (today.parent?.while ?? null) !== null ? ['invalid-state'] : []
+}
+
 export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>
   parent !== null && template.startsWith(`/${parent.resource}/{`)

@@ -2,13 +2,15 @@
 
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { ReadResult } from '../flow/found-row.ts'
-import type { RequestContext } from '../flow/intent.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import type { Resource } from '../resources/resource.ts'
+import { stateTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
+import { admitWritable, ownerGuard } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
@@ -22,14 +24,10 @@ export function removeItemRoute(scene: EndpointContext): Route {
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      decide: ({ caller, key, time }, seen) => {
-        if (seen.is !== 'found') return { do: 'keep' }
-        const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-        return scene.writer.remove(scene.representation.today, { key, time, takes }, seen)
-      },
+      decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,
-      about: removeDescription(resource),
+      about: removeDescription(scene),
     }),
     render: ({ key, caller }, outcome) => {
       if (outcome.is === 'withheld') throw cascadeRefusal(scene, going, outcome.collection, caller)
@@ -37,6 +35,20 @@ export function removeItemRoute(scene: EndpointContext): Route {
       return { status: 204, headers: {}, body: null }
     },
   }
+}
+
+function planRemoval(
+  scene: EndpointContext,
+  intent: Intent,
+  seen: FoundRow,
+  going: ReturnType<typeof cascadeRules>,
+): RowWrite {
+  const { today } = scene.representation
+  admitWritable(scene, today, 'remove', seen)
+  const { caller, key, time } = intent
+  const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
+  const owner = today.parent && (JSON.parse(seen.doc) as Document)[today.parent.field]
+  return scene.writer.remove(today, { key, time, takes, guard: ownerGuard(scene, today, owner, intent) }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */
@@ -47,7 +59,12 @@ function admitRemoval(scene: EndpointContext, asked: RequestContext, seen: ReadR
   if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
 }
 
-function removeDescription({ title, settings, collection: { dependents } }: Resource): WriteDescription {
+function removeDescription(scene: EndpointContext): WriteDescription {
+  const {
+    title,
+    settings,
+    collection: { dependents },
+  } = scene.resource
   return {
     id: 'delete',
     summary: () => `Removes one ${title.toLowerCase()}`,
@@ -57,7 +74,7 @@ function removeDescription({ title, settings, collection: { dependents } }: Reso
     ],
     body: null,
     answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
-    refusals: dependents.length > 0 ? ['has-dependents'] : [],
+    refusals: [...stateTypes(scene, 'remove'), ...(dependents.length > 0 ? ['has-dependents'] : [])],
   }
 }
 

@@ -15,11 +15,13 @@ import {
   describedItem,
   describedMinimal,
   scopeTypes,
+  stateTypes,
   uniqueTypes,
   writesRestricted,
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
+import { ownerGuard } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -71,6 +73,7 @@ function replaceDescription(scene: EndpointContext): WriteDescription {
     refusals: [
       ...scopeTypes(resource, writesRestricted),
       ...(typeof access === 'object' ? ['insufficient-scope'] : []),
+      ...stateTypes(scene, 'change'),
       ...uniqueTypes(scene),
     ],
   }
@@ -132,6 +135,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   admitConvertible(scene, intent.caller, document)
   const { key, time } = intent
   const id = seen.is === 'gone' ? 'revived' : 'chosen'
-  const birth = scene.writer.create(resource, document, { key, parent: ownerOf(scene, key.parent), time, id })
+  const guard = ownerGuard(scene, resource, key.parent, intent)
+  const birth = scene.writer.create(resource, document, { key, parent: ownerOf(scene, key.parent), time, id, guard })
   return { ...birth, ...movedFieldWrites(scene, intent, document) }
 }

@@ -31,6 +31,7 @@ import {
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
+import { admitWritable, ownerGuard } from './state-refusal.ts'
 import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -154,10 +155,12 @@ export function movedFieldWrites(
           const [first] = Object.keys(wanted)
           if (first === undefined && !hand.blind) return { do: 'keep' }
           admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
+          admitWritable(scene, today, 'change', seen)
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          return scene.writer.update(today, after, { key, time: intent.time, seen, before, always })
+          const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+          return scene.writer.update(today, after, { key, time: intent.time, seen, before, always, guard })
         },
       },
     ]
@@ -187,7 +190,10 @@ export function updatePlanner(
       !mayRead(intent.caller, scene.representation.today) ||
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
-    const write = scene.writer.update(scene.representation.today, document, { key, time, seen, before, always })
+    const { today } = scene.representation
+    admitWritable(scene, today, 'change', seen)
+    const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+    const write = scene.writer.update(today, document, { key, time, seen, before, always, guard })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write
   }

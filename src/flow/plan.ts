@@ -21,6 +21,8 @@ export interface Read {
   readonly key: RowKey
   /** The time of the request: tombstones that are too old for it are ignored. R134. */
   readonly time: number
+  /** Locks the row until the transaction ends: others may lock it so too, and nobody may change it. */
+  readonly lock?: 'share'
 }
 
 /** One term of an order: column, direction, and the place of rows without a value (`none` if all rows have one). */

@@ -1,6 +1,7 @@
 /** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { AccessRule } from '../resources/declaration.ts'
+import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { ReadResult } from './found-row.ts'
@@ -29,6 +30,8 @@ export interface Route {
   readonly rule: AccessRule
   /** The accepted media types; empty if it takes no content. */
   readonly content: readonly string[]
+  /** Whether the content may be left out; it is then an empty object. */
+  readonly contentOptional?: boolean
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
   readonly target: (asked: RequestContext) => Target
@@ -42,8 +45,8 @@ export interface Route {
   /** Rules and scopes that a write may also require, for other rows; undefined for an operation that nobody may do. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
-  /** Whether it takes idempotency keys. R108. */
-  readonly claims: 'required' | 'optional' | null
+  /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer whatever the mode is. R108. */
+  readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Its description. */
   readonly about: OperationDescription
 }
@@ -56,7 +59,9 @@ export interface OperationDescription {
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */
-  readonly body: 'create' | 'replace' | 'change' | 'form' | null
+  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | null
+  /** The fields of a body that is the input of a transition. */
+  readonly input?: readonly InputField[]
   /** The headers it reads, besides those that every operation reads. */
   readonly headers: readonly RequestHeader[]
   readonly answers: readonly DescribedAnswer[]

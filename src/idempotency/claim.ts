@@ -7,7 +7,7 @@ import { permits } from '../flow/caller.ts'
 import type { Document, RequestContext } from '../flow/intent.ts'
 import type { PriorClaim } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
-import { ruleFor } from '../resources/declaration.ts'
+import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
@@ -28,7 +28,13 @@ export function claimOfCreate(asked: RequestContext, resource: Resource, conceal
     claim:
       key === null
         ? null
-        : makeClaim(key, ['POST', claimPath(resource), omitConcealed(rest, concealed)], resource, asked, 'create'),
+        : makeClaim(
+            key,
+            ['POST', claimPath(resource), omitConcealed(rest, concealed)],
+            resource,
+            asked,
+            keySpace(resource, 'create'),
+          ),
     body: rest,
   }
 }
@@ -39,7 +45,32 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = readIdempotencyKey(call, body as Document, resource.settings)
   const payload = ['PATCH', `${claimPath(resource)}/${params.join('/')}`, omitConcealed(rest, concealed)] as const
-  return { claim: key === null ? null : makeClaim(key, payload, resource, asked, 'change'), body: rest }
+  return {
+    claim: key === null ? null : makeClaim(key, payload, resource, asked, keySpace(resource, 'change')),
+    body: rest,
+  }
+}
+
+/**
+ * The claim of a transition. Transitions of a collection share one key space, apart from that of creations, and a repeat
+ * gets the first answer whatever the mode is. R108
+ */
+export function claimOfTransition(
+  asked: RequestContext,
+  resource: Resource,
+  { name, rule }: ClaimedAction,
+): ClaimAndBody {
+  const { call, body, params } = asked
+  const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
+  if (key === null) return { claim: null, body: rest }
+  const space = `${claimPath(resource)}/{id}`
+  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, rest] as const
+  return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
+}
+
+interface ClaimedAction {
+  readonly name: string
+  readonly rule: AccessRule
 }
 
 /**
@@ -57,19 +88,30 @@ const claimPath = ({ name, parent, space }: Resource): string =>
 
 type ClaimPayload = readonly [method: string, place: string, body: Document]
 
+/** Keys are compared within a space; the rule of the operation says whether callers share it. */
+interface KeySpace {
+  readonly rule: AccessRule | undefined
+  readonly space: string
+}
+
+const keySpace = (resource: Resource, operation: 'create' | 'change'): KeySpace => ({
+  rule: ruleFor(resource.access, operation),
+  space: claimPath(resource),
+})
+
 function makeClaim(
   key: string,
   payload: ClaimPayload,
   resource: Resource,
   { caller, world }: RequestContext,
-  operation: 'create' | 'change',
+  { rule, space: own }: KeySpace,
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
   // R100: on public operations, all callers share one key space.
-  const shared = ruleFor(resource.access, operation) === 'public'
+  const shared = rule === 'public'
   const whose = shared ? '' : caller.account === null ? caller.id : [caller.account]
-  const space = scope === 'caller' ? '' : claimPath(resource)
+  const space = scope === 'caller' ? '' : own
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),
     // A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints.

@@ -5,6 +5,7 @@ import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
+import type { StatesDeclaration } from './states.ts'
 
 /** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
 export type AccessRule = string
@@ -66,6 +67,8 @@ export interface ParentDeclaration {
   readonly resource: string
   /** Deleting a parent with children: `'restrict'` (default) refuses it, `'cascade'` deletes the children too. R138. */
   readonly onDelete?: 'restrict' | 'cascade'
+  /** The states of the parent in which children can be created, changed and removed: `while: ['draft']`. */
+  readonly while?: readonly string[]
 }
 
 /**
@@ -88,6 +91,8 @@ export interface ResourceDeclaration {
   readonly key?: string
   /** The fields of an item; `id`, `createdAt` and `updatedAt` are added: `fields: { text: f.text() }`. */
   readonly fields: Fields
+  /** The states of an item, and the transitions between them: `states: { field: 'status', initial: 'draft', transitions: … }`. */
+  readonly states?: StatesDeclaration
   /** The access rules: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: Access
   /** The name of the account that items belong to; callers see only items of their account: `owner: 'customerId'`. R170. */
@@ -115,6 +120,7 @@ export const resourceKeys = [
   'parent',
   'key',
   'fields',
+  'states',
   'access',
   'owner',
   'methods',

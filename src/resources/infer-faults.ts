@@ -2,6 +2,7 @@
 import type { Value } from '../fields/field.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
+import type { Marker, StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The expected type for a wrong name: the compiler shows its text as the error. */
 type UnknownName<Name> = `Error: '${Name & string}' is not known here`
@@ -42,9 +43,11 @@ type SoundResource<D, R, T> = {
         ? KnownName<'field', T[K], keyof FieldsOf<D, R>>
         : K extends 'access'
           ? SoundAccess<D, T[K]>
-          : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
-            ? FieldNameLists<T[K], AnyFieldName<D, R>>
-            : OnlyAllowed<K, T[K], ResourceDeclaration>
+          : K extends 'states'
+            ? SoundStates<D, R, T[K]>
+            : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+              ? FieldNameLists<T[K], AnyFieldName<D, R>>
+              : OnlyAllowed<K, T[K], ResourceDeclaration>
 }
 
 type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> | ScopeFaults<D, F[K]>, F[K]> }
@@ -86,6 +89,28 @@ type SoundParent<D, T> = T extends string
         ? KnownName<'resource', T[K], ResourceName<D>>
         : OnlyAllowed<K, T[K], ParentDeclaration>
     }
+
+type SoundStates<D, R, T> = {
+  readonly [K in keyof T]: K extends 'transitions'
+    ? { readonly [N in keyof T[K]]: SoundTransition<D, R, T[K][N]> }
+    : OnlyAllowed<K, T[K], StatesDeclaration>
+}
+
+type SoundTransition<D, R, T> = {
+  readonly [K in keyof T]: K extends 'input'
+    ? SoundFields<D, T[K]>
+    : K extends 'access'
+      ? KnownName<'scope', T[K], RuleName<D>>
+      : K extends 'set'
+        ? { readonly [F in keyof T[K]]: SoundSetting<F, T[K][F], keyof FieldsOf<D, R>, keyof Get<T, 'input'>> }
+        : OnlyAllowed<K, T[K], TransitionDeclaration>
+}
+
+type SoundSetting<Name, Value, Names, Inputs> = Name extends Names
+  ? Value extends Marker<'input', infer From>
+    ? Unless<Exclude<KnownName<'input', From, Inputs>, From>, Value>
+    : Value
+  : UnknownName<Name>
 
 type RuleName<D> = 'public' | 'authenticated' | keyof Get<D, 'scopes'>
 

@@ -13,12 +13,25 @@ import type {
   Value,
 } from '../fields/field.ts'
 import type { Irregular } from '../formats/naming.ts'
+import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The declaration of a service; of a declaration, itself. */
 type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
 type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
-export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'>
+export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
+/** The field that `states` adds. */
+type StateField<T> = T extends { readonly states: infer S extends StatesDeclaration }
+  ? { readonly [K in S['field']]: Enum<StatesIn<S>, StateOptions<S['initial']>> }
+  : unknown
+interface StateOptions<Initial> {
+  readonly readOnly: true
+  readonly default: Initial
+  readonly filter: true
+  readonly sort: true
+}
+type StatesIn<S extends StatesDeclaration> = S['initial'] | StatesOfTransition<S['transitions'][keyof S['transitions']]>
+type StatesOfTransition<T extends TransitionDeclaration> = T['from'][number] | T['to']
 export type ConceptsOf<D> = Get<D, 'concepts'>
 type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
 type WriteOnlyNames<D, R> = FieldNamesWith<
@@ -88,6 +101,29 @@ type NonNullPatch<G, C> = G extends { readonly kind: 'object'; readonly fields: 
   : G extends { readonly kind: 'metadata' }
     ? Readonly<Record<string, string | null>>
     : SentValue<G, C>
+
+type StatesOf<S, R> = Extract<Get<ResourceOf<DeclarationOf<S>, R>, 'states'>, StatesDeclaration>
+
+/**
+ * The states of a resource.
+ * @example const open: StateName<typeof api, 'orders'>[] = ['draft', 'placed']
+ */
+export type StateName<S, R extends ResourceName<S>> = ExpandUnion<StatesIn<StatesOf<S, R>>>
+
+/**
+ * The transitions of a resource.
+ * @example const name: TransitionName<typeof api, 'orders'> = 'shipments'
+ */
+export type TransitionName<S, R extends ResourceName<S>> = keyof StatesOf<S, R>['transitions'] & string
+
+/**
+ * The body of a transition.
+ * @example const input: TransitionInput<typeof api, 'orders', 'shipments'> = { carrier: 'DHL' }
+ */
+export type TransitionInput<S, R extends ResourceName<S>, T extends TransitionName<S, R>> = Inputs<
+  Get<StatesOf<S, R>['transitions'][T], 'input'>,
+  ConceptsOf<DeclarationOf<S>>
+>
 
 /** The declared fields that a body may have: all that are not read-only, and the key. */
 type WritableFields<D, R> = Omit<FieldsOf<D, R>, Exclude<ReadOnlyNames<D, R>, KeyOf<D, R>>>
@@ -231,7 +267,11 @@ export interface DeclarationBefore<D, R extends ResourceName<D>, T extends Chang
   readonly concepts: Get<D, 'concepts'>
   readonly resources: {
     readonly [K in ResourceName<D> as K extends R ? (string extends T['was'] ? K : T['was']) : K]: K extends R
-      ? { readonly [P in keyof ResourceOf<D, K>]: P extends 'fields' ? FieldsBefore<D, R, T> : ResourceOf<D, K>[P] }
+      ? {
+          readonly [P in keyof ResourceOf<D, K> as P extends 'states' ? never : P]: P extends 'fields'
+            ? FieldsBefore<D, R, T>
+            : ResourceOf<D, K>[P]
+        }
       : ResourceOf<D, K>
   }
 }

@@ -6,13 +6,10 @@ import { fieldKind, type ValueRules } from '../fields/kind.ts'
 import { absentValue, type ValueCheck, valueCheckOf } from '../fields/value-check.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from '../formats/id.ts'
 import { sentenceCase, singularOf, toCase } from '../formats/naming.ts'
-import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
-import { fieldRulesOf } from '../rows/field-rules.ts'
-import { fillName, shapeField, shapeName } from '../rows/shape.ts'
+import type { Collection } from '../rows/collection.ts'
 import { readSettings, type Settings } from '../settings.ts'
 import {
   type Access,
-  accountNameOf,
   type DeclarationContext,
   type Operation,
   operations,
@@ -21,7 +18,8 @@ import {
   type ResourceDeclaration,
   resolveConcepts,
 } from './declaration.ts'
-import { dependentsOf, referringColumns } from './relations.ts'
+import { type Machine, machineOf } from './machine.ts'
+import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
 export interface Member {
@@ -53,8 +51,12 @@ export interface Resource {
     readonly resource: string
     readonly field: string
     readonly onDelete: 'restrict' | 'cascade'
+    /** The states of the parent that allow writes of children; null if all do. */
+    readonly while: readonly string[] | null
   } | null
   readonly key: string | null
+  /** Its states and transitions; null if it has none. */
+  readonly machine: Machine | null
   /** All fields in the order of the document. */
   readonly members: readonly Member[]
   readonly byName: ReadonlyMap<string, Member>
@@ -84,6 +86,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     resource: parent.resource,
     field: parentFieldName(parent.resource, around.resources[parent.resource], around.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
+    while: parent.while ?? null,
   }
   const rules: ValueRules = { settings, isId: idChecks(around), kinds: around.kinds }
   const key = declaration.key ?? null
@@ -100,11 +103,12 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     key,
     members,
     byName,
+    isId: idCheckOf(name, around),
   }
   return Object.freeze({
     ...made,
+    machine: machineOf(declaration, around, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
-    isId: idCheckOf(name, around),
     methods: declaration.methods ?? operations,
     access: declaration.access,
     declaration,
@@ -198,102 +202,4 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
     made(toCase('created-at', naming), time, 'service'),
     made(toCase('updated-at', naming), time, 'service'),
   ]
-}
-
-type ResourceParts = Pick<Resource, 'name' | 'parent' | 'prefix' | 'key' | 'members' | 'settings' | 'rules'>
-
-function collectionOf(
-  { name, parent, prefix, key, members, settings, rules }: ResourceParts,
-  declaration: ResourceDeclaration,
-  around: DeclarationContext,
-): Collection {
-  const composite = key !== null && parent !== null
-  const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
-  const wanted = [...(declaration.indexes ?? []), ...orders]
-  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
-  const columnName = (field: string) =>
-    field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
-  const columns = columnsOf(members, { names: asked, rules }, parent?.field, composite)
-  const fields = members.map(({ name, field }) => shapeField(name, field, rules))
-  const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
-  const account = accountNameOf(around.resources, name)
-  return {
-    name,
-    table: name.replaceAll('-', '_'),
-    identity: key === null ? `ids that begin with ${prefix}_` : `the key ${key}`,
-    parent: parent && { collection: parent.resource, column: columnName(parent.field), field: parent.field },
-    composite,
-    account,
-    columns,
-    kinds: rules.kinds,
-    uniques: [
-      ...uniquesOf(members, declaration, account, columnName),
-      ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
-    ],
-    indexes: [...wanted, ...below].map((fields) =>
-      fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldOfTerm(field))),
-    ),
-    referring: referringColumns({ members, composite, account, parent }, around),
-    dependents: dependentsOf(name, around),
-    fields,
-    shape: shapeName(fields),
-    rules: fieldRulesOf(members, key, idCheckOf(name, around), rules),
-    retention: settings.deleted.retention,
-  }
-}
-
-/** The field of a sort term, without its sign. */
-const fieldOfTerm = (term: string): string => term.replace(/^-/, '')
-
-/** The columns of all fields except those of the primary key. */
-function columnsOf(
-  members: readonly Member[],
-  wanted: IndexedFields,
-  parent: string | undefined,
-  composite: boolean,
-): Collection['columns'] {
-  return members
-    .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
-    .filter(({ field }) => field !== 'id' && !(composite && field === parent))
-    .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are short
-}
-
-interface IndexedFields {
-  /** The fields that `order`, `sorts`, `indexes` and `uniques` name. */
-  readonly names: ReadonlySet<string>
-  readonly rules: ValueRules
-}
-
-/** The columns that a field needs: its own, or those of its nested fields. */
-function columnsOfField(name: string, field: Field, wanted: IndexedFields, below = false): Collection['columns'] {
-  const optional = below || field.options.optional === true
-  if (field.fields)
-    return Object.entries(field.fields).flatMap(([inner, one]) =>
-      columnsOfField(`${name}.${inner}`, one, wanted, optional),
-    )
-  const { filter, sort, unique } = field.options
-  const isAsked = filter || sort || unique || wanted.names.has(name) || field.target !== undefined
-  return isAsked ? [withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)] : []
-}
-
-/** A `fill` changes values, so its column is a new one: old nodes keep the former column. */
-const withFill = (column: Column, field: Field, rules: ValueRules): Column =>
-  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, rules)}` }
-
-/** Generated ids are unique across accounts, but no answer reveals that another account has an id. R110. */
-const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }
-
-/** The unique constraints, each per account if items belong to accounts. */
-function uniquesOf(
-  members: readonly Member[],
-  declaration: ResourceDeclaration,
-  account: string | null,
-  columnName: (field: string) => string,
-): Unique[] {
-  const single = members.filter(({ field }) => field.options.unique).map(({ name }) => [name])
-  return [...single, ...(declaration.uniques ?? [])].map((fields) => ({
-    name: fields.join('_'),
-    fields,
-    columns: [...(account === null ? [] : ['account']), ...fields.map(columnName)],
-  }))
 }

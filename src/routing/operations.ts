@@ -7,6 +7,7 @@ import { listItemsRoute, queryItemsRoute } from '../endpoints/list-items.ts'
 import { readItemRoute } from '../endpoints/read-item.ts'
 import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
+import { transitionRoutes } from '../endpoints/transition-item.ts'
 import type { Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 
@@ -26,5 +27,6 @@ export const standardOperations: readonly OperationRoutes[] = [
   offered('replace', replaceItemRoute),
   offered('change', changeItemRoute),
   offered('remove', removeItemRoute),
+  (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

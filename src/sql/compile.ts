@@ -38,6 +38,7 @@ export interface StatementTexts {
   readonly read: string
   /** As `read`, with a lock: no other transaction can change or delete the row. */
   readonly readForUpdate: string
+  readonly readForShare: string
   readonly exists: string
   /** As `exists`, with a lock: the row cannot be deleted until the transaction ends. */
   readonly existsShared: string
@@ -78,6 +79,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
   return {
     read,
     readForUpdate: read + (dialect.rowLocks?.update ?? ''),
+    readForShare: read + (dialect.rowLocks?.steady ?? ''),
     exists,
     existsShared: exists + (dialect.rowLocks?.shared ?? ''),
     lockUnchanged: `${exists} AND ${unchanged}${dialect.rowLocks?.exclusive ?? ''}`,

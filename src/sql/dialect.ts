@@ -37,6 +37,8 @@ export interface Dialect {
   readonly rowLocks: {
     /** The row can be changed, but not deleted. */
     readonly shared: string
+    /** The row can be neither changed nor deleted; several transactions can lock it so at a time. */
+    readonly steady: string
     /** The row can be neither changed nor deleted. */
     readonly update: string
     /** The row can be neither changed, nor deleted, nor referred to. */
@@ -164,7 +166,7 @@ export const postgresDialect: Dialect = {
       validate: [`${alter} VALIDATE CONSTRAINT ${name}`],
     }
   },
-  rowLocks: { shared: ' FOR KEY SHARE', update: ' FOR NO KEY UPDATE', exclusive: ' FOR UPDATE' },
+  rowLocks: { shared: ' FOR KEY SHARE', steady: ' FOR SHARE', update: ' FOR NO KEY UPDATE', exclusive: ' FOR UPDATE' },
   member: (name, type) => `(doc::json ${type === 'json' ? '->' : '->>'} ${literal(name)})${viewCasts[type]}`,
 }
 

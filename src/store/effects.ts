@@ -46,6 +46,7 @@ function* decideConsequences(
     }
     const row = yield* readRow(cellar, read, held)
     seen.push(row)
+    if (read.lock) continue
     guards.push({ ...read, expectedRevision: row.revision, change: () => keep })
   }
   const plan = decide(seen)

@@ -13,13 +13,14 @@ import type { Steps } from './steps.ts'
 /** With `held`, the row is locked until the transaction ends. */
 export function* readRow(
   cellar: StoreContext,
-  { collection, key, time }: Omit<Read, 'do'>,
+  { collection, key, time, lock }: Omit<Read, 'do'>,
   held = false,
 ): Steps<ReadResult> {
   const own = preparedCollection(cellar, collection)
   const values = rowKeyValues(own.collection, key, cellar.dialect)
-  const [row] = yield held
-    ? { text: own.texts.readForUpdate, values }
+  const { readForUpdate, readForShare } = own.texts
+  const [row] = yield held || lock
+    ? { text: held ? readForUpdate : readForShare, values }
     : { ...coalescableRead(own, cellar.dialect), values, autocommit: 'read' }
   if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {

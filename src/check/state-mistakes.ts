@@ -1,0 +1,131 @@
+/** State mistakes: the states of a resource, the writes that they allow, and the states that writes of children need. Part 3. */
+import { isObject, valueInWords } from '../fields/value-check.ts'
+import { listInWords } from '../formats/naming.ts'
+import { type StatesDeclaration, stateNames, statesKeys, withStateFields } from '../resources/states.ts'
+import { checkFieldName, type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
+import { checkKnownKeys, parentNameOf, type ResourceCheck, serviceNames } from './resource-check.ts'
+import { checkStateName, checkTransitions } from './transition-mistakes.ts'
+
+/**
+ * Checks the states of all resources. Returns the resources with the fields of their states, which the other checks
+ * treat like declared ones; resources whose states have mistakes stay as they are.
+ */
+export function checkStates(ground: DeclarationCheck): UncheckedObject {
+  const sound = Object.entries(ground.resources).map(([name, given]) => {
+    if (!isObject(given) || given.states === undefined) return [name, given] as const
+    const before = ground.found.length
+    checkOwnStates({ name, given, settings: ground.settings }, ground)
+    return [name, ground.found.length === before ? withStateField(given) : given] as const
+  })
+  return Object.fromEntries(sound)
+}
+
+const withStateField = (given: UncheckedObject): UncheckedObject =>
+  withStateFields({ one: given as never }).one as unknown as UncheckedObject
+
+function checkOwnStates(judged: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', judged.name, 'states']
+  const { states } = judged.given
+  if (!isObject(states)) {
+    const mend = "Write an object, as states: { field: 'status', initial: 'open', transitions: { … } }."
+    report(ground, path, `\`states\` is ${valueInWords(states)}.`, mend)
+    return
+  }
+  checkKnownKeys(path, states, statesKeys, [], ground)
+  checkStateField([...path, 'field'], states.field, judged, ground)
+  checkStateName([...path, 'initial'], states.initial, ground)
+  const before = ground.found.length
+  checkTransitions([...path, 'transitions'], judged, ground)
+  if (ground.found.length === before) checkWritable([...path, 'writable'], states as never, ground)
+}
+
+function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, ground: DeclarationCheck): void {
+  const fields = isObject(judged.given.fields) ? judged.given.fields : {}
+  if (typeof name !== 'string') {
+    report(ground, path, `\`field\` is ${valueInWords(name)}.`, "Write the name of the field, as field: 'status'.")
+    return
+  }
+  const use = serviceNames(judged, ground).get(name)
+  if (use) report(ground, path, use, 'Write another name.')
+  if (hasMember(fields, name))
+    report(
+      ground,
+      path,
+      `\`fields\` declares \`${name}\` too; \`states\` adds the field itself.`,
+      `Leave \`${name}\` out of \`fields\`.`,
+    )
+  const before = ground.found.length
+  checkFieldName([...path, name], ground)
+  ground.found.splice(before, Infinity, ...ground.found.slice(before).map((one) => ({ ...one, path })))
+}
+
+function checkWritable(path: DeclarationPath, states: StatesDeclaration, ground: DeclarationCheck): void {
+  const { writable } = states
+  if (writable === undefined) return
+  if (!isObject(writable)) {
+    report(ground, path, `\`writable\` is ${valueInWords(writable)}.`, "Write writable: { change: ['draft'] }.")
+    return
+  }
+  checkKnownKeys(path, writable, ['change', 'remove'], [], ground)
+  for (const key of ['change', 'remove'])
+    if (writable[key] !== undefined) checkStateList([...path, key], writable[key], stateNames(states), ground)
+}
+
+/** Checks a list of states of a machine; it may be empty. */
+function checkStateList(
+  path: DeclarationPath,
+  listed: unknown,
+  states: readonly string[],
+  ground: DeclarationCheck,
+): void {
+  if (!Array.isArray(listed)) {
+    report(ground, path, `It is ${valueInWords(listed)}.`, `List the states, as ['${states[0]}'].`)
+    return
+  }
+  for (const state of listed.filter((one) => !states.includes(one)))
+    report(ground, path, `There is no state ${valueInWords(state)}.`, nameHint(state, states))
+}
+
+/** Checks the states of the parent in which children can be written. */
+export function checkParentStates({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+  const path = ['resources', name, 'parent', 'while']
+  const { parent } = given
+  if (!isObject(parent) || parent.while === undefined) return
+  const above = parentNameOf(given)
+  const owner = hasMember(ground.resources, above) ? ground.resources[above] : undefined
+  if (!isObject(owner)) return // reported already
+  if (owner.states === undefined) {
+    report(
+      ground,
+      path,
+      `\`${above}\` declares no \`states\`.`,
+      `Leave \`while\` out, or declare the states of \`${above}\`.`,
+    )
+    return
+  }
+  const states = soundStates(owner.states)
+  if (states) checkStateList(path, parent.while, states, ground)
+}
+
+/** The states of a declaration whose form is right. */
+function soundStates(states: unknown): readonly string[] | null {
+  const { initial, transitions } = isObject(states) ? states : {}
+  const all = isObject(transitions) ? Object.values(transitions) : []
+  const sound = all.every((one) => isObject(one) && Array.isArray(one.from) && typeof one.to === 'string')
+  return typeof initial === 'string' && sound ? stateNames(states as StatesDeclaration) : null
+}
+
+/** What a declaration of states should tell: states that cannot be reached, and states without a way out. */
+export function stateWarnings(name: string, states: StatesDeclaration): string[] {
+  const { initial, transitions } = states
+  const all = Object.values(transitions)
+  const reached = new Set([initial])
+  for (const state of reached) for (const { from, to } of all) if (from.includes(state)) reached.add(to)
+  const lost = stateNames(states).filter((one) => !reached.has(one))
+  const ends = stateNames(states).filter((one) => !all.some(({ from }) => from.includes(one)))
+  return [
+    ...(lost.length > 0 ? [`${name}: no transition leads to ${listInWords(lost, 'and')} from ${initial}.`] : []),
+    ...(ends.length > 0 ? [`${name}: no transition leads out of ${listInWords(ends, 'and')}.`] : []),
+  ]
+}

@@ -1,0 +1,193 @@
+/** Transition mistakes: the names, states, inputs and settings of the transitions of a resource. Part 3, states. */
+import { boundsOf, isNarrower } from '../fields/bounds.ts'
+import type { Field } from '../fields/field.ts'
+import { firstFault, isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
+import { isKebab, isPlural, pluralOf, toKebab, verbIn } from '../formats/naming.ts'
+import { nounOf } from '../formats/verb-nouns.ts'
+import { type Access, ruleFor } from '../resources/declaration.ts'
+import { isMarker } from '../resources/machine.ts'
+import { transitionKeys } from '../resources/states.ts'
+import {
+  checkField,
+  checkFieldName,
+  type DeclarationCheck,
+  type DeclarationPath,
+  report,
+  soundField,
+} from './field-check.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
+import { checkKnownKeys, parentNameOf, type ResourceCheck } from './resource-check.ts'
+
+/** A name in links and URLs, so that no value needs to be escaped. */
+const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
+
+/** Checks the name of a state. */
+export function checkStateName(path: DeclarationPath, state: unknown, ground: DeclarationCheck): void {
+  if (typeof state === 'string' && statePattern.test(state)) return
+  const mend = "Write letters, digits, dashes and underscores, as 'draft'."
+  report(ground, path, `The state is ${valueInWords(state)}.`, mend)
+}
+
+export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, ground: DeclarationCheck): void {
+  const { transitions } = judged.given.states as UncheckedObject
+  if (!isObject(transitions) || Object.keys(transitions).length === 0) {
+    const reason = isObject(transitions)
+      ? 'There are no transitions.'
+      : `\`transitions\` is ${valueInWords(transitions)}.`
+    report(ground, path, reason, "Write at least one, as transitions: { closures: { from: ['open'], to: 'closed' } }.")
+    return
+  }
+  for (const [name, given] of Object.entries(transitions)) {
+    const at = [...path, name]
+    checkTransitionName(at, judged, ground)
+    if (isObject(given)) checkTransition(at, given, judged, ground)
+    else report(ground, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
+  }
+}
+
+/** A transition is the last part of a URL: a plural noun. R2. */
+function checkTransitionName(
+  path: DeclarationPath,
+  { name: own, settings }: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  const name = path.at(-1) as string
+  const kebab = toKebab(name)
+  const verb = verbIn(kebab, settings.path.verbs)
+  const noun = nounOf(kebab) ?? pluralOf(kebab)
+  const mend =
+    isKebab(noun) && noun !== name ? `Write \`${noun}\`.` : 'Write a plural noun in kebab-case, as `cancellations`.'
+  if (verb)
+    report(ground, path, `The name contains the verb \`${verb}\`; the method of a request says what is done.`, mend)
+  else if (!isKebab(name) || !isPlural(kebab))
+    report(ground, path, 'The name is not a plural noun in kebab-case.', mend)
+  const child = Object.entries(ground.resources).find(([other, one]) => other === name && parentNameOf(one) === own)
+  if (child) report(ground, path, `The list of \`${name}\` has the same URL.`, 'Write another name for one of the two.')
+}
+
+function checkTransition(
+  path: DeclarationPath,
+  given: UncheckedObject,
+  judged: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  checkKnownKeys(path, given, transitionKeys, ['after', 'at', 'catchUp'], ground)
+  const { from, to, access } = given
+  if (!Array.isArray(from) || from.length === 0)
+    report(
+      ground,
+      [...path, 'from'],
+      `\`from\` is ${Array.isArray(from) ? 'an empty list' : valueInWords(from)}.`,
+      "List the states in which it is possible, as from: ['draft'].",
+    )
+  else for (const state of from) checkStateName([...path, 'from'], state, ground)
+  checkStateName([...path, 'to'], to, ground)
+  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
+  if (access !== undefined && !rules.includes(access as string))
+    report(
+      ground,
+      [...path, 'access'],
+      `There is no scope ${valueInWords(access)}.`,
+      `${nameHint(access, rules)} Scopes are declared in \`scopes\` of the service.`,
+    )
+  if (
+    access === undefined &&
+    isObject(judged.given.access) &&
+    ruleFor(judged.given.access as Access, 'change') === undefined
+  )
+    report(ground, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
+  checkInput([...path, 'input'], given.input, ground)
+  checkSettings([...path, 'set'], given, judged, ground)
+}
+
+function checkInput(path: DeclarationPath, input: unknown, ground: DeclarationCheck): void {
+  if (input === undefined) return
+  if (!isObject(input)) {
+    report(
+      ground,
+      path,
+      `\`input\` is ${valueInWords(input)}.`,
+      'Write an object of fields, as input: { reason: f.text() }.',
+    )
+    return
+  }
+  for (const [name, field] of Object.entries(input)) {
+    checkFieldName([...path, name], ground)
+    checkField([...path, name], field, 'input', ground)
+  }
+}
+
+/** Checks the fields that a transition sets, and whether their values always fit. */
+function checkSettings(
+  path: DeclarationPath,
+  { set, input }: UncheckedObject,
+  judged: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  if (set === undefined) return
+  if (!isObject(set)) {
+    report(ground, path, `\`set\` is ${valueInWords(set)}.`, 'Write an object, as set: { placedAt: now }.')
+    return
+  }
+  const fields = isObject(judged.given.fields) ? judged.given.fields : {}
+  const names = Object.keys(fields).filter((one) => one !== judged.given.key)
+  for (const [name, value] of Object.entries(set)) {
+    const at = [...path, name]
+    if (!names.includes(name)) report(ground, at, 'It is not a field that can be set.', nameHint(name, names))
+    const target = soundField(fields[name], ground)
+    if (!names.includes(name) || !target) continue
+    const fault = isMarker(value)
+      ? markerFault(value.marker, value.name, target, isObject(input) ? input : {}, ground)
+      : constantFault(value, target, ground)
+    if (fault) report(ground, at, ...fault)
+  }
+}
+
+function constantFault(value: unknown, target: Field, { rules }: DeclarationCheck): DeclarationFault | undefined {
+  const fault = firstFault(valueCheckOf(target, rules), value)
+  return (
+    fault && [
+      `The field refuses ${valueInWords(value)}: ${fault.message}`,
+      'Write a value that the field allows, or `now`, `caller` or `input(…)`.',
+    ]
+  )
+}
+
+/** The least length of a text that has room for the id of any caller. */
+const callerLength = 255
+
+function markerFault(
+  marker: string,
+  name: string,
+  target: Field,
+  inputs: UncheckedObject,
+  ground: DeclarationCheck,
+): DeclarationFault | undefined {
+  const { kind, options } = target
+  if (marker === 'now')
+    return kind === 'timestamp'
+      ? undefined
+      : [`\`now\` is a timestamp, and the field is of kind ${kind}.`, 'Declare the field with f.timestamp().']
+  if (marker === 'caller') {
+    const fits =
+      kind === 'text' &&
+      options.optional &&
+      options.pattern === undefined &&
+      Number(options.max ?? callerLength) >= callerLength
+    return fits
+      ? undefined
+      : [
+          'The field cannot hold the id of every caller, and null where there is none.',
+          'Declare the field as f.text({ optional: true }).',
+        ]
+  }
+  if (marker !== 'input') return [`There is no marker ${valueInWords(marker)}.`, 'Write `now`, `caller` or `input(…)`.']
+  if (!hasMember(inputs, name))
+    return [`There is no input ${valueInWords(name)}.`, nameHint(name, Object.keys(inputs), 'Declare it in `input`.')]
+  const source = soundField(inputs[name], ground)
+  if (!source || !isNarrower(boundsOf(source, ground.rules), boundsOf(target, ground.rules))) return undefined
+  return [
+    `The input \`${name}\` allows values that the field refuses.`,
+    'Declare both with the same bounds, and both or none as optional.',
+  ]
+}

@@ -1,0 +1,100 @@
+/** Carries out a transition of an item: POST below its URL. Part 3, states. */
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { RowWrite } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { claimOfTransition } from '../idempotency/claim.ts'
+import { decodeDocument } from '../resources/document.ts'
+import { type Machine, readInput, type Transition } from '../resources/machine.ts'
+import { describedItem, describedMinimal, uniqueTypes } from './described.ts'
+import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { admitTransition } from './state-refusal.ts'
+import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
+
+/** The routes of the transitions of a resource, as its version names them. */
+export function transitionRoutes(scene: EndpointContext): Route[] {
+  const stored = scene.representation.today.machine as Machine
+  return (scene.resource.machine?.transitions ?? []).flatMap((own) => {
+    const today = stored.transitions.find(({ name }) => name === own.name)
+    return today ? [transitionRoute(scene, own, today)] : []
+  })
+}
+
+/** `own` is the transition as the version declares it, `today` as it is stored. */
+function transitionRoute(scene: EndpointContext, own: Transition, today: Transition): Route {
+  const { resource } = scene
+  const optional = own.input.every(({ absent }) => absent !== undefined)
+  return {
+    ...writeItemRoute(namedByInputs(scene, today), {
+      operation: own.name,
+      method: 'POST',
+      at: `item/${own.name}`,
+      rule: own.rule,
+      content: ['application/json'],
+      claiming: (asked) => claimOfTransition(asked, resource, own),
+      headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
+      // A repeated key is answered before the item and its state are looked at.
+      admit: (asked, seen) => {
+        if (!hasKey(asked)) admitItem(scene, asked, seen)
+      },
+      decide: (intent, seen) => planTransition(scene, { own, today }, intent, seen),
+      claims: 'replayed',
+      about: transitionDescription(scene, own),
+    }),
+    ...(optional && { contentOptional: true }),
+  }
+}
+
+const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
+  asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
+
+function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
+  if (seen.is !== 'found') throw absentItem(scene, seen)
+  admitConditions(scene, asked, seen)
+}
+
+function planTransition(
+  scene: EndpointContext,
+  { own, today }: { readonly own: Transition; readonly today: Transition },
+  intent: Intent,
+  seen: ReadResult,
+): RowWrite {
+  admitItem(scene, intent, seen)
+  const found = seen as FoundRow
+  const { caller, key, time, body } = intent
+  const input = readInput(own, body ?? {}, scene.resource.settings)
+  admitTransition(scene, own.name, today.from, found)
+  const stored = scene.representation.today
+  const before = decodeDocument(stored, found.doc, found.hidden)
+  const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
+  const write = scene.writer.update(stored, after, { key, time, seen: found, before, always: true })
+  admitConvertible(scene, caller, after, found.joined)
+  return write
+}
+
+/** Refusals name the inputs that fields are set from, in place of the fields. */
+function namedByInputs(scene: EndpointContext, { inputs }: Transition): EndpointContext {
+  const { representation } = scene
+  const names: typeof representation.names = (field, collection = representation.today.name) => {
+    const input = collection === representation.today.name ? inputs.get(field) : undefined
+    return input === undefined ? representation.names(field, collection) : [input]
+  }
+  return inputs.size === 0 ? scene : { ...scene, representation: { ...representation, names } }
+}
+
+function transitionDescription(scene: EndpointContext, { name, from, to, input }: Transition): WriteDescription {
+  const { resource } = scene
+  const replayed = ['Idempotency-Replayed']
+  return {
+    id: name,
+    summary: () => `Makes one ${resource.title.toLowerCase()} ${to}`,
+    notes: [`Possible while it is ${from.join(' or ')}.`],
+    body: 'input',
+    input,
+    answers: [
+      describedItem(200, `${resource.title} is ${to}.`, resource, ['Content-Location', ...replayed]),
+      describedMinimal(resource, ['Content-Location', ...replayed]),
+    ],
+    refusals: ['invalid-state', ...uniqueTypes(scene)],
+  }
+}

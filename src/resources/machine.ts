@@ -1,0 +1,136 @@
+/** Machine: the states and transitions of a resource, made ready for requests. Part 3, states. */
+import { addViolation } from '../errors/pointer.ts'
+import { invalidBody, type Violation } from '../errors/problem.ts'
+import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
+import type { ValueRules } from '../fields/kind.ts'
+import { absentValue, valueCheckOf } from '../fields/value-check.ts'
+import { timestampOf } from '../formats/time.ts'
+import {
+  type AccessRule,
+  type DeclarationContext,
+  type ResourceDeclaration,
+  resolveConcepts,
+  ruleFor,
+} from './declaration.ts'
+import { type Marker, stateNames, type TransitionDeclaration } from './states.ts'
+
+type Document = Record<string, unknown>
+
+/** A field of the body of a transition. */
+export interface InputField {
+  readonly name: string
+  readonly field: Field
+  readonly check: ValueCheck
+  /** The value if it is left out; undefined if it is required. */
+  readonly absent: unknown
+}
+
+/** What the values of a transition are made from. */
+interface TransitionSource {
+  readonly time: number
+  /** The id of the caller; null if it has none. */
+  readonly caller: string | null
+  readonly input: ReadonlyMap<string, unknown>
+}
+
+export interface Transition {
+  readonly name: string
+  readonly from: readonly string[]
+  readonly to: string
+  readonly rule: AccessRule
+  readonly input: readonly InputField[]
+  /** The input that a field is set from, by field. */
+  readonly inputs: ReadonlyMap<string, string>
+  /** The fields that it sets, the state among them. */
+  readonly values: (source: TransitionSource) => Document
+}
+
+export interface Machine {
+  readonly field: string
+  readonly states: readonly string[]
+  readonly transitions: readonly Transition[]
+  /** The states that allow a write; null if all do. */
+  readonly writable: { readonly [O in 'change' | 'remove']: readonly string[] | null }
+}
+
+/** The machine of a resource; null if it declares no states. */
+export function machineOf(
+  { states, access, fields }: ResourceDeclaration,
+  { concepts }: Pick<DeclarationContext, 'concepts'>,
+  rules: ValueRules,
+): Machine | null {
+  if (!states) return null
+  const { field, transitions, writable = {} } = states
+  const rule = ruleFor(access, 'change')
+  return {
+    field,
+    states: stateNames(states),
+    transitions: Object.entries(transitions).map(([name, one]) => ({
+      name,
+      from: one.from,
+      to: one.to,
+      rule: one.access ?? (rule as AccessRule),
+      input: inputFields(one, concepts, rules),
+      ...settingsOf(one, field, (name, value) => {
+        const target = resolveConcepts(fields[name] as Field, concepts)
+        return valueCheckOf(target, rules)(value, '', [])
+      }),
+    })),
+    writable: { change: writable.change ?? null, remove: writable.remove ?? null },
+  }
+}
+
+const inputFields = (
+  { input = {} }: TransitionDeclaration,
+  concepts: DeclarationContext['concepts'],
+  rules: ValueRules,
+): InputField[] =>
+  Object.entries(input).map(([name, given]) => {
+    const field = resolveConcepts(given, concepts)
+    const check = valueCheckOf(field, rules)
+    return { name, field, check, absent: absentValue(field, rules, check) }
+  })
+
+export const isMarker = (value: unknown): value is Marker =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<Marker>).marker === 'string'
+
+/** `stored` gives the stored form of a constant. */
+function settingsOf(
+  { set = {}, to }: TransitionDeclaration,
+  state: string,
+  stored: (field: string, value: unknown) => unknown,
+): Pick<Transition, 'values' | 'inputs'> {
+  const all = Object.entries(set).map(
+    ([field, value]) => [field, isMarker(value) ? value : stored(field, value)] as const,
+  )
+  const inputs = all.flatMap(([field, value]) =>
+    isMarker(value) && value.marker === 'input' ? [[field, value.name] as const] : [],
+  )
+  const values = (source: TransitionSource): Document => ({
+    ...Object.fromEntries(all.map(([field, value]) => [field, isMarker(value) ? markedValue(value, source) : value])),
+    [state]: to,
+  })
+  return { values, inputs: new Map(inputs) }
+}
+
+function markedValue({ marker, name }: Marker, { time, caller, input }: TransitionSource): unknown {
+  if (marker === 'now') return timestampOf(time)
+  return marker === 'caller' ? caller : (input.get(name) ?? null)
+}
+
+/** The values of a transition's input, in their stored form. Throws all mistakes of the body. */
+export function readInput(
+  { input }: Transition,
+  body: Document,
+  settings: Parameters<typeof checkMembers>[4],
+): ReadonlyMap<string, unknown> {
+  const faults: Violation[] = []
+  const byName = new Map(input.map((one) => [one.name, one]))
+  for (const { name, absent } of input)
+    if (absent === undefined && !Object.hasOwn(body, name))
+      addViolation(faults, `/${name}`, 'field-required', 'is required.')
+  const given = checkMembers(body, '', faults, { names: byName, check: (name) => byName.get(name)?.check }, settings)
+  if (faults.length > 0) throw invalidBody(faults)
+  return new Map(input.map(({ name, absent }) => [name, given.has(name) ? given.get(name) : absent]))
+}

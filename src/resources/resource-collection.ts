@@ -1,0 +1,127 @@
+/** Resource collection: the collection that a resource is stored in, with its columns, indexes and unique constraints. Part 2. */
+import type { ValueCheck } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
+import type { ValueRules } from '../fields/kind.ts'
+import type { IdCheck } from '../formats/id.ts'
+import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
+import { fieldRulesOf } from '../rows/field-rules.ts'
+import { fillName, shapeField, shapeName } from '../rows/shape.ts'
+import type { Settings } from '../settings.ts'
+import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
+import { dependentsOf, referringColumns } from './relations.ts'
+
+/** A field of a resource. */
+interface StoredMember {
+  readonly name: string
+  readonly field: Field
+  readonly check: ValueCheck
+  readonly from: 'caller' | 'address' | 'service'
+}
+
+/** The parts of a resource that its collection is made from. */
+interface ResourceParts {
+  readonly name: string
+  readonly parent: { readonly resource: string; readonly field: string } | null
+  readonly prefix: string | null
+  readonly key: string | null
+  readonly members: readonly StoredMember[]
+  readonly settings: Settings
+  readonly rules: ValueRules
+  readonly isId: IdCheck
+}
+
+export function collectionOf(
+  { name, parent, prefix, key, members, settings, rules, isId }: ResourceParts,
+  declaration: ResourceDeclaration,
+  around: DeclarationContext,
+): Collection {
+  const composite = key !== null && parent !== null
+  const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
+  const wanted = [...(declaration.indexes ?? []), ...orders]
+  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
+  const columnName = (field: string) =>
+    field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
+  const columns = columnsOf(members, { names: asked, rules }, parent?.field, composite)
+  const fields = members.map(({ name, field }) => shapeField(name, field, rules))
+  const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
+  const account = accountNameOf(around.resources, name)
+  return {
+    name,
+    table: name.replaceAll('-', '_'),
+    identity: key === null ? `ids that begin with ${prefix}_` : `the key ${key}`,
+    parent: parent && { collection: parent.resource, column: columnName(parent.field), field: parent.field },
+    composite,
+    account,
+    columns,
+    kinds: rules.kinds,
+    uniques: [
+      ...uniquesOf(members, declaration, account, columnName),
+      ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
+    ],
+    indexes: [...wanted, ...below].map((fields) =>
+      fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldOfTerm(field))),
+    ),
+    referring: referringColumns({ members, composite, account, parent }, around),
+    dependents: dependentsOf(name, around),
+    fields,
+    shape: shapeName(fields),
+    rules: fieldRulesOf(members, key, isId, rules),
+    retention: settings.deleted.retention,
+  }
+}
+
+/** The field of a sort term, without its sign. */
+const fieldOfTerm = (term: string): string => term.replace(/^-/, '')
+
+/** The columns of all fields except those of the primary key. */
+function columnsOf(
+  members: readonly StoredMember[],
+  wanted: IndexedFields,
+  parent: string | undefined,
+  composite: boolean,
+): Collection['columns'] {
+  return members
+    .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
+    .filter(({ field }) => field !== 'id' && !(composite && field === parent))
+    .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are short
+}
+
+interface IndexedFields {
+  /** The fields that `order`, `sorts`, `indexes` and `uniques` name. */
+  readonly names: ReadonlySet<string>
+  readonly rules: ValueRules
+}
+
+/** The columns that a field needs: its own, or those of its nested fields. */
+function columnsOfField(name: string, field: Field, wanted: IndexedFields, below = false): Collection['columns'] {
+  const optional = below || field.options.optional === true
+  if (field.fields)
+    return Object.entries(field.fields).flatMap(([inner, one]) =>
+      columnsOfField(`${name}.${inner}`, one, wanted, optional),
+    )
+  const { filter, sort, unique } = field.options
+  const isAsked = filter || sort || unique || wanted.names.has(name) || field.target !== undefined
+  return isAsked ? [withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)] : []
+}
+
+/** A `fill` changes values, so its column is a new one: old nodes keep the former column. */
+const withFill = (column: Column, field: Field, rules: ValueRules): Column =>
+  field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, rules)}` }
+
+/** Generated ids are unique across accounts, but no answer reveals that another account has an id. R110. */
+const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }
+
+/** The unique constraints, each per account if items belong to accounts. */
+function uniquesOf(
+  members: readonly StoredMember[],
+  declaration: ResourceDeclaration,
+  account: string | null,
+  columnName: (field: string) => string,
+): Unique[] {
+  const single = members.filter(({ field }) => field.options.unique).map(({ name }) => [name])
+  return [...single, ...(declaration.uniques ?? [])].map((fields) => ({
+    name: fields.join('_'),
+    fields,
+    columns: [...(account === null ? [] : ['account']), ...fields.map(columnName)],
+  }))
+}

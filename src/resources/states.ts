@@ -1,0 +1,110 @@
+/** States: the states of an item and the transitions between them, as a resource declares them. Part 3, states. */
+import type { Field, Fields } from '../fields/field.ts'
+
+/**
+ * A value that is known only when a transition takes place. `now`, `caller` and `input('name')` are markers.
+ * @example set: { shippedAt: now, shippedBy: caller, carrier: input('carrier') }
+ */
+export interface Marker<Is extends string = string, Name extends string = string> {
+  readonly marker: Is
+  readonly name: Name
+}
+
+/** The time of the transition, for a timestamp: `set: { placedAt: now }`. */
+export const now: Marker<'now', ''> = Object.freeze({ marker: 'now', name: '' })
+/** The id of the caller, for an optional text; null for callers without credentials: `set: { placedBy: caller }`. */
+export const caller: Marker<'caller', ''> = Object.freeze({ marker: 'caller', name: '' })
+/** The value that the request gives for an input of the transition: `set: { carrier: input('carrier') }`. */
+export const input = <const Name extends string>(name: Name): Marker<'input', Name> =>
+  Object.freeze({ marker: 'input', name })
+
+/**
+ * A transition: from which states it leads to which one. Its name is a plural noun, the last part of its URL.
+ * @example shipments: { from: ['placed'], to: 'shipped', input: { carrier: f.text() }, set: { carrier: input('carrier') } }
+ */
+export interface TransitionDeclaration {
+  /** The states in which it is possible: `from: ['draft', 'placed']`. */
+  readonly from: readonly string[]
+  /** The state that it leads to: `to: 'cancelled'`. */
+  readonly to: string
+  /** Who may use it; by default the rule of `change`: `access: 'orders:ship'`. */
+  readonly access?: string
+  /** The fields of the request body; by default it has none: `input: { carrier: f.text({ max: 50 }) }`. */
+  readonly input?: Fields
+  /** Fields of the item that it sets, to constants or markers: `set: { placedAt: now, urgent: false }`. */
+  readonly set?: { readonly [field: string]: unknown }
+}
+
+/**
+ * The states of a resource: a field that nobody writes, and the transitions that change it.
+ * @example
+ * states: {
+ *   field: 'status',
+ *   initial: 'draft',
+ *   transitions: {
+ *     placements: { from: ['draft'], to: 'placed', set: { placedAt: now } },
+ *     cancellations: { from: ['draft', 'placed'], to: 'cancelled' },
+ *   },
+ *   writable: { change: ['draft'] },
+ * }
+ */
+export interface StatesDeclaration {
+  /** The name of the field with the state, which is added to the fields: `field: 'status'`. */
+  readonly field: string
+  /** The state of a new item: `initial: 'draft'`. */
+  readonly initial: string
+  /** The transitions by name. `POST /orders/{id}/placements` carries one out. */
+  readonly transitions: { readonly [name: string]: TransitionDeclaration }
+  /** The states in which items can be changed (PUT, PATCH) and removed (DELETE); by default all of them. */
+  readonly writable?: WritableStates
+}
+
+/** The states that allow writes: `writable: { change: ['draft'], remove: ['draft', 'cancelled'] }`. */
+export interface WritableStates {
+  /** The states in which PUT and PATCH are possible: `change: ['draft']`. */
+  readonly change?: readonly string[]
+  /** The states in which DELETE is possible: `remove: ['draft', 'cancelled']`. */
+  readonly remove?: readonly string[]
+}
+
+export const statesKeys = [
+  'field',
+  'initial',
+  'transitions',
+  'writable',
+] as const satisfies readonly (keyof StatesDeclaration)[]
+export const transitionKeys = [
+  'from',
+  'to',
+  'access',
+  'input',
+  'set',
+] as const satisfies readonly (keyof TransitionDeclaration)[]
+
+/** All states, the initial one first, then as transitions name them. */
+export const stateNames = ({ initial, transitions }: StatesDeclaration): readonly string[] => [
+  ...new Set([initial, ...Object.values(transitions).flatMap(({ from, to }) => [...from, to])]),
+]
+
+/** The field of the state: an enum that only transitions write. */
+const stateField = (states: StatesDeclaration): Field => ({
+  kind: 'enum',
+  values: stateNames(states),
+  options: { readOnly: true, default: states.initial, filter: true, sort: true },
+})
+
+interface ResourceWithStates {
+  readonly fields: Fields
+  readonly states?: StatesDeclaration
+}
+
+/** Resources with the fields of their states among the declared ones. */
+export const withStateFields = <T extends ResourceWithStates>(resources: {
+  readonly [name: string]: T
+}): { readonly [name: string]: T } =>
+  Object.fromEntries(
+    Object.entries(resources).map(([name, one]) => [
+      name,
+      one.states ? { ...one, fields: { ...one.fields, [one.states.field]: stateField(one.states) } } : one,
+    ]),
+  )
