@@ -1,8 +1,8 @@
-/** Makes values that fit a schema, and values that break one constraint of it, for requests made from a document. Part 13. */
+/** Generates values that fit a schema, and values that break one of its constraints, for requests made from a document. Part 13. */
 import fc from 'fast-check'
 import { partsOf, type Schema, type Schemas } from './schemas.ts'
 
-/** Texts that a schema may want but that nobody can make up, as the identifiers of what is there. */
+/** Texts that fit a schema but cannot be generated from it, such as the ids of stored items. */
 export type Known = (schema: Schema) => readonly string[]
 
 interface Making {
@@ -18,7 +18,7 @@ const kindsOf = ({ type, properties, items }: Schema): readonly Kind[] => {
   return properties ? ['object'] : items ? ['array'] : every
 }
 
-/** One schema that says what several say together. */
+/** Merges schemas that all have to hold into one. */
 export function merged(parts: readonly Schema[]): Schema {
   const joined: Record<string, unknown> = {}
   for (const part of parts)
@@ -42,14 +42,14 @@ function properties(before: Schema = {}, value: Schema): Schema {
   )
 }
 
-/** A schema without references and joined parts at its top. */
+/** A schema whose top level has no `$ref` and no `allOf`. */
 export function flat(schema: Schema, { at }: Schemas): Schema {
   const { $ref, allOf, ...own } = schema
   const parts = [...($ref === undefined ? [] : [at(schema)]), ...partsOf({ allOf }, ['allOf'])]
   return parts.length === 0 ? own : merged([...parts.map((part) => flat(part, { at } as Schemas)), own])
 }
 
-/** Values that fit a schema as a request sends them: what only answers have is left out. */
+/** Values that fit a schema as a request sends them, without the members that only answers have. */
 export function fitting(schema: Schema, making: Making): fc.Arbitrary<unknown> {
   return made(schema, making, 0).filter((value) => making.schemas.check(schema, value).length === 0)
 }
@@ -68,7 +68,7 @@ function made(schema: Schema, making: Making, depth: number): fc.Arbitrary<unkno
   return fc.oneof(...kindsOf(own).map((kind) => makers[kind](own, making, depth)))
 }
 
-/** A value of a filter, or a set of some of them. */
+/** The value of a filter, or a set of values: `in:(a, b)`. */
 function orSet(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const written = fc.tuple(values, fc.boolean()).map(([value, quoted]) => {
     const text = String(value)
@@ -144,7 +144,7 @@ const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
   uuid: fc.uuid(),
 }
 
-/** Times whose patterns say less than what they mean. */
+/** Durations and intervals, whose patterns allow more than is valid. */
 const times = [
   ...['P3DT4H', 'PT0.5S', 'P1W', '2026-01-01T00:00:00Z/P1M', '2026-01-01/2026-02-28', 'P1Y2M/2026-01-31T09:30:00.5Z'],
   ...['2024-02-29T00:00:00Z/2026-01-01T23:59:59.999Z'],
@@ -170,7 +170,7 @@ function texts({ format, pattern, minLength = 0, maxLength = 10_000 }: Schema): 
     : some
 }
 
-/** A pattern without what looks ahead, which nobody makes texts from. */
+/** A pattern without its lookaheads, as texts cannot be generated from them. */
 export function withoutLooks(pattern: string): string {
   let depth = 0
   let kept = ''
@@ -182,15 +182,15 @@ export function withoutLooks(pattern: string): string {
   return kept
 }
 
-/** A place in a value with what breaks its schema there, and the constraint that it breaks. */
+/** A value that breaks a constraint of a schema, with its place. */
 export interface Break {
   readonly pointer: readonly (string | number)[]
   readonly constraint: string
-  /** Undefined where the member is left out. */
+  /** Undefined if the member is left out. */
   readonly value: unknown
 }
 
-/** One break of each constraint that a schema has at the places that a value has. */
+/** One break of every constraint of a schema, at each place that the value has. */
 export function breaks(schema: Schema, value: unknown, schemas: Schemas): Break[] {
   const own = flat(schema, schemas)
   return [...here(own, value), ...below(own, value, schemas)]
@@ -247,7 +247,7 @@ function below(own: Schema, value: unknown, schemas: Schemas): Break[] {
   ]
 }
 
-/** A value with something else at a place, or without it. */
+/** A copy of the value that contains the break. */
 export function withBreak(value: unknown, { pointer, value: wrong }: Break): unknown {
   const [name, ...rest] = pointer
   if (name === undefined) return wrong

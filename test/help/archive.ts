@@ -1,7 +1,7 @@
-/** Two services to be described: one of four versions, in which everything changed that can, and one with every kind of field and setting. */
+/** Two services for tests of OpenAPI documents: one of four versions with every kind of change, and one with every kind of field. */
 import { f, service } from 'bylaw'
 
-/** Renamed, split, mapped, moved and retyped fields, operations and resources that came, went and got other names. */
+/** Renamed, split, mapped, moved and retyped fields; added, removed and renamed operations and resources. */
 export const archive = service({
   name: 'archive',
   versions: {
@@ -97,7 +97,7 @@ export const archive = service({
 
 export const archivist = { scopes: ['books:read', 'books:write'], tier: 'free' } as const
 
-/** Every kind of field with every option it takes, each shape that a resource has, and each setting not as it usually is. */
+/** Every kind of field with its options, every shape of a resource, and most settings with another value than the default. */
 export const museum = service({
   name: 'museum',
   concepts: {

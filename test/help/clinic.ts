@@ -1,13 +1,13 @@
-/** A service that hides much from some callers: by accounts, scopes, write-only fields and resources that they may write and not read. */
+/** A service that hides data from some callers: by accounts, scopes, write-only fields, and resources that they can only write. */
 import { f, type Service, service } from 'bylaw'
 
-/** Risky parts of a declaration. Where one is not safe, the service refuses to start, or refuses the request. */
+/** Risky parts of a declaration. If one is not safe, the service refuses to start, or refuses the request. */
 export interface Daring {
-  /** Plans belong to nobody, and to change them takes a scope; an older version has their price in customers. */
+  /** Plans have no owner and their changes need a scope; an older version shows their price in customers. */
   readonly sharedPlans?: boolean
-  /** Rooms belong to nobody, and the bookings of all accounts go with them. */
+  /** Rooms have no owner, and their removal also removes the bookings of all accounts. */
   readonly sharedRooms?: boolean
-  /** To remove a visit takes a scope; visits go with their customer. */
+  /** The removal of a visit needs a scope; the removal of a customer also removes its visits. */
   readonly guardedVisits?: boolean
 }
 
@@ -87,7 +87,7 @@ export function clinic({ sharedPlans, sharedRooms, guardedVisits }: Daring = {})
       ...(sharedRooms && rooms),
     },
   } as const
-  // The parts of the declaration that are there or not are beyond the inference of types.
+  // The types of optional parts of the declaration cannot be inferred.
   return (service(declared as never) as unknown as { change: (...change: unknown[]) => Changing })
     .change('v3', 'customers', { about: 'A customer is called `name`.', renamed: { title: 'name' } })
     .change('v2', 'customers', {

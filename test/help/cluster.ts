@@ -1,4 +1,4 @@
-/** A PostgreSQL server of one's own, that can be killed and started again. */
+/** A PostgreSQL server for one test, which can be killed and started again. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,7 +10,7 @@ import pg from 'pg'
 import { childrenOf, lives } from './processes.ts'
 import { serverPrograms } from './server.ts'
 
-/** Whom the server runs as: never root, which it refuses. */
+/** The user that runs the server: PostgreSQL refuses to run as root. */
 export function owner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const user of ['postgres', 'nobody']) {
@@ -31,26 +31,26 @@ export async function freePort(): Promise<number> {
 }
 
 export interface Cluster {
-  /** Of its database `postgres`. */
+  /** The URL of its database `postgres`. */
   readonly url: string
   readonly port: number
   readonly start: () => Promise<void>
-  /** Ends it in one of the ways it can end. */
+  /** Shuts the server down, or kills it with all its processes. */
   readonly stop: (how: 'fast' | 'immediate' | 'kill') => Promise<void>
-  /** Runs statements in a process of their own, and gives the values of the rows as psql writes them. */
+  /** Runs statements in a separate process and returns the rows in the format of psql. */
   readonly psql: (statement: string) => string
-  /** Settles when it takes connections. */
+  /** Resolves when the server accepts connections. */
   readonly ready: () => Promise<void>
-  /** The server's own process; 0 where it does not run. */
+  /** The main process of the server; 0 if it does not run. */
   readonly pid: () => number
-  /** Ends it and removes its files. */
+  /** Stops the server and removes its files. */
   readonly close: () => Promise<void>
 }
 
 const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
 
-/** Makes a server in a folder of its own, or a standby of another one; settings as `-c` takes them, on a given port or a free one. */
-// long because: its acts share the process
+/** Starts a server in a new folder, or a standby of another server; `settings` are arguments of `-c`. */
+// long because: its functions share the process
 export async function cluster(
   settings: readonly string[] = [],
   of?: Pick<Cluster, 'url'>,
@@ -85,7 +85,7 @@ export async function cluster(
       said = `${said}${chunk}`.slice(-4000)
     })
     child = started
-    started.unref() // a process that is through is not held up
+    started.unref() // the server does not keep this process alive
     unref(started.stderr)
     said = ''
     await taking()
@@ -131,7 +131,7 @@ export async function cluster(
 
 const client = fileURLToPath(new URL('./psql.ts', import.meta.url))
 
-/** Whether the server takes connections, be it only to refuse who asks. */
+/** Whether the server answers a connection, even if it refuses the client. */
 async function takes(url: string): Promise<boolean> {
   const asking = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
   asking.on('error', () => {})
@@ -146,20 +146,20 @@ async function takes(url: string): Promise<boolean> {
   }
 }
 
-/** What a server says that does not take connections yet, or no more. */
+/** SQLSTATE of a server that starts or shuts down (cannot_connect_now). */
 const startingUp = '57P03'
 
-/** A pipe that holds no process up. */
+/** Lets the process end while the pipe is open. */
 const unref = (pipe: unknown): void => (pipe as { unref: () => void }).unref()
 
-/** Ends a process without a warning, if it is still there. */
+/** Kills a process if it still runs. */
 export function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
-  } catch {} // it went by itself
+  } catch {} // it has already ended
 }
 
-/** None is left behind: the system closes the pipe to the keeper when this process ends, in whatever way. */
+/** Starts a shell that stops the server when this process ends in any way: its pipe to this process is closed then. */
 function keep(folder: string): void {
   const over = 'read -r _; kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"; sleep 1; rm -rf "$1"'
   const keeper = spawn('sh', ['-c', over, 'keeper', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })

@@ -1,4 +1,4 @@
-/** Runs the command as users do, in a process and a folder of its own. */
+/** Runs the `bylaw` command as users do, in a separate process and folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url'
 export const checkout = fileURLToPath(new URL('../../', import.meta.url))
 const main = join(checkout, 'src/cli/main.ts')
 const patience = 60_000
-/** Each source file is stripped and compiled once, not once in every process: most of a short test is the loading of `src`. */
+/** Each source file is compiled once, not once in every process: a short test mostly loads `src`. */
 export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
 
-/** A folder outside of the checkout, removed when the tests of the file are done. */
+/** A folder outside of the checkout, which is removed after the tests of the file. */
 export function folder(files: Readonly<Record<string, string>> = {}): string {
   const path = mkdtempSync(join(tmpdir(), 'bylaw-cli-'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text)
@@ -34,17 +34,17 @@ export default service({
 export interface Place {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** Another script than the command. */
+  /** The script to run instead of `bylaw`. */
   readonly script?: string
 }
 
-/** A process that runs, with all that it said so far. */
+/** A running process with its output so far. */
 export interface Launched {
   readonly child: ChildProcess
   readonly said: { stdout: string; stderr: string }
-  /** Waits until it says something that matches, from the given place of its stdout on. */
+  /** Waits until its stdout matches the pattern at or after the given position. */
   readonly hear: (pattern: RegExp, from?: number) => Promise<RegExpExecArray>
-  /** Waits for its end and gives the exit code. */
+  /** Waits until it ends and returns the exit code. */
   readonly end: () => Promise<number | null>
   readonly stop: () => Promise<number | null>
 }
@@ -90,7 +90,7 @@ export async function run(
   return { code, ...said }
 }
 
-/** Serves on a free port and gives the URL of the one line that tells it. */
+/** Runs `bylaw serve` on a free port and reads the URL from its first line. */
 export async function served(words: readonly string[], place: Place): Promise<Launched & { readonly url: string }> {
   const launched = launch(['serve', ...words, '--port', '0'], place)
   const [, url = ''] = await launched.hear(/^bylaw serves \S+ at (http:\/\/\S+)\n/)

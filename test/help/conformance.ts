@@ -1,4 +1,4 @@
-/** Writes docs/conformance.md from the titles of the tests: which rule is proven where. */
+/** Writes docs/conformance.md from the titles of the tests: the tests of each rule. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -17,7 +17,7 @@ const sections: readonly (readonly [title: string, from: number, to: number])[] 
   ['Events', 205, 213],
   ['API description', 214, 219],
 ]
-/** Rules with a letter, behind the rule they follow. */
+/** Rules with a letter, by the number of the rule before them. */
 const lettered: Readonly<Record<number, readonly string[]>> = {
   41: ['R41a'],
   44: ['R44a'],
@@ -27,10 +27,10 @@ const lettered: Readonly<Record<number, readonly string[]>> = {
 
 const named = /\b(?:spec|it|test)\(\s*(['"`])((?:R\d+[a-z]?[ ,]*)+)\1?[:,]?/g
 
-/** Titles of tables name their rules at their end. */
+/** The titles of tables of cases end with their rules. */
 const behind = /\b(?:table|test)\(\s*(['"`])[^'"`\n]*\(((?:R\d+[a-z]?(?:, )?)+)\)\1/g
 
-/** The files that prove each rule, from the titles in them. */
+/** The files that test each rule, from the titles in the files. */
 export function proofs(folder: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'))
@@ -64,7 +64,7 @@ function section(title: string, rules: readonly string[], found: ReadonlyMap<str
   return `\n## ${title}\n\n| Rule | State | Where |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
-/** Of the tests through the door, and of those beside what they test. */
+/** The rules of the tests in `test` and of the tests beside the code in `src`. */
 export function allProofs(): Map<string, Set<string>> {
   const found = proofs('test')
   for (const [rule, files] of proofs('src')) found.set(rule, new Set([...(found.get(rule) ?? []), ...files]))

@@ -1,4 +1,4 @@
-/** As much of curl as the documentation uses, so that its pages run where curl is not installed. */
+/** The options of curl that the documentation uses, so that its examples run if curl is not installed. */
 import { parseArgs } from 'node:util'
 
 const { values, positionals } = parseArgs({

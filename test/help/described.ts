@@ -1,21 +1,21 @@
-/** Judges an answer by an OpenAPI document: whatever the document does not say, or says otherwise, is told in words. Part 13. */
+/** Checks an answer against an OpenAPI document and returns every difference as a text. Part 13. */
 import { type Doc, type Schema, type Schemas, schemasOf } from './schemas.ts'
 
 /** A request and its answer; the names of headers are in lower case. */
 export interface Exchange {
   readonly method: string
   readonly target: string
-  /** The content of the request with its media type, where it is JSON. */
+  /** The content of the request with its media type, if it is JSON. */
   readonly sent?: { readonly kind: string; readonly value: unknown }
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The content as text, its coding undone. */
+  /** The decoded content of the answer. */
   readonly text: string
 }
 
 export type Judge = (exchange: Exchange) => string[]
 
-/** What every HTTP server sends, and what browsers are told: the Fetch standard says it of all services alike. */
+/** Headers that documents leave out: those of every HTTP server, and those of CORS, which the Fetch standard describes. */
 const everywhere = /^(?:date|connection|keep-alive|content-length|content-type|transfer-encoding|access-control-.*)$/
 
 interface Template {
@@ -26,11 +26,11 @@ interface Template {
 
 export interface Document {
   readonly schemas: Schemas
-  /** The path item of a target, with its template; null where the document has none. */
+  /** The path item of a target with its template; null if the document has none. */
   readonly find: (target: string) => Template | null
 }
 
-/** The parts of a document that requests and answers are looked up in. */
+/** Prepares a document to find the path items of targets. */
 export function documentOf(document: Doc): Document {
   const schemas = schemasOf(document)
   const paths = Object.entries((document.paths ?? {}) as Record<string, unknown>)
@@ -50,7 +50,7 @@ export function documentOf(document: Doc): Document {
   return { schemas, find }
 }
 
-/** Escapes of letters mean the letters, R8. */
+/** Decodes escapes of unreserved characters, which mean the same as the characters, R8. */
 const plain = (path: string): string =>
   path.replace(/%[0-7][0-9a-f]/gi, (coded) => {
     const letter = decodeURIComponent(coded)
@@ -60,7 +60,7 @@ const plain = (path: string): string =>
 const fitting = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '[^/]+')}$`)
 
-/** Judges exchanges with the service that a document describes. */
+/** A function that checks exchanges with the service that the document describes. */
 export function judgeOf(described: Doc): Judge {
   const document = documentOf(described)
   return (exchange) => {
@@ -73,14 +73,14 @@ export function judgeOf(described: Doc): Judge {
   }
 }
 
-/** The operation of a method; a HEAD is a GET whose content stays away. */
+/** The operation of a method; a HEAD is described by its GET. */
 export function operationOf(item: Schema, method: string): Schema | null {
   const more = item.additionalOperations as Record<string, Schema> | undefined
   const own = item[method] ?? more?.[method.toUpperCase()] ?? (method === 'head' ? item.get : undefined)
   return (own as Schema | undefined) ?? null
 }
 
-/** What is not described has to be refused as what is not there. */
+/** A request to a path or method that is not described must fail, and a 404 or 405 must be the expected one. */
 function beyond({ status, text }: Exchange, expected: number, type: string, complaint: string): string[] {
   if (status === expected && (text === '' || text.includes(type))) return []
   return status >= 400 && status !== 404 && status !== 405 ? [] : [`${complaint}, and the answer was ${status}`]
@@ -97,8 +97,8 @@ function answered(operation: Schema, exchange: Exchange, schemas: Schemas): stri
 }
 
 /**
- * What was done although the description does not have it: parameters, and content that does not fit. OPTIONS reads none,
- * and what QUERY takes as content may stand in its URL as well.
+ * Parameters and content that were accepted although the document does not describe them. OPTIONS ignores them, and
+ * a QUERY can have the parameters of its content in its URL as well.
  */
 function taken(
   item: Schema,
@@ -135,7 +135,7 @@ function headersOf(response: Schema, { headers }: Exchange, schemas: Schemas): s
   return [...unknown.map((name) => `the header ${name} is not described`), ...wrong]
 }
 
-/** A text of a header, a path or a query as the value that its schema means. */
+/** Parses the text of a header, a path or a query parameter by the type of its schema. */
 export function read(text: string, schema: unknown, schemas: Schemas): unknown {
   const { type } = schemas.at(schema)
   if (type === 'integer' || type === 'number') return /^-?[0-9.]+$/.test(text) ? Number(text) : text
@@ -158,7 +158,7 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   return [...complaints, ...open, ...(status < 400 ? [] : typed(schema, value, schemas))]
 }
 
-/** The type of an error, or the first of its types, has to be one of those that are listed; an error without one has its own schema. */
+/** The type of an error, or the first of its types, must be listed; content without a `type` is checked by its schema alone. */
 function typed(schema: Schema, value: unknown, schemas: Schemas): string[] {
   const { type, types } = value as { type?: string; types?: readonly string[] }
   if (type === undefined) return []

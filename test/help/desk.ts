@@ -1,4 +1,4 @@
-/** A service for idempotency keys: every place a key can stand in, every setting of conflicts, and owners with children. */
+/** A service for tests of idempotency keys: every place of a key, every setting of conflicts, and owners with children. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import type { Answer, Door } from './door.ts'
@@ -64,7 +64,7 @@ export async function refused(answer: Promise<Answer>, status: number, type: str
   return { json, text, ...rest }
 }
 
-/** How many items a list has. */
+/** The number of items of a list. */
 export async function count(door: Door, path: string): Promise<number> {
   return (await door.send('GET', `${path}?page_size=1`)).json.pagination.totalRecords
 }

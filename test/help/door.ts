@@ -1,4 +1,4 @@
-/** Runs the same test through both doors of the house, node:http over a real socket and fetch without one, and on every store. */
+/** Runs the same tests with both servers, node:http over a real socket and fetch without one, and on every store. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -27,7 +27,7 @@ export interface Sent {
   readonly json?: unknown
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
-  /** Why the answer will not be as it is described: the declaration breaks its own word, for the test's sake. */
+  /** The reason why the answer will not match the OpenAPI document. */
   readonly astray?: string
 }
 
@@ -36,9 +36,9 @@ export interface Answer {
   /** By lower-case name; repeated lines are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** The content as it was sent; `text` is what it means once its coding is undone. */
+  /** The content as it was sent; `text` is the decoded content. */
   readonly bytes: Buffer
-  /** The parsed content; null where there is none. */
+  /** The parsed content; null if it is not JSON or empty. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
   readonly json: any
 }
@@ -47,33 +47,33 @@ export interface Door {
   readonly name: 'node:http' | 'fetch'
   readonly store: 'SQLite' | 'PostgreSQL' | 'Citus'
   readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
-  /** Sends bytes over a socket of its own and gives all that comes back until the connection ends (or `ms` pass). */
+  /** Sends bytes over a new connection and returns everything that was received until it ends or `ms` have passed. */
   readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
-  /** What was logged as an error so far. */
+  /** The entries that were logged as errors. */
   readonly errors: object[]
-  /** The lines about answers so far. */
+  /** The log entries of answers. */
   readonly answered: Readonly<Record<string, unknown>>[]
   readonly port: number
-  /** Headers that make a request one of a holder of the stage. */
+  /** The credentials of one of the `holders`. */
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
 
 export interface Stage extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger'> {
-  /** The one database that it is about; all stores have a turn where none is given. */
+  /** The URL of the only database to run on; otherwise the tests run on all stores. */
   readonly database?: string
-  /** Only where rows lie together: for what is not done where they are spread. */
+  /** Not on Citus: for features that it does not have. */
   readonly together?: boolean
-  /** Only over a socket: for what fetch cannot send or does not show. */
+  /** Only over a socket: for tests that fetch cannot do. */
   readonly socketOnly?: boolean
-  /** The time, where a test says what it is. */
+  /** The clock of the test. */
   readonly now?: () => number
-  /** The World, where it is the test's own; only on SQLite, as a server answers in its own time. */
+  /** The World of the test; only on SQLite, as the answers of a database server take real time. */
   readonly world?: World
-  /** The versions that are served before they are released; all unless given. */
+  /** The versions that are served before their release; all by default. */
   readonly preview?: readonly string[]
-  /** What stands in the place of the store, made from it. */
+  /** Replaces the store. */
   readonly store?: (store: Store) => Store
-  /** Who has an API key, by name; `door.as` has the headers. */
+  /** Holders of API keys, by name; `door.as` returns their headers. */
   readonly holders?: Readonly<Record<string, Partial<Holder>>>
 }
 
@@ -84,13 +84,13 @@ const turns = [
   { name: 'fetch', store: 'Citus' },
 ] as const
 
-/** The files whose rules depend on where rows lie; the others pass there too, and would take as long again. */
+/** The test files that also run on Citus, as their rules depend on the placement of rows. All files pass there. */
 const onCitus =
   process.env.BYLAW_TEST_CITUS === 'all'
     ? /./
     : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-parts|9-stored)\.test\.ts$/
 
-/** A database of its own, and what is done about it at the end. */
+/** A new database; after the tests, `left` removes it, and on Citus reports statements that it would refuse. */
 interface Ground {
   readonly url: string
   readonly left: () => Promise<void>
@@ -115,7 +115,7 @@ const grounds: Readonly<Record<Door['store'], (service: Service) => Promise<Grou
   },
 }
 
-/** The files whose rules depend on how requests come in. In the others `fetch` has its turn on PostgreSQL, and on SQLite too where everything is to run. */
+/** The test files that run with `fetch` on SQLite too, as their rules depend on the server. */
 const throughBoth =
   process.env.BYLAW_TEST_ALL !== undefined
     ? /./
@@ -128,7 +128,7 @@ function hasTurn({ name, store }: (typeof turns)[number], { database, together, 
   return store !== 'Citus' || (!together && onCitus.test(process.argv[1] ?? ''))
 }
 
-/** A group of tests that is run once for each door and store, on a database of its own. */
+/** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, stage: Stage = {}): void {
   const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = stage
   const { world: given = realWorld, ...around } = more
@@ -153,7 +153,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         door.port = Number(listening ? new URL(listening.url).port : 0)
         const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
         const how = { replaced: replaced !== undefined, resolves: !listening }
-        door.send = kind === 'SQLite' ? overseen(send, service, how) : send // the other stores answer the same
+        door.send = kind === 'SQLite' ? overseen(send, service, how) : send // answers do not depend on the store
         door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
       })
       after(async () => {
@@ -166,7 +166,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
   }
 }
 
-/** Issues an API key, and gives the headers that carry it. */
+/** Issues an API key and returns its headers. */
 export async function keyFor(
   store: Store,
   name: string,
@@ -193,7 +193,7 @@ async function issued(store: Store, holders: NonNullable<Stage['holders']>, crea
   return (holder) => keys[holder] as Record<string, string>
 }
 
-/** A test of rules: `spec('R42', 'every readable field is present', async () => { ... })`. The rules are read from here for docs/conformance.md. */
+/** A test of rules: `spec('R42', 'every field is present', async () => { … })`. docs/conformance.md lists them. */
 export function spec(rules: string, title: string, test: () => Promise<void> | void): void {
   it(`${rules}: ${title}`, test)
 }
@@ -223,7 +223,7 @@ function answerOf(status: number, headers: Record<string, string>, bytes: Buffer
   return { status, headers, text, bytes, json: parsed }
 }
 
-/** Asks a service that listens on a port of this machine. */
+/** Sends requests to a local port. */
 export function overSocket(port: number): Door['send'] {
   return (method, path, sent = {}) =>
     new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** What tests of dropped values share: starts that are refused, starts that are allowed to drop, and what is kept of it. */
+/** Helpers for tests of dropped fields: refused starts, starts that may drop values, and the stored copies of dropped values. */
 import assert from 'node:assert/strict'
 import type { Field, Service } from 'bylaw'
 import { openMigration } from '../../src/terminal/open.ts'
@@ -8,7 +8,7 @@ import { nodeOn, type Place } from './places.ts'
 export type Fields = Record<string, Field>
 type Ask = ReturnType<typeof nodeOn>['ask']
 
-/** Serves a declaration for as long as something is asked of it. */
+/** Runs a service while `act` sends requests to it. */
 export async function during<T>(
   place: Place,
   api: Service,
@@ -30,7 +30,7 @@ export const add = (place: Place, api: Service, ...rows: object[]) =>
     return ids
   })
 
-/** What a start is refused with. */
+/** The message of a start that is refused. */
 export async function refusal(place: Place, api: Service, allowLoss?: string[]): Promise<string> {
   try {
     await during(place, api, (ask) => ask('GET', '/things'), allowLoss)

@@ -1,4 +1,4 @@
-/** What other versions describe and this one does not has to be refused by this one. Part 13; part 9. */
+/** A version must refuse operations and parameters that only other versions describe. Part 13; part 9. */
 import { documentOf } from './described.ts'
 import type { Door } from './door.ts'
 import { type Operation, operationsOf } from './operations.ts'
@@ -6,7 +6,7 @@ import type { Doc } from './schemas.ts'
 
 interface Verdict {
   readonly complaints: readonly string[]
-  /** How many operations and parameters of other versions were asked for. */
+  /** The number of requests to operations and with parameters of other versions. */
   readonly asked: number
 }
 
@@ -14,7 +14,7 @@ const all = (document: Doc): Operation[] => operationsOf(document, documentOf(do
 const queried = ({ parameters }: Operation): string[] =>
   parameters.filter((one) => one.in === 'query').map(({ name }) => name)
 
-/** Asks a version for the operations and parameters that only the documents of other versions have. */
+/** Sends requests to a version for the operations and parameters that only the documents of other versions have. */
 export async function elsewhere(own: Doc, others: readonly Doc[], send: Door['send']): Promise<Verdict> {
   const mine = new Map(all(own).map((one) => [`${one.method} ${one.path}`, one]))
   const complaints: string[] = []

@@ -1,8 +1,8 @@
-/** The shape that every error has. R149. */
+/** Asserts the shape of errors. R149. */
 import assert from 'node:assert/strict'
 import type { Answer } from './door.ts'
 
-/** The shape of R149, and what every error carries. */
+/** Asserts the shape of R149 and the headers of every error. */
 export function isError({ status, json, headers }: Answer): void {
   assert.ok(status >= 400 && status < 600)
   assert.deepEqual([typeof json.message, typeof json.type, Array.isArray(json.types)], ['string', 'string', true])

@@ -1,4 +1,4 @@
-/** Database files of their own for tests, and what a service answers from them. */
+/** New database files for tests, and the answers of services on them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import type { TestContext } from 'node:test'
 import { type Declaration, type Field, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 
-/** A file that does not exist yet, in a folder that goes with the test. */
+/** The path of a new file, in a folder that is removed after the test. */
 export function freshFile(t: TestContext, name = 'store.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, name)
 }
 
-/** A service with one resource of the given fields, and whatever else is declared of it. */
+/** A service with one resource of the given fields; `more` are other options of the resource. */
 export function things(fields: Record<string, Field>, more: object = {}): Service {
   const resources = { things: { prefix: 'thg', fields, access: 'public', ...more } }
   return service({ name: 'tests', resources } as Declaration)
@@ -27,7 +27,7 @@ export interface Told {
   readonly json: any
 }
 
-/** What a service, opened on a file and closed again, answers to some requests. */
+/** Opens a service on a file, sends the requests, closes the service and returns the answers. */
 export async function asked(
   place: string | { readonly file: string; readonly allowLoss?: readonly string[]; readonly allowMisfits?: boolean },
   api: Service,
@@ -49,7 +49,7 @@ export async function asked(
   }
 }
 
-/** The rows of a statement, read beside the service. */
+/** Runs a statement on a connection outside of the service and returns its rows. */
 export function rows(file: string, text: string): Record<string, unknown>[] {
   const db = new DatabaseSync(file)
   try {

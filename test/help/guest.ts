@@ -1,4 +1,4 @@
-/** Requests that the service has accepted and whose content has not arrived yet. */
+/** Requests whose content the service waits for. */
 import { connect, type Socket } from 'node:net'
 
 const content = '{"text":"abc"}'

@@ -1,4 +1,4 @@
-/** Judges the house by its source text: floors, circles, rooms, names, openings, packages, SQL, the outside and the World. */
+/** Checks the house rules on the source text: floors, circles, rooms, names, openings, packages, SQL, I/O and the World. */
 import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts'
 
 const storied: readonly (readonly string[])[] = [
@@ -27,7 +27,7 @@ const storied: readonly (readonly string[])[] = [
   ['cli', 'testing'],
   ['index'],
 ]
-/** The cellar sees less than its floor allows: it does not know what a page, a version or a key is. */
+/** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
 const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
 const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
@@ -44,7 +44,7 @@ function allowedFor(room: string): readonly string[] {
   return storied.slice(0, floorOf(room)).flat()
 }
 
-/** Imports only go down the floors, type imports counted. */
+/** Imports, type imports included, only go to lower floors. */
 export function floors(files: readonly Source[]): string[] {
   const complaints: string[] = []
   for (const source of files.filter(({ path }) => isHouse(path))) {
@@ -63,7 +63,7 @@ export function floors(files: readonly Source[]): string[] {
   return complaints
 }
 
-/** No file imports itself by way of others. */
+/** No circular imports. */
 export function circles(files: readonly Source[]): string[] {
   const house = files.filter(({ path }) => isHouse(path))
   const arrows = new Map(house.map((source) => [source.path, imports(source).flatMap(({ file }) => file ?? [])]))
@@ -83,7 +83,7 @@ export function circles(files: readonly Source[]): string[] {
   return complaints
 }
 
-/** The rooms of the plan, one folder deep, with no more files than one can oversee. */
+/** Source files are in the rooms of the plan, one folder deep, and a room has a limited number of files. */
 export function rooms(files: readonly Source[]): string[] {
   const house = files.map(({ path }) => path).filter(isHouse)
   const misplaced = house.flatMap((path) => {
@@ -116,7 +116,7 @@ const wordsOf = (name: string): readonly string[] => name.split(/[^A-Za-z0-9]+|(
 const exported =
   /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
 
-/** A file and what it exports are named by a noun or verb of the conventions, not by a word for anything. */
+/** Files and exports are named by a noun or verb of the conventions, not by an empty word such as `helper`. */
 export function names(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path))
@@ -140,7 +140,7 @@ export function names(files: readonly Source[]): string[] {
     })
 }
 
-/** A file opens with one sentence that says what it is for. */
+/** A file begins with one sentence about its purpose. */
 export function openings(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path))
@@ -157,7 +157,7 @@ export function openings(files: readonly Source[]): string[] {
     })
 }
 
-/** What runs comes from Node or from a dependency that is installed with the package. */
+/** Published code imports only Node's modules and the dependencies of the package. */
 export function packages(files: readonly Source[], dependencies: readonly string[]): string[] {
   return files
     .filter(({ path }) => isHouse(path))
@@ -173,12 +173,12 @@ export function packages(files: readonly Source[], dependencies: readonly string
     )
 }
 
-/** The cellar, and the rooms that run what it says on a database. */
+/** The rooms that may contain SQL. */
 const speaking = ['sql', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
-/** One cellar for SQL. */
+/** SQL is only in the rooms of the database. */
 export function cellarOnly(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path) && !speaking.includes(roomOf(path)))
@@ -195,7 +195,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const reachesOut = ['http', 'sqlite', 'postgres', 'terminal', 'cli']
 
-/** Pure by default: files, sockets and other processes only in the rooms that serve, keep and command. */
+/** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path) && !reachesOut.includes(roomOf(path)))
@@ -210,7 +210,7 @@ export function outside(files: readonly Source[]): string[] {
     )
 }
 
-/** Clocks, timers, turns of the event loop, chance and the environment, as Node gives them to everybody. */
+/** Node's globals for time, timers, random numbers and the environment. */
 const globals = [
   /\bnew Date\b(?!\s*\(\s*[^\s)])/,
   /(?<!(?<!globalThis)\.|\w|new )Date\(\s*\)/,
@@ -222,7 +222,7 @@ const globals = [
 const timers = /^(?:node:)?(?:timers|timers\/promises|perf_hooks)$/
 const knowsGlobals = /^src\/(?:flow\/real-world\.ts|terminal\/|cli\/)/
 
-/** Time, chance and turns are those of the World, so that a test can run a whole service by a clock of its own. */
+/** Time, timers and random numbers come from the World, so that a test can run a service with its own clock. */
 export function world(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path) && !knowsGlobals.test(path))
@@ -244,10 +244,10 @@ export function world(files: readonly Source[]): string[] {
 const moduleState =
   /^(?:export )?(?:(?:let|var) (\w+)|const (\w+)(: Readonly(?:Map|Set)[^=]*)?[^=\n]* = new (Map|Set|WeakMap|WeakSet|Memo|Remembered|Prepared|ServiceState)\b(?:<[^\n]*?>)?\((\)?))/gm
 const isPure = /\/\*\* Pure: (?:(?!\*\/)[\s\S])*\*\/\s*$/
-/** Runs in a thread of its own, whose module it is. */
+/** The entry of a worker thread, whose state is that of the thread. */
 const threads = ['src/sqlite/thread.ts']
 
-/** Two services in one process share nothing: a module keeps constant tables, and pure functions of a text at most. */
+/** Services in one process share no state: a module has only constant tables, and memos of pure functions. */
 export function state(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path) && !threads.includes(path))
@@ -267,7 +267,7 @@ export function state(files: readonly Source[]): string[] {
     })
 }
 
-/** A test file without a test passes whatever happens. */
+/** A test file without a test would always pass. */
 export function empty(files: readonly Source[]): string[] {
   return files
     .filter(({ path, text }) => isTest(path) && !/\b(?:test|it|spec)\s*\(/.test(mask(text).bare))

@@ -1,4 +1,4 @@
-/** An authorization server: publishes its keys on a port of this machine, and signs tokens. */
+/** An authorization server for tests: publishes its keys on a local port and signs tokens. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
@@ -7,18 +7,18 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'j
 export interface Issuer {
   readonly url: string
   readonly jwks: string
-  /** Makes a pair of keys; `hidden` ones are not published. */
+  /** Generates a key pair; a `hidden` one is not published. */
   readonly addKey: (kid: string, hidden?: boolean, alg?: string) => Promise<void>
   readonly drop: (kid: string) => void
   readonly publicKey: (kid: string) => JWK
-  /** A token of the given claims, with those that every token has. */
+  /** Signs a token with the given claims and those that every token has. */
   readonly sign: (
     claims?: Readonly<Record<string, unknown>>,
     header?: { readonly kid?: string; readonly alg?: string },
   ) => Promise<string>
-  /** How often the keys were asked for. */
+  /** The number of requests for the keys. */
   readonly asked: () => number
-  /** What is answered in the place of the keys; null for the keys. */
+  /** The status that is answered instead of the keys; null to answer the keys. */
   fault: number | null
 }
 

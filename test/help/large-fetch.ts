@@ -1,4 +1,4 @@
-/** Asks a service with large pages behind its fetch door, in a process with a small heap, and says what came of it. */
+/** Sends many requests for large pages through the fetch door, in a process with a small heap; prints the results. */
 
 import { callerGate } from '../../src/corridor/server-context.ts'
 import { Problem } from '../../src/errors/problem.ts'
@@ -49,7 +49,7 @@ for (const way of ways)
       else found.other++
     }),
   )
-// Some are read in part and given up, others are never asked for by their reader.
+// Half of these answers are read in part and then cancelled, the others are cancelled before the first read.
 await Promise.all(
   Array.from({ length: 60 }, async (_, n) => {
     const { body, status } = await at(page)
@@ -59,7 +59,7 @@ await Promise.all(
     await reader.cancel()
   }),
 )
-// Uploads that are given up give back what they hold.
+// Uploads that fail must release their share of the memory for bodies.
 const stopped = async (): Promise<void> => {
   let left = 4
   const body = new ReadableStream({

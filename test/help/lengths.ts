@@ -1,4 +1,4 @@
-/** Judges lengths: of files and of functions. */
+/** Checks the lengths of files and functions. */
 import { isHouse, lineAt, mask, type Source } from './source.ts'
 
 const longestFile = 300
@@ -30,7 +30,7 @@ export function longFunctions(files: readonly Source[]): string[] {
   })
 }
 
-/** A reason counts in the comment that stands directly above. */
+/** A reason counts in the comment directly above the function. */
 function excused(lines: readonly string[], from: number): boolean {
   for (let line = from - 2; line >= 0 && /^\s*(?:\/\/|\/\*\*|\*)/.test(lines[line] as string); line--) {
     if (reason.test(lines[line] as string)) return true
@@ -40,7 +40,7 @@ function excused(lines: readonly string[], from: number): boolean {
 
 interface Body {
   readonly name: string
-  /** First and last line, counted from 1. */
+  /** The first and the last line, counted from 1. */
   readonly from: number
   readonly to: number
 }
@@ -50,7 +50,7 @@ const method = /^[ \t]+(?:(?:async|static|get|set|private|readonly)\s+|\*\s*)*(#
 const arrow = /=>\s*([{([])/g
 const notMethods = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'return', 'await', 'function', 'super'])
 
-/** Every function with a body, found in the text by its braces. */
+/** All functions with a body in braces. */
 export function functions(text: string): readonly Body[] {
   const { bare } = mask(text)
   const found: Body[] = []
@@ -73,7 +73,7 @@ export function functions(text: string): readonly Body[] {
   return found
 }
 
-/** Parameters over several lines end in a line that starts with their closing bracket: the head is the line that opened it. */
+/** The first line of a function: if `line` starts with the closing bracket of its parameters, the line that opened it. */
 function headOf(bare: string, line: number): number {
   const indent = /^( *)\)/.exec(bare.slice(line, bare.indexOf('\n', line)))?.[1]
   if (indent === undefined) return line
@@ -86,7 +86,7 @@ function headOf(bare: string, line: number): number {
 const opening = '([{'
 const close = ')]}'
 
-/** Where the bracket that opens at this place is closed. */
+/** The position of the bracket that closes the one at `open`. */
 function closing(bare: string, open: number): number {
   let depth = 0
   for (let at = open; at < bare.length; at++) {
@@ -98,7 +98,7 @@ function closing(bare: string, open: number): number {
 
 const wantsType = /(?:[:|&<,([]|=>|\b(?:is|keyof|readonly|extends|infer))\s*$/
 
-/** The brace that opens the body behind the parameters, past a declared type; undefined where there is no body. */
+/** The brace that opens the body after the parameters and a return type; undefined if there is no body. */
 function bodyAfter(bare: string, behind: number): number | undefined {
   const start = behind + (/^\s*/.exec(bare.slice(behind)) as RegExpExecArray)[0].length
   if (bare[start] === '{') return start

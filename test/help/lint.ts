@@ -1,4 +1,4 @@
-/** Asks the linter that readers of OpenAPI documents use what it recommends. Part 13. */
+/** Runs Redocly's linter with its recommended rules on OpenAPI documents. Part 13. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,11 +13,11 @@ interface Report {
   }[]
 }
 
-/** Rules that ask for what no declaration says. */
+/** Rules about parts of a document that a declaration does not have. */
 const beyondDeclarations = new Set(['info-license'])
 const bin = new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname
 
-/** What the linter complains of in documents, all in one run. */
+/** The problems that the linter finds in the documents, in one run. */
 export async function linted(documents: Readonly<Record<string, object>>): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-lint-'))
   try {

@@ -1,4 +1,4 @@
-/** A service for what lists can be asked: every kind that can be filtered by, fields named like parameters, owners and children. */
+/** A service for tests of lists: every kind of field with filters, fields named like parameters, owners and children. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import type { Answer, Door, Sent } from './door.ts'
@@ -70,7 +70,7 @@ export const market = service({
   },
 })
 
-/** Creates an item and gives it back. */
+/** Creates an item and returns it. */
 export async function made(door: Door, path: string, json: object): Promise<{ id: string; [name: string]: unknown }> {
   const answer = await door.send('POST', path, { json })
   assert.equal(answer.status, 201, answer.text)
@@ -84,18 +84,18 @@ export async function stocked(door: Door, path: string, items: readonly object[]
   return ids
 }
 
-/** A list that has to be answered. */
+/** Fetches a list; asserts that the answer is 200. */
 export async function listed(door: Door, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await door.send('GET', path, sent)
   assert.equal(answer.status, 200, `${path}: ${answer.text}`)
   return answer
 }
 
-/** The values of one field down a list. */
+/** The values of one field in all items of a list. */
 export const values = ({ json }: Answer, field: string): unknown[] =>
   json.data.map((item: Record<string, unknown>) => item[field])
 
-/** What is wrong with a request, each with its type and its place. */
+/** Asserts that a request is refused, and returns the type and the parameter of every error. */
 export async function refused(door: Door, path: string, sent: Sent = {}): Promise<string[]> {
   const answer = await door.send('GET', path, sent)
   assert.equal(answer.status, 400, `${path}: ${answer.text}`)
@@ -108,12 +108,12 @@ export async function refused(door: Door, path: string, sent: Sent = {}): Promis
   })
 }
 
-/** The one sentence in which a request is refused. */
+/** The message of a refusal that has one error. */
 export async function sentence(door: Door, path: string): Promise<string> {
   const { json, text } = await door.send('GET', path)
   assert.equal(json.errors.length, 1, text)
   return json.cause.message
 }
 
-/** A query string from a table of names and values. */
+/** A path with a query string. */
 export const asked = (path: string, query: Record<string, string>): string => `${path}?${new URLSearchParams(query)}`

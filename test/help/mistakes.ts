@@ -1,11 +1,11 @@
-/** Tables of declarations and of the mistakes that are to be found in them. */
+/** Tables of declarations and the mistakes that `check` must find in them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { declarationMistakes } from '../../src/check/declaration-mistakes.ts'
 import { type Field, f, type Kind } from '../../src/fields/field.ts'
 import type { Mistake } from '../../src/resources/declaration.ts'
 
-/** What is written, the places of all mistakes in order, and words that are said of the first one. */
+/** A title, the mistakes that were found, their expected places in order, and words in the message of the first one. */
 export type Row = readonly [title: string, mistakes: () => readonly Mistake[], places: string, ...words: string[]]
 
 export function table(title: string, rows: readonly Row[]): void {
@@ -23,7 +23,7 @@ function told(mistakes: readonly Mistake[], places: string, words: readonly stri
     assert.match(sentence, /^[A-Z`'"].*[.…]$/s)
 }
 
-/** A resource in order. */
+/** A resource without mistakes. */
 export const open: { readonly fields: { readonly name: Field }; readonly access: string } = {
   fields: { name: f.text({ max: 100 }) },
   access: 'public',
@@ -32,7 +32,7 @@ export const open: { readonly fields: { readonly name: Field }; readonly access:
 export const shop = (resources: object, more: object = {}): Mistake[] =>
   declarationMistakes({ name: 'shop', resources, ...more })
 
-/** A shop whose orders say more than others do. */
+/** A shop whose orders have more options. */
 export const orders = (more: object): Mistake[] => shop({ orders: { ...open, ...more }, customers: open })
 
 /** A shop whose orders have these fields. */
@@ -41,7 +41,7 @@ export function fields(declared: object, more: object = {}): Mistake[] {
   return shop({ orders: { fields: declared, access: 'public' }, customers: open, slots }, more)
 }
 
-/** The place of the field `one` there. */
+/** The place of the field `one` of the orders. */
 export const place = 'resources.orders.fields.one'
 export const wrong = (title: string, one: unknown, ...words: string[]): Row => [
   title,
@@ -55,5 +55,5 @@ export const right = (title: string, ...some: unknown[]): Row => [
   '',
 ]
 
-/** The makers of fields as plain JavaScript sees them. */
+/** The functions of `f` without their types. */
 export const loose = f as unknown as Readonly<Record<Kind, (...given: readonly unknown[]) => Field>>

@@ -1,4 +1,4 @@
-/** The operations of an OpenAPI document with all that a request is made from. Part 13. */
+/** The operations of an OpenAPI document, with everything that is needed to make requests. Part 13. */
 import type { Document } from './described.ts'
 import type { Doc, Schema } from './schemas.ts'
 
@@ -19,7 +19,7 @@ export interface Operation {
   readonly creates: boolean
 }
 
-/** What makes something comes first, what removes it last. */
+/** Creations come first, removals last. */
 const order = ['post', 'get', 'head', 'patch', 'put', 'delete']
 
 export function operationsOf(described: Doc, { schemas }: Document): Operation[] {

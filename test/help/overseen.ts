@@ -1,4 +1,4 @@
-/** Judges every answer that a test gets by the description of the version that gave it, so that none says what is not described. Part 13. */
+/** Checks every answer that a test gets against the OpenAPI document of its version. Part 13. */
 import assert from 'node:assert/strict'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
@@ -9,7 +9,7 @@ import type { Answer, Sent } from './door.ts'
 
 type Send = (method: string, path: string, sent?: Sent) => Promise<Answer>
 
-/** What no description is about, and why. */
+/** Exchanges that no document describes, and why. */
 const outside: readonly [why: string, is: (exchange: Exchange) => boolean][] = [
   ['health is no part of the interface, R197', ({ target }) => /^\/(?:healthz|readyz)(?:\?|$)/.test(target)],
   [
@@ -24,7 +24,7 @@ const outside: readonly [why: string, is: (exchange: Exchange) => boolean][] = [
   ],
 ]
 
-/** A target without what means nothing: a slash too many, parameters that are ignored, and the name of the version, R188. */
+/** A target without its parts that have no effect: a trailing slash, ignored parameters, and the version, R188. */
 function plain({ settings }: Service, target: string): string {
   const { path, query } = settings
   const [own = '', given = ''] = target.split('?', 2)
@@ -36,7 +36,7 @@ function plain({ settings }: Service, target: string): string {
 
 const judges = new WeakMap<Service, Map<string, Judge>>()
 
-/** The judge of a version, made when the first answer of it comes. QUERY can only be said by a newer document. */
+/** The check of a version, made for its first answer. Only OpenAPI 3.2 can describe QUERY. */
 function judgeFor(service: Service, label: string, method: string, misfits: Misfits): Judge {
   const own = judges.get(service) ?? new Map<string, Judge>()
   judges.set(service, own)
@@ -49,22 +49,22 @@ function judgeFor(service: Service, label: string, method: string, misfits: Misf
   return made
 }
 
-/** What is wrong with an exchange by the description of its version, which knows of rows that do not fit. */
+/** Differences between an exchange and the document of its version; `misfits` are stored rows that do not fit. */
 export function undescribed(service: Service, exchange: Exchange, misfits: Misfits = {}): string[] {
   if (outside.some(([, is]) => is(exchange))) return []
   const { headers, method, target } = exchange
-  const label = headers.version ?? (service.choice.served.at(-1) as string) // a refusal comes before a version is chosen
+  const label = headers.version ?? (service.choice.served.at(-1) as string) // a refusal before a version is chosen has none
   return judgeFor(service, label, method, misfits)({ ...exchange, target: plain(service, target) })
 }
 
 interface Around {
-  /** Whether a test has put a store in the place of its own, which refuses with whatever the test wants: no description can know. */
+  /** Whether the test replaced the store: then any error is possible. */
   readonly replaced: boolean
   /** Whether the client resolves dots in paths before it sends them, as fetch does. */
   readonly resolves: boolean
 }
 
-/** What was sent, where it is plain JSON. */
+/** The content of the request, if it is JSON without a content coding. */
 function contentOf({ json, body, headers = {} }: Sent = {}): Pick<Exchange, 'sent'> {
   const named = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const { 'content-type': kind = 'application/json', 'content-encoding': coding } = Object.fromEntries(named)
@@ -73,7 +73,7 @@ function contentOf({ json, body, headers = {} }: Sent = {}): Pick<Exchange, 'sen
   return { sent: { kind: (kind.split(';', 1)[0] as string).trim().toLowerCase(), value: parsed(text) } }
 }
 
-/** Sends as before, and fails where an answer is not as described. */
+/** A `send` that fails if an answer differs from the document. */
 export function overseen(send: Send, service: Service, { replaced, resolves }: Around): Send {
   return async (method, path, sent) => {
     const answer = await send(method, path, sent)
@@ -87,7 +87,7 @@ export function overseen(send: Send, service: Service, { replaced, resolves }: A
   }
 }
 
-/** What cannot be read is refused, and is of no interest here. */
+/** The parsed text; null if it is not JSON, as the service refuses it. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Reads the code blocks of the documentation, and runs a page from top to bottom as a reader would. */
+/** Reads the code blocks of the documentation and runs those of a page from top to bottom, as a reader would. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -30,7 +30,7 @@ export function blocksOf(markdown: string): Block[] {
   return found
 }
 
-/** Compares what came with what the page shows; `…` stands for anything. */
+/** Compares the output with the text of the page; `…` matches any text. */
 export function matches(actual: string, shown: string): boolean {
   const parts = shown
     .trim()
@@ -44,7 +44,7 @@ export function matches(actual: string, shown: string): boolean {
   return new RegExp(`^${parts.join('[\\s\\S]*?')}$`).test(actual.replace(/\s+/g, ' ').trim())
 }
 
-/** A page being run: a folder with its files, the service it declares last, and the servers it started. */
+/** A page that runs: a folder with its files, the last service that it declared, and the servers that it started. */
 export class Page {
   readonly folder: string
   readonly port: number
@@ -80,7 +80,7 @@ export class Page {
       )
   }
 
-  /** A file of the page: its name stands in its first line, `// api.ts`; without one it is just run. */
+  /** Writes a file of the page and imports it. Its first line is its name, `// api.ts`, unless it needs none. */
   private async file({ text, line }: Block): Promise<void> {
     const name = /^\/\/ ([\w./-]+\.ts)$/m.exec(text.split('\n', 1)[0] as string)?.[1] ?? `line-${line}.ts`
     const path = join(this.folder, name)
@@ -118,7 +118,7 @@ export class Page {
 
   private readonly known = new Map<string, string>()
 
-  /** Ids are written `cus_…` in later requests, and cursors `cursor=…`: the last one of that prefix, or the last that led on. */
+  /** Replaces `cus_…` by the last id of that prefix, and `cursor=…` by the last next cursor. */
   private filled(text: string): string {
     return text
       .replace(/\b([a-z]+)_…/g, (all, prefix: string) => this.known.get(prefix) ?? all)
@@ -168,14 +168,14 @@ export class Page {
       const late = setTimeout(() => child.kill('SIGKILL'), 60_000)
       child.on('close', (code) => {
         clearTimeout(late)
-        // a page may show what a mistake looks like: then it says so in a comment
+        // a page marks a command that is meant to fail with a comment
         if (code === 0 || /# (exits|fails)/.test(command)) resolve(text)
         else reject(new Error(`line ${line}: ${command} ended with ${code}:\n${text}`))
       })
     })
   }
 
-  /** Starts a server and waits until it says where it listens. */
+  /** Starts a server and waits until it prints its URL. */
   private start(command: string, line: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const child = spawn('bash', ['-c', `exec ${command}`], { cwd: this.folder, env: this.environment() })
@@ -207,7 +207,7 @@ export class Page {
     }
   }
 
-  /** The commands of the pages as they are in a checkout: bylaw is run from its sources, curl by fetch. */
+  /** Writes the commands that pages use: `npx bylaw` runs the sources, `curl` is replaced by fetch. */
   private async writeTools(): Promise<void> {
     const tools = join(this.folder, '.tools')
     await mkdir(tools)
@@ -235,7 +235,7 @@ export class Page {
   }
 }
 
-/** JSON without its white space, the shown marks kept. */
+/** Removes white space outside of JSON strings; each `…` remains. */
 const compact = (text: string): string => text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, string?: string) => string ?? '')
 
 function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** Two declarations of one resource whose fields differ in every way, and nodes of both on one database. */
+/** Two declarations of one resource with every difference between fields, and nodes of both on one database. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Field, f, type Service, service } from 'bylaw'
@@ -7,7 +7,7 @@ import { alive, applied, type Node, nodeOn, type Place } from './places.ts'
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Fields of the old declaration, those that stand for them in the new one, and what either writes. */
+/** Fields of the old declaration, those that replace them in the new one, and the values that each side writes. */
 export interface Pair {
   readonly old: Readonly<Record<string, Field>>
   readonly now: Readonly<Record<string, Field>>
@@ -15,7 +15,7 @@ export interface Pair {
   readonly writesNow: fc.Arbitrary<Values>
   readonly up: (old: Values) => Values
   readonly down: (now: Values) => Values
-  /** What a write of the old side makes of the new one, where that is more than `up` says. */
+  /** The new values after a write of the old side, if they also depend on the stored ones. */
   readonly merge?: (now: Values, made: Values) => Values
 }
 
@@ -40,7 +40,7 @@ const split = (full: string) => {
 }
 export const record = (value: Values[string]) => value as Values
 
-/** What the changes of a version say. */
+/** Differences that the changes of a version declare. */
 export const versioned: Readonly<Record<string, Pair>> = {
   'a renamed list': {
     old: { tags: f.list(f.text()) },
@@ -154,7 +154,7 @@ function swapped(value: string): string {
   return value === 'left' ? 'right' : 'left'
 }
 
-/** What a declaration says without a version: names, digits, and fields that come and go. */
+/** Differences that are possible without a version: renamed fields and members, added and removed ones. */
 export const plain: Readonly<Record<string, Pair>> = {
   'a renamed list': {
     old: { tags: f.list(f.text()) },
@@ -213,7 +213,7 @@ const of = (fields: Record<string, Field>, versions: object | undefined) =>
     resources: { things: { prefix: 'thg', fields, access: 'public' } },
   } as never) as unknown as Service & { change: (version: string, resource: string, change: object) => Service }
 
-/** The old and the new declaration. */
+/** The old declaration with one version, and the new one with two. */
 export function versions(): readonly [old: Service, now: Service] {
   const all = Object.values(versioned)
   const { tags: _, csv, first, last, gone, pin: __, a: ___, labels: ____, ...kept } = fieldsOf(all, 'old')

@@ -1,4 +1,4 @@
-/** Does what a printed curl line does, without a shell and without curl. */
+/** Sends the request of a printed curl command, without a shell and without curl. */
 import assert from 'node:assert/strict'
 
 export function pasted(line: string): Promise<Response> {

@@ -1,4 +1,4 @@
-/** Databases of both stores, with what is asked of them beside the service. */
+/** Databases of both stores, with a connection for the test's own statements. */
 import type { TestContext } from 'node:test'
 import type { Service } from 'bylaw'
 import { testing } from 'bylaw/testing'
@@ -9,7 +9,7 @@ import { freshPostgres, sql } from './postgres.ts'
 export interface Place {
   readonly url: string
   readonly rows: (text: string) => Promise<Record<string, unknown>[]>
-  /** The time of the database, in milliseconds. */
+  /** An SQL expression: the time of the database, in milliseconds. */
   readonly now: string
 }
 
@@ -42,7 +42,7 @@ export interface Node {
   readonly close: () => Promise<void>
 }
 
-/** A service on a database, until it is closed. */
+/** Runs a service on a database until `close`. */
 export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: readonly string[] = []): Node {
   const { call, close } = testing(api, { database: url, allowLoss, allowMisfits: true })
   const ask: Node['ask'] = async (method, path, json, headers = {}) => {
@@ -60,7 +60,7 @@ export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: rea
   }
 }
 
-/** Notes a node of another declaration as alive. */
+/** Adds the presence of a node with another declaration. */
 export const alive = ({ rows: run, now }: Place): Promise<unknown> =>
   run(`INSERT INTO bylaw_nodes VALUES ('old', 'old', ${now})`)
 

@@ -1,9 +1,9 @@
-/** One PostgreSQL server for all tests of a run, and a place of its own in it for each store. */
+/** One PostgreSQL server for all tests of a run, with a separate schema for each store. */
 import pg from 'pg'
 import { type Cluster, cluster } from './cluster.ts'
 import { compiled } from './command.ts'
 
-/** Nothing is to survive a test, so nothing waits for a disk. */
+/** The data need not survive a test, so nothing waits for the disk. */
 const quick = [
   'fsync=off',
   'synchronous_commit=off',
@@ -19,7 +19,7 @@ const variable = 'BYLAW_TEST_POSTGRES'
 let own: Promise<Cluster> | undefined
 let count = 0
 
-/** The server of the run; a file of tests that is run alone starts one for itself. */
+/** The server of the run; a test file that runs alone starts its own. */
 async function serverUrl(): Promise<string> {
   const given = process.env[variable]
   if (given !== undefined) return given
@@ -27,7 +27,7 @@ async function serverUrl(): Promise<string> {
   return (await own).url
 }
 
-/** A schema that is empty, and the URL of a store in it. */
+/** Creates an empty schema and returns the URL of a store in it. */
 export async function freshPostgres(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const url = await serverUrl()
   const name = `t${process.pid}_${++count}`
@@ -40,7 +40,7 @@ export async function freshPostgres(): Promise<{ readonly url: string; readonly 
   }
 }
 
-/** Asks a database beside the store. */
+/** Runs a statement on a connection outside of the store. */
 export async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url)
   client.on('error', () => {})

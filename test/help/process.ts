@@ -1,4 +1,4 @@
-/** Starts a service as a process of its own, as users do, and stops it by its process id. */
+/** Starts a service in a separate process, as users do, and stops it by its process id. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -6,7 +6,7 @@ export interface Running {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Ends it with a signal and gives the exit code. */
+  /** Sends a signal, waits for the end and returns the exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 

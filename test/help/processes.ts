@@ -1,4 +1,4 @@
-/** Asks the system about processes: Linux by its files, as a bare one has no `ps`, and others by `ps`. */
+/** Information about processes: from /proc on Linux, as a minimal Linux has no `ps`, and from `ps` elsewhere. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
@@ -14,7 +14,7 @@ export function childrenOf(pid: number): number[] {
     .flatMap(([own, of]) => (of === pid ? [own ?? 0] : []))
 }
 
-/** Whether it runs: one that has ended and waits for its parent does not. */
+/** Whether a process runs; a zombie does not. */
 export function lives(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -26,7 +26,7 @@ export function lives(pid: number): boolean {
   }
 }
 
-/** The words that it was started with, in one text. */
+/** The command line of a process. */
 export const commandOf = (pid: number): string =>
   files
     ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')

@@ -1,9 +1,9 @@
-/** The programs that no package brings: tests that need one are left out where it is not installed, and the run names them. */
+/** Programs that npm does not install. Tests that need a missing one are skipped, and the report names them. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { installedWith } from './server.ts'
 
-/** What installs each program. */
+/** The commands that install each program. */
 const installs = {
   'redis-server': 'apt-get install redis-server, or brew install redis',
   pgbouncer: 'apt-get install pgbouncer, or brew install pgbouncer',
@@ -13,16 +13,16 @@ const installs = {
 
 export type Program = keyof typeof installs
 
-/** Begins the reason of every test that is left out. */
+/** The begin of the reason of every skipped test. */
 export const needs = 'needs '
 
-/** Where a program is; undefined where it is not installed. One of the server's own has to be of its version. */
+/** The path of a program; undefined if it is not installed. Programs of PostgreSQL must be those of the server. */
 export function pathOf(program: Program): string | undefined {
   if (program === 'pg_basebackup') return installedWith(program)
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin']
   return folders.map((folder) => join(folder, program)).find(existsSync)
 }
 
-/** Why a test is left out; false where the program is here. */
+/** The reason to skip a test; false if the program is installed. */
 export const without = (program: Program): string | false =>
   pathOf(program) === undefined && `${needs}${program}: ${installs[program]}`

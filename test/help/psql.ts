@@ -1,4 +1,4 @@
-/** Runs statements as `psql -XAtq -c` does, which is not among the programs that the npm registry brings. */
+/** Runs statements like `psql -XAtq -c`, as the npm package of PostgreSQL does not contain psql. */
 import pg from 'pg'
 
 const [, , url = '', statement = ''] = process.argv

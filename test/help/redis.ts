@@ -1,4 +1,4 @@
-/** Starts a Redis of its own, or the stand-in for it, on a free port and with nothing kept. */
+/** Starts a Redis server without persistence, or a substitute for it, on a free port. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ export interface Redis {
   readonly stop: () => Promise<void>
 }
 
-/** What counts quotas in the tests: the stand-in everywhere, and the real Redis where it is installed. */
+/** The servers that count quotas in tests: the substitute always, and a real Redis if it is installed. */
 export const servers = [
   { name: 'the stand-in for Redis', start: startStandIn, skip: false },
   { name: 'Redis', start: startRedis, skip: without('redis-server') },

@@ -1,4 +1,4 @@
-/** Reports a whole test run: one line for each folder, each failure as soon as it is known, and the counts in the last line. */
+/** Reports a test run: a line for each folder, each failure when it occurs, and the counts in the last line. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
@@ -15,7 +15,7 @@ interface Run {
   readonly folders: Map<string, Folder>
   /** The titles of the open suites of each file, outermost first. */
   readonly titles: Map<string, string[]>
-  /** Names of tests that were left out, by the reason. */
+  /** The names of skipped tests, by reason. */
   readonly left: Map<string, string[]>
   passed: number
   failed: number
@@ -24,7 +24,7 @@ interface Run {
 const isTerminal = process.stdout.isTTY === true && process.env.CI !== 'true'
 const clear = isTerminal ? '\r\x1b[K' : ''
 
-/** Node reports each file for itself, and the whole run last. The counts are also written to the file that `TEST_COUNT_FILE` names. */
+/** Node sends a summary of each file, and one of the run at the end. `TEST_COUNT_FILE` names a file for the counts. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const run: Run = { folders: new Map(), titles: new Map(), left: new Map(), passed: 0, failed: 0 }
   for await (const event of events) {
@@ -61,7 +61,7 @@ interface Failed {
   readonly details: { readonly error: Error & { readonly failureType?: string } }
 }
 
-/** A suite that failed because of a test in it was reported with the test. */
+/** A suite that failed only because of a test in it is not reported again. */
 function failure(run: Run, { name, nesting, file = '', line, details: { error } }: Failed): string {
   if (error.failureType === 'subtestsFailed') return ''
   run.failed++
@@ -70,7 +70,7 @@ function failure(run: Run, { name, nesting, file = '', line, details: { error } 
   return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
 }
 
-/** What was thrown, then what lies behind it: the failed assertion of a property, and each error of an AggregateError, show their difference. */
+/** The stacks of an error, of its cause and of the errors in an AggregateError, which show the difference. */
 function causes(thrown: unknown): string[] {
   if (!(thrown instanceof Error)) return [String(thrown)]
   const { stack, message, cause, errors = [] } = thrown as Error & { readonly errors?: readonly unknown[] }
@@ -102,7 +102,7 @@ const line = (name: string, { passed, failed, milliseconds }: Folder): string =>
   `${name.padEnd(20)} ${String(passed).padStart(5)} passed, ${failed} failed, ${(milliseconds / 1000).toFixed(1)} s\n`
 
 function total({ folders, left }: Run, { passed, tests }: Summary['counts']): string {
-  // A test that was left out for another reason, or cancelled, proved nothing, so it does not pass.
+  // Other skipped tests and cancelled ones count as failed.
   const accepted = process.env.BYLAW_TEST_ALL === undefined ? [...left.values()].flat().length : 0
   const failed = tests - passed - accepted
   if (failed > 0) process.exitCode = 1

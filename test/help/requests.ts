@@ -1,4 +1,4 @@
-/** Makes requests from a document, right ones and ones with a single mistake, sends them, and tells what is not as described. Part 13. */
+/** Makes requests from an OpenAPI document, valid ones and ones with one mistake, and checks the answers. Part 13. */
 import fc from 'fast-check'
 import { breaks, fitting, type Known, withBreak } from './arbitrary.ts'
 import { type Document, documentOf, type Exchange, judgeOf } from './described.ts'
@@ -10,15 +10,15 @@ export interface Trial {
   readonly document: Doc
   readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
   readonly seed: number
-  /** How many right requests each operation gets, and of how many of them each constraint is broken once. */
+  /** The least number of valid requests for each operation; more are sent, up to a limit, until one succeeds. */
   readonly runs: number
-  /** What is told where an older version takes more than the newest has room for. */
+  /** Matches messages of refusals that are allowed, as an older version accepts more values than the newest. */
   readonly narrow?: RegExp
 }
 
 export interface Verdict {
   readonly complaints: readonly string[]
-  /** How many requests were sent, right and wrong ones, and how many of the right ones were done as asked. */
+  /** The numbers of valid requests, of those that succeeded, and of requests with a mistake. */
   readonly right: number
   readonly done: number
   readonly wrong: number
@@ -31,13 +31,13 @@ interface Asked {
   readonly json?: unknown
 }
 
-/** What a description has no words for: what is there, what stands beside it, what a cursor or another page means. */
+/** Types of errors that a schema cannot predict: they depend on stored data, cursors or other parameters. */
 const beyondWords = new Set([
   ...['immutable-field', 'invalid-cursor', 'cursor-mismatch', 'cursor-expired', 'pagination-conflict'],
   ...['unsupported-filter', 'read-only-field', 'idempotency-key-mismatch', 'idempotency-key-missing'],
 ])
 
-/** Sends requests to every operation of a document. */
+/** Sends requests to all operations of a document. */
 export async function tried(trial: Trial): Promise<Verdict> {
   const { document: described, seed, runs } = trial
   const desk = deskOf(trial)
@@ -58,7 +58,7 @@ export async function tried(trial: Trial): Promise<Verdict> {
   return { ...desk.count, complaints: [...desk.complaints, ...never] }
 }
 
-/** What is known while requests are made. */
+/** The state of a trial. */
 interface Desk {
   readonly document: Document
   readonly complaints: string[]
@@ -79,7 +79,7 @@ function deskOf({ document: described, send, narrow = /^$/ }: Trial): Desk {
     ...{ document: documentOf(described), complaints, reached: new Set<string>(), places, narrow },
     count: { right: 0, done: 0, wrong: 0 },
     known: ({ pattern }) => {
-      if (String(pattern).includes('{1,255}')) return [`key-${++keys}`] // of idempotency: one that was used is refused first
+      if (String(pattern).includes('{1,255}')) return [`key-${++keys}`] // an idempotency key: a used one would be refused first
       const prefix = /^\^\(?(?:\?:)?([a-z]+_)/.exec(String(pattern ?? ''))?.[1]
       if (prefix === undefined) return []
       const ids = [...places].map((place) => place.slice(place.lastIndexOf('/') + 1))
@@ -98,7 +98,7 @@ function deskOf({ document: described, send, narrow = /^$/ }: Trial): Desk {
 
 const sample = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => fc.sample(arbitrary, { numRuns: 1, seed })[0] as T
 
-/** A request that the document allows; null where nothing is there yet that it could be about. */
+/** A request that the document allows; null if no stored item fits its path yet. */
 function rightOf(operation: Operation, { document, known, places }: Desk, seed: number): Asked | null {
   const { schemas } = document
   const making = { schemas, known }
@@ -133,7 +133,7 @@ function rightOf(operation: Operation, { document, known, places }: Desk, seed: 
   }
 }
 
-/** The path of something that is there. */
+/** The path of a stored item. */
 function addressed({ path, parameters, method }: Operation, places: readonly string[], seed: number): string | null {
   if (!path.includes('{')) return path
   const end = path.lastIndexOf('}') + 1
@@ -143,7 +143,7 @@ function addressed({ path, parameters, method }: Operation, places: readonly str
   return place === undefined || parameters.length === 0 ? null : place + path.slice(end)
 }
 
-/** Parameters that mean something only beside others get these; of several ways to page only one is taken. */
+/** Adds the parameters that others need, and keeps the parameters of only one style of pagination. */
 function together(pairs: [string, string][], { parameters }: Operation, seed: number): [string, string][] {
   const has = (name: string): boolean => pairs.some(([own]) => own === name)
   const sorts = parameters.find(({ name }) => name === 'sort')
@@ -159,7 +159,7 @@ function together(pairs: [string, string][], { parameters }: Operation, seed: nu
   return [...pairs, ...more].filter(([name]) => !foreign.has(name) && name !== 'cursor')
 }
 
-/** The document has no words for the reason of a refusal: what is stored decides. */
+/** Whether an answer is allowed: a success, or a refusal that the document cannot predict. */
 function isExcused({ status, json }: Answer, { method }: Asked, { narrow }: Desk): boolean {
   if (status < 400 || [404, 409, 410, 412, 422, 428].includes(status)) return true
   if (status !== 400) return false
@@ -188,7 +188,7 @@ async function asRight(operation: Operation, desk: Desk, seed: number): Promise<
   if (!isExcused(answer, asked, desk)) desk.complaints.push(`${because(answer)} although it fits: ${about}`)
 }
 
-/** What was fetched can be sent back as it is. R48. */
+/** A fetched item can be sent back unchanged. R48. */
 async function asReturned(operation: Operation, desk: Desk, seed: number): Promise<void> {
   const target = addressed(operation, [...desk.places], seed)
   if (target === null) return
@@ -205,7 +205,7 @@ async function asReturned(operation: Operation, desk: Desk, seed: number): Promi
   }
 }
 
-/** The condition that holds for all that is there, where conditions may be asked for. */
+/** A condition that every stored item meets, if the operation has conditions. */
 const whatever = ({ parameters }: Operation): Record<string, string> =>
   parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
 
@@ -250,7 +250,7 @@ function* wrongParameters(operation: Operation, asked: Asked, { document }: Desk
         `${constraint} broken of ${name}`,
       ]
     }
-  if (method === 'get' || method === 'head') return // what no condition is, is none there: R128
+  if (method === 'get' || method === 'head') return // reads ignore an invalid condition, R128
   for (const { name, schema } of parameters.filter((one) => one.in === 'header' && one.name !== 'Request-Id'))
     for (const text of ['"', 'a b', '""x', '*, *', 'v0'].filter((one) => !fitsAsText(schema, one, document)))
       yield [{ ...asked, headers: { ...asked.headers, ...whatever(operation), [name]: text } }, `${name}: ${text} sent`]
@@ -261,7 +261,7 @@ function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolea
   return [text, number, text === 'true'].some((value) => schemas.check(schema, value).length === 0)
 }
 
-/** What was answered, in short. */
+/** The status and the messages of an answer. */
 function because({ status, json }: Answer): string {
   const errors = (json?.errors ?? [json]) as ({ message?: string; pointer?: string; name?: string } | null)[]
   const reasons = errors.map((one) => `${one?.pointer ?? one?.name ?? ''} ${one?.message ?? ''}`.trim())

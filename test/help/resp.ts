@@ -1,17 +1,17 @@
-/** Stands in for Redis where none is installed: speaks its protocol (RESP2) and knows the commands that quotas use. */
+/** A substitute for Redis, with its protocol (RESP2) and the commands that quotas use. */
 import { createServer, type Socket } from 'node:net'
 import { spendScript } from '../../src/limits/redis.ts'
 import type { Redis } from './redis.ts'
 
 interface Window {
   used: number
-  /** On the clock of this server. */
+  /** By the clock of this server. */
   readonly until: number
 }
 
 type Reply = string | number | readonly Reply[] | Error
 
-/** The reply to a command; names are those of one server. */
+/** The replies to commands, by the name of the command. */
 type Commands = Readonly<Record<string, (words: readonly string[]) => Reply>>
 
 export async function startStandIn(port = 0, password = ''): Promise<Redis> {
@@ -43,7 +43,7 @@ const commandsOn = (windows: Map<string, Window>): Commands => ({
   },
 })
 
-/** What the script does. */
+/** Does the same as the script. */
 function spend(windows: Map<string, Window>, name: string, amount: number, length: number): Reply {
   const now = performance.now()
   const before = windows.get(name)
@@ -77,7 +77,7 @@ function serve(socket: Socket, commands: Commands, password: string): void {
   })
 }
 
-/** The first command of a text, an array of strings with their lengths; null where it is not whole yet. */
+/** The first command of a text, an array of strings with their lengths; null if it is not complete. */
 function commandIn(text: string): { readonly words: string[]; readonly length: number } | null {
   const [head, count] = /^\*(\d+)\r\n/.exec(text) ?? []
   if (head === undefined) return null

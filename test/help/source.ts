@@ -1,4 +1,4 @@
-/** Reads the project's own source text: its files, what of it is code, and what it imports. */
+/** Reads the project's source files: their code without comments and strings, and their imports. */
 import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
@@ -7,14 +7,14 @@ export interface Source {
   readonly text: string
 }
 
-/** Every TypeScript file of the repository's own folders. */
+/** All TypeScript files of the repository. */
 export function sources(root: URL): readonly Source[] {
   const paths = globSync('{src,test,examples,bench}/**/*.ts', { cwd: root }).map((path) => path.replaceAll('\\', '/'))
   return paths.sort().map((path) => ({ path, text: readFileSync(new URL(path, root), 'utf8') }))
 }
 
 export const isTest = (path: string): boolean => path.endsWith('.test.ts')
-/** The house itself: what is published. */
+/** Whether a file is published code, for which the house rules hold. */
 export const isHouse = (path: string): boolean => path.startsWith('src/') && !isTest(path)
 
 export const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length
@@ -23,11 +23,11 @@ type Span = readonly [from: number, to: number]
 
 interface Spans {
   readonly comments: Span[]
-  /** What stands inside quotes, templates and patterns. */
+  /** The content of strings, templates and regular expressions. */
   readonly words: Span[]
 }
 
-/** The text without its comments, and further without its words; blanked, so that every place keeps its number. */
+/** The text without comments, and also without strings: replaced by spaces, so that positions stay the same. */
 export function mask(text: string): { readonly code: string; readonly bare: string } {
   const spans: Spans = { comments: [], words: [] }
   walk(text, 0, spans, false)
@@ -44,7 +44,7 @@ function blank(text: string, spans: readonly Span[]): string {
   return result + text.slice(at)
 }
 
-/** Walks over code and gives the place behind it: the end, or inside a template the closing brace. */
+/** Reads code up to its end, or inside a template up to the closing brace, and returns that position. */
 function walk(text: string, start: number, spans: Spans, nested: boolean): number {
   let [at, depth] = [start, 0]
   while (at < text.length) {
@@ -62,7 +62,7 @@ function walk(text: string, start: number, spans: Spans, nested: boolean): numbe
 
 const beforePattern = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|await|yield|void|delete))\s*$/
 
-/** A comment, a pattern or a division. */
+/** Reads a comment, a regular expression or a division. */
 function slash(text: string, at: number, spans: Spans): number {
   if (text[at + 1] === '/') return comment(text, at, spans, '\n')
   if (text[at + 1] === '*') return comment(text, at, spans, '*/')
@@ -77,7 +77,7 @@ function comment(text: string, at: number, spans: Spans, close: string): number 
   return to
 }
 
-/** A string or a pattern: up to its unescaped closing sign, in a pattern outside of brackets. */
+/** Reads a string or a regular expression up to its closing character, which is not escaped and not in brackets. */
 function word(text: string, at: number, spans: Spans, close: RegExp): number {
   let [to, bracket] = [at + 1, false]
   while (to < text.length && (bracket || !close.test(text[to] as string))) {
@@ -105,12 +105,12 @@ function template(text: string, start: number, spans: Spans): number {
 }
 
 export interface Import {
-  /** As it is written. */
+  /** The specifier as it is written. */
   readonly name: string
-  /** The file it means, where it is one of ours. */
+  /** The file of the repository that it refers to, if it is one. */
   readonly file: string | undefined
   readonly line: number
-  /** Gone when the types are. */
+  /** Whether the import is removed with the types. */
   readonly typeOnly: boolean
 }
 

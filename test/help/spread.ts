@@ -1,6 +1,6 @@
 /**
- * A stand-in for Citus on plain PostgreSQL: `create_distributed_table` parts a table by its first column, so that the server itself refuses
- * what is unique without it, and every statement is looked at: one that writes or locks has to find its rows in one part.
+ * A substitute for Citus on plain PostgreSQL. `create_distributed_table` partitions a table by a column, so that the
+ * server refuses unique indexes without it. Statements are checked: one that writes or locks must use one partition.
  */
 import pg from 'pg'
 import type { Service } from '../../src/service.ts'
@@ -8,11 +8,11 @@ import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
 import { freshPostgres, sql } from './postgres.ts'
 
-/** The numbers that Citus gives to the parts of a table begin so. */
+/** Citus numbers the shards of tables from here. */
 const first = 102_000
 const parts = 3
 
-/** What a table becomes; PostgreSQL copies its columns, its checks and its primary key. */
+/** Replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
 const standIn = `
 CREATE FUNCTION create_distributed_table(name regclass, "column" text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,7 +34,7 @@ BEGIN
   END LOOP;
 END $$`
 
-/** Indexes of parts are called as Citus calls them. */
+/** Renames the indexes of partitions to the names that Citus would use. */
 const renamed = `
 DO $$ DECLARE it record; BEGIN
   FOR it IN
@@ -49,17 +49,17 @@ DO $$ DECLARE it record; BEGIN
   END LOOP;
 END $$`
 
-/** An empty schema that takes plans for Citus. */
+/** Creates an empty schema to which plans for Citus can be applied. */
 export async function freshCitus(): ReturnType<typeof freshPostgres> {
   const fresh = await freshPostgres()
   await parted(fresh.url)
   return fresh
 }
 
-/** Has a database part its tables. */
+/** Creates `create_distributed_table` in a database. */
 export const parted = (url: string): Promise<unknown> => sql(url, standIn)
 
-/** Brings a schema to a declaration by a plan for Citus, as it is done by hand there. */
+/** Drafts the plans for Citus and applies them, as an operator does. */
 export async function planned(service: Service, url: string): Promise<void> {
   watch()
   const migration = await openMigration(service, url)
@@ -77,19 +77,22 @@ interface Sent {
   readonly values: readonly unknown[]
 }
 
-/** As many of those that are sent with one text are looked at. */
+/** The number of executions of one statement text that are checked. */
 const looked = 3
 const sent = new Map<string, Sent[]>()
 let watching = false
 
-/** What the driver sends by. */
+/** The methods by which the driver sends. */
 interface Wire {
   parse: (statement: { text: string; name?: string }, more?: boolean) => void
   bind: (bound: { statement?: string; values?: readonly unknown[] }, more?: boolean) => void
   query: (text: string) => void
 }
 
-/** Keeps what is sent from now on, on all connections of this process. PostgreSQL has no way to index parted tables while they are used. */
+/**
+ * Records the statements that all connections of this process send from now on. Removes CONCURRENTLY, as PostgreSQL
+ * cannot create indexes of partitioned tables concurrently.
+ */
 function watch(): void {
   if (watching) return
   watching = true
@@ -114,7 +117,7 @@ function watch(): void {
   }
 }
 
-/** Begins to look at what is sent; what comes back tells what Citus would refuse, or bring to many machines though it should not. */
+/** Records statements; the returned function reports those that Citus would refuse, or would send to several nodes. */
 export function watched(url: string): () => Promise<string[]> {
   watch()
   sent.clear()
@@ -143,7 +146,7 @@ const relationsIn = (node: Node): string[] => [
   ...(node.Plans ?? []).flatMap(relationsIn),
 ]
 
-/** Reads of many rows: lists, counts, looks whether there are any, and what is to be written again. */
+/** Reads that may use all partitions: lists, counts, checks whether rows exist, and rows that are to be rewritten. */
 const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |CASE WHEN former)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 

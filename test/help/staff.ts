@@ -1,4 +1,4 @@
-/** A service whose resources are for different callers, and who these are. */
+/** A service whose resources need different rights, and callers with different rights. */
 import { f, service } from 'bylaw'
 
 export const staff = service({

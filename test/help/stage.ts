@@ -1,4 +1,4 @@
-/** A store on a connection that tests can disturb, and plans for it. */
+/** A SQLite store on a connection that tests can disturb, and plans for it. */
 
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
@@ -31,11 +31,11 @@ export interface Stage {
   readonly db: DatabaseSync
   readonly store: Store
   readonly call: (path: string, init?: RequestInit) => Promise<Response>
-  /** What was logged as an error so far. */
+  /** The entries that were logged as errors. */
   readonly errors: { readonly err?: unknown }[]
 }
 
-/** A store on a file of its own, closed when the test is over. */
+/** Opens a store on a new file and closes it after the test. */
 export async function staged(t: TestContext, world: World = realWorld): Promise<Stage> {
   const file = freshFile(t)
   await openSqlite(`sqlite:${file}`, collections, 'apply').close()
@@ -83,7 +83,7 @@ export function creation(n: number, name = `thing ${n}`, text = ''): Create {
   return { do: 'create', collection: 'things', key, parent: null, row, time, id: 'fresh', references: [], claim: null }
 }
 
-/** A plan that decides by what it reads. */
+/** A plan that reads a thing and writes the result of `decide`. */
 export function decision(n: number, decide: (seen: ReadResult) => RowWrite): Decide {
   return {
     do: 'decide',
@@ -97,7 +97,7 @@ export async function isThere({ execute }: Store, n: number): Promise<boolean> {
   return (await execute(read)).is === 'found'
 }
 
-/** Another connection that holds the right to write until it is told to let go. */
+/** Holds the write lock on another connection until `letGo`. */
 export function holdsWrites(file: string): { letGo: () => void } {
   const db = new DatabaseSync(file)
   db.exec('BEGIN IMMEDIATE')
@@ -109,12 +109,12 @@ export function holdsWrites(file: string): { letGo: () => void } {
   }
 }
 
-/** Lets the event loop turn, by its timers. */
+/** Waits for some turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await pause(1)
 }
 
-/** What became of a promise so far. */
+/** The state of a promise: pending, the outcome, or the error. */
 export async function stateOf(outcome: Outcome | Promise<Outcome>): Promise<string> {
   const pending = Symbol('pending')
   return Promise.race([outcome, pending]).then(

@@ -1,4 +1,4 @@
-/** A service whose items belong to accounts, in every shape that a resource can have, and callers of two accounts. */
+/** A service whose items belong to accounts, with every shape of a resource, and callers of two accounts. */
 import { f, service } from 'bylaw'
 
 export const tenants = service({
@@ -49,7 +49,7 @@ export const tenants = service({
 
 const scopes = ['deals:read', 'deals:write']
 
-/** Two of one account, one of another, one who reads only, and one of no account. */
+/** Two callers of one account, two of another (one of them can only read), and one without an account. */
 export const holders = {
   ann: { account: 'acc_a', scopes },
   amy: { account: 'acc_a', scopes },
@@ -58,10 +58,10 @@ export const holders = {
   nil: { account: null, scopes },
 } as const
 
-/** What differs between two answers to the same question, whoever gives it: its name and its time. */
+/** Headers that differ between answers to the same request. */
 const passing = new Set(['request-id', 'date', 'server-timing', 'connection', 'keep-alive'])
 
-/** All of an answer that a caller could learn from, with an identifier put in another's place. */
+/** Everything in an answer that could reveal data, with `{id}` instead of the given id. */
 export function known(
   answer: { status: number; headers: Readonly<Record<string, string>>; text: string },
   id: string,

@@ -1,4 +1,4 @@
-/** What an act throws, as text; nothing where it does not. */
+/** The message of the error that a function throws; empty if it throws none. */
 export function thrown(act: () => unknown): string {
   try {
     act()

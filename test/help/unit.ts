@@ -1,4 +1,4 @@
-/** The characters that random texts are made of. */
+/** The characters of random texts. */
 import fc from 'fast-check'
 
 const surrogates = { first: 0xd800, count: 0x800 }

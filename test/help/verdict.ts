@@ -1,8 +1,8 @@
-/** Shortens refusals to what tests compare: the types of what is wrong and their places. */
+/** Shortens refusals for comparisons: the type and the place of every error. */
 import assert from 'node:assert/strict'
 import type { Answer, Door } from './door.ts'
 
-/** `type /pointer` of every violation, of a 400 in the full shape of errors. */
+/** Asserts a 400 in the full shape of errors, and returns `type /pointer` of every violation. */
 export function wrong({ status, json, text }: Answer): string[] {
   assert.equal(status, 400, text)
   assert.equal(json.type, 'validation-failed')
@@ -24,7 +24,7 @@ interface Violation {
   readonly message: string
 }
 
-/** The answer to a creation, which has to succeed. */
+/** Creates an item, asserts the 201 and returns the answer. */
 export async function created(door: Door, path: string, json: unknown): Promise<Answer> {
   const answer = await door.send('POST', path, { json })
   assert.equal(answer.status, 201, answer.text)

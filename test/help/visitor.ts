@@ -4,7 +4,7 @@ import { type Chooser, chooser } from './chooser.ts'
 import type { Who } from './clinic.ts'
 import type { Reply, Request, World } from './worlds.ts'
 
-/** The data that the visitor may not see, as one world has it. */
+/** The data of one world that the visitor may not see. */
 export interface Hidden {
   readonly ssn: string | null
   readonly city: string | null
@@ -14,9 +14,9 @@ export interface Hidden {
   readonly seal: string | null
   readonly cost: number
   readonly note: string | null
-  /** How many rows of each kind the other account has: the first two are there in every world, so that its cursors are the same. */
+  /** The number of rows of each kind that the other account has; at least two, so that its cursors are the same. */
   readonly foreign: number
-  /** How often the other account has changed the item whose address both accounts use. */
+  /** The number of changes by the other account to the item whose address both accounts use. */
   readonly edits: number
   /** A text that all rows of the other account contain. */
   readonly words: string
@@ -25,7 +25,7 @@ export interface Hidden {
 /** Identifiers, tags and cursors that requests can use: from the preparation, and from answers to the visitor. */
 export interface Pool {
   readonly ids: Record<Collection, string[]>
-  /** Identifiers of the other account: those in the first half are there in every world. */
+  /** Identifiers of the other account; the first two of each collection exist in every world. */
   readonly foreign: Record<Collection, string[]>
   readonly tags: string[]
   /** Tags of the other account for the item whose address both accounts use. */
@@ -37,7 +37,7 @@ export const versions = ['v3', 'v2', 'v1'] as const
 export type Version = (typeof versions)[number]
 const all = ['customers', 'visits', 'tags', 'labels', 'plans', 'drops', 'rooms', 'bookings'] as const
 export type Collection = (typeof all)[number]
-/** The end of identifiers that nothing has: one for each row that is not there. */
+/** The end of identifiers without a row. A digit is added for each missing row. */
 const nowhere = '0000000000000000000000000'
 const prefixes: Partial<Record<Collection, string>> = {
   customers: 'cus',
@@ -56,7 +56,7 @@ const chosen: Partial<Record<Collection, readonly string[]>> = {
 
 const empty = (): Record<Collection, string[]> => Object.fromEntries(all.map((name) => [name, []])) as never
 
-/** Whether the declaration has a thing. */
+/** Whether the declaration has optional parts. */
 export type Has = (thing: 'rooms' | 'foreign plans') => boolean
 
 /** Fills a world: rows of the visitor's account by a colleague who sees everything, and rows of another account. */
@@ -118,7 +118,7 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
   return pool
 }
 
-/** Rows of another account: as many as the world has, and as many requests in every world. */
+/** Creates the rows of the other account. The number of requests is the same in every world. */
 async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool: Pool, has: Has): Promise<void> {
   const post = async (there: boolean, name: Collection, path: string, json: object, key?: string): Promise<string> => {
     const request: Request = {
@@ -152,7 +152,7 @@ async function other(world: World<Who>, { foreign, edits, words }: Hidden, pool:
     const request = { method: 'PATCH', path: '/v3/tags/red', json: { hue: `${words} ${edit}` } }
     const answer = await world.send('sam', edit < edits ? request : { method: 'GET', path: '/v3/tags/red' })
     pool.tags.push(answer.headers.etag ?? '')
-    // The tag of a caller who sees as little as the visitor: only the account tells the two apart.
+    // The tag of a caller with as few scopes as the visitor: the two differ only in their account.
     for (const path of ['/v3/tags/red', '/v3/tags', '/v1/tags'])
       pool.others.push((await world.send('sue', { method: 'GET', path })).headers.etag ?? '')
   }
@@ -201,14 +201,14 @@ export const renamed: Record<Version, Partial<Record<Collection, Readonly<Record
   v1: { customers: { name: 'title' }, tags: { hue: 'colour' }, drops: { text: 'body' } },
 }
 
-/** The body of an older version that says the same. */
+/** The same body in an older version. */
 export const bodyIn = (version: Version, name: Collection, body: object): object =>
   Object.fromEntries(Object.entries(body).map(([member, value]) => [renamed[version][name]?.[member] ?? member, value]))
 
 function bodyOf(choose: Chooser, name: Collection, pool: Pool, whole: boolean): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   const isBold = choose.once(3)
-  // A single guarded value is sent alone now and then: beside others its refusal would say nothing of it.
+  // Sometimes a guarded value is sent alone: with others, the refusal could be due to another member.
   const [isAlone, only] = [choose.once(3), choose.one(Object.keys(members[name]))]
   if (isAlone && !whole) return { [only]: members[name][only]?.(choose, pool) }
   for (const [member, make] of Object.entries(members[name])) {
@@ -228,13 +228,13 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
   tags: ['hue=red', 'page_size=1'],
 }
 
-/** A request, and the same in the newest version where the older one can say it. */
+/** A request, and the same request in the newest version; null if there is none. */
 export interface Asked {
   readonly request: Request
   readonly newest: Request | null
 }
 
-/** One request of the visitor, about its own rows or those of others, in any version. */
+/** One request of the visitor for rows of its own or another account, in any version. */
 // long because: every choice draws from the same numbers
 export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked {
   const choose = chooser(given)
@@ -249,7 +249,7 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   if (choose.once(isRead ? 2 : 5)) headers[choose.one(['if-match', 'if-none-match'])] = tag()
   if (choose.once(4))
     headers['idempotency-key'] = choose.one(['amy-0', 'amy-1', 'amy-drop', 'sam-0', 'sam-2', 'new-1', 'new-2'])
-  // A PUT tells a taken identifier from an unknown one, so it is sent where both worlds have the same.
+  // The answer to a PUT may show that an identifier is taken, so it only uses those that all worlds have.
   const others = method === 'PUT' && prefixes[name] ? [] : pool.foreign[name]
   const id = choose.one([...pool.ids[name], ...pool.ids[name], ...others, ...pool.ids[name]])
   const parents = name === 'visits' ? 'customers' : 'rooms'
@@ -270,7 +270,7 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const hasPrice = own !== null && version === 'v1' && name === 'customers' && choose.once(2)
   if (hasPrice) (own as Record<string, unknown>).price = choose.one(['1.00', '2.00', '3.00', '5.00'])
   const rest = { method, ...(Object.keys(headers).length > 0 && { headers }) }
-  // A PUT of the first version that leaves the price out sets it to its default, which the newest cannot say.
+  // A PUT in the first version without a price sets it to its default; the newest version has no such request.
   const isWhole = method === 'PUT' && version === 'v1' && name === 'customers'
   const isPlain = !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
   return {

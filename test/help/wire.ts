@@ -1,17 +1,17 @@
-/** Speaks HTTP byte by byte: what no client would send, and every answer that comes back on one connection. */
+/** Sends raw bytes, which no HTTP client would send, and parses all answers on the connection. */
 import { connect } from 'node:net'
 
-/** One answer as it stood on the wire. */
+/** One answer as it was sent. */
 export interface Told {
   readonly status: number
-  /** By lower-case name; of repeated lines the last one. */
+  /** By lower-case name; the last line of repeated ones. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
   readonly json: any
 }
 
-/** The answers in the bytes of a connection; `bare` is how many of them have no content, as those to HEAD. */
+/** Parses the answers on a connection; the first `bare` of them have no content, such as answers to HEAD. */
 export function answers(bytes: string, bare = 0): Told[] {
   const found: Told[] = []
   for (let rest = bytes; rest !== ''; ) {
@@ -33,16 +33,16 @@ export function answers(bytes: string, bare = 0): Told[] {
   return found
 }
 
-/** A head from its lines. */
+/** The head of a message. */
 export const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`
 
-/** A whole request to the right host. */
+/** A complete request with a valid Host. */
 export function message(line: string, lines: readonly string[] = [], body = ''): string {
   const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
   return head(`${line} HTTP/1.1`, 'Host: localhost', ...length, ...lines) + body
 }
 
-/** Sends each part when something was answered to the one before, says that it is done, and gives all that comes back. */
+/** Sends each part after an answer to the part before, half-closes, and returns everything that was received. */
 export function converse(port: number, parts: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -63,7 +63,7 @@ export function converse(port: number, parts: readonly string[]): Promise<string
   })
 }
 
-/** Sends everything before it reads anything, as a simple client does, and gives all that comes back. */
+/** Sends everything before it reads anything, as a simple client does, and returns everything that was received. */
 export function unload(port: number, first: string, rest: Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''

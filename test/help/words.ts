@@ -1,4 +1,4 @@
-/** Judges names: an exported name has one home, a file name one meaning, and no name is a word that the house gave up. */
+/** Checks names: an exported name is defined once, a file name has one meaning, and no name uses a given-up word. */
 import { isHouse, lineAt, mask, type Source } from './source.ts'
 
 const declaration = /^(export\s+)?(?:async\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
@@ -20,7 +20,7 @@ function declaredIn({ path, text }: Source): Declared[] {
   }))
 }
 
-/** No exported name is defined in two files: whoever reads it knows what it is. */
+/** No exported name is defined in two files. */
 export function homes(files: readonly Source[]): string[] {
   const known = new Map<string, string>()
   return files
@@ -36,7 +36,7 @@ export function homes(files: readonly Source[]): string[] {
     })
 }
 
-/** File names that mean the same in several rooms: the parts of both stores, and commands named as what they are about. */
+/** File names that mean the same in several rooms: the parts of both stores, and commands named by their subject. */
 const shared: Readonly<Record<string, readonly string[]>> = {
   'clock.ts': ['postgres', 'sqlite'],
   'failure.ts': ['postgres', 'sqlite'],
@@ -48,7 +48,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   'verify.ts': ['cli', 'proof'],
 }
 
-/** A file name stands in one room, unless it means the same in others. */
+/** A file name occurs in one room only, unless it means the same in others. */
 export function fileNames(files: readonly Source[]): string[] {
   const rooms = new Map<string, string[]>()
   for (const { path } of files.filter((one) => isHouse(one.path))) {
@@ -63,7 +63,7 @@ export function fileNames(files: readonly Source[]): string[] {
   })
 }
 
-/** Words that had many meanings, and what to say instead. */
+/** Words that had many meanings, and their replacements. */
 const givenUp: Readonly<Record<string, string>> = {
   told: 'what is rendered, written or reported',
   beside: 'joined, extra or otherSide',
@@ -93,7 +93,7 @@ const givenUp: Readonly<Record<string, string>> = {
   stretch: 'KeyRange',
 }
 
-/** Top-level names and file names do without the words that were given up. */
+/** Top-level names and file names do not use the given-up words. */
 export function words(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isHouse(path))

@@ -1,17 +1,17 @@
-/** A World of the test's own: time stands still until the test moves it, and chance is the same in every run. */
+/** A World for tests: time only passes when the test says so, and random numbers are the same in every run. */
 import { createHash } from 'node:crypto'
 import type { World } from '../../src/flow/world.ts'
 
 export interface TestWorld extends World {
-  /** Moves time and runs what is due, in order. */
+  /** Advances time and runs the timers that are due, in order. */
   readonly tick: (time: number) => void
-  /** The same, with turns of the event loop in between, so that promises and answers of stores come through. */
+  /** The same, with turns of the event loop between timers, so that promises and answers of stores arrive. */
   readonly pass: (time: number) => Promise<void>
-  /** Moves time at once, as for a machine that slept: what is due runs once, intervals too. */
+  /** Advances time in one step, like a machine that slept: timers that are due run once, intervals too. */
   readonly leap: (time: number) => void
-  /** Sets the wall clock alone, as an operator does. */
+  /** Moves only the wall clock, as an operator does. */
   readonly setClock: (by: number) => void
-  /** How many timers wait. */
+  /** The number of active timers. */
   readonly timers: () => number
 }
 
@@ -21,7 +21,7 @@ interface Timer {
   due: number
 }
 
-/** The number of turns in which what a timer began comes to its end, where no other process takes part in it. */
+/** The number of turns in which the work of a timer ends, if no other process takes part. */
 const turnsToSettle = 5
 
 // long because: its functions share the time and the timers
@@ -43,7 +43,7 @@ export function testWorld(seed = 'a world', start = Date.UTC(2026, 0, 1)): TestW
     timer.act()
   }
 
-  /** Moves to the next timer before `end`, or to `end`; false when nothing was due. */
+  /** Advances time to the next timer until `end` and runs it, or to `end`; false if no timer was due. */
   function step(end: number): boolean {
     const [next] = [...timers].filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)
     passed = Math.max(passed, next?.due ?? end)

@@ -1,4 +1,4 @@
-/** A world: a service on its own database. Clock and identifiers are the same in every world. */
+/** Worlds: services on separate databases whose clocks and identifiers are the same. */
 
 import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
@@ -27,7 +27,7 @@ export interface Reply {
 
 export interface World<Who extends string> {
   readonly send: (who: Who | null, request: Request) => Promise<Reply>
-  /** Draws identifiers from a source of this name, so that what one caller creates does not move the identifiers of another. */
+  /** Takes identifiers from the source of this name, so that creations of one caller do not change those of another. */
   readonly drawFrom: (source: string) => void
   readonly close: () => Promise<void>
 }
@@ -35,7 +35,7 @@ export interface World<Who extends string> {
 const start = Date.UTC(2027, 0, 1)
 const secret = 'the same secret in every world'
 
-/** The bytes of a source: the time and a counter take the place of the first eight, so its name stands behind them. */
+/** The random bytes of a source. The name is after the first eight, which become the time and a counter. */
 function bytesOf(source: string): (pool: Uint8Array) => Uint8Array {
   let count = 0
   return (pool) => {
@@ -85,7 +85,7 @@ export async function worldOf<Who extends string>(
     },
     send: async (who, { method, path, headers = {}, json }) => {
       asked++
-      time += 2000 // so that times of changes differ, and every one of them lies in a second that is over
+      time += 2000 // so that the times of changes differ and each is in a past second
       const body = json === undefined ? undefined : JSON.stringify(json)
       const own = {
         ...(body === undefined
